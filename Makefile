@@ -7,10 +7,11 @@ PYTHON ?= python3
 WORKERS ?= 4
 BIN := .venv/bin
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
-SENTENCE := Rehearse two tools at once: list the files here and show what you remember.
+OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
+SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-all faults soak bench docs constraints clean
+.PHONY: help setup run lint format test test-all faults replays soak bench docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +22,9 @@ run: export HERMES_JOBS_HOME ?= $(CURDIR)/.home
 run: .venv/plain ## Send one message and watch it answered; needs no key
 	@echo '$$ hermes-jobs send "$(SENTENCE)"'
 	@$(BIN)/hermes-jobs send "$(SENTENCE)"
+	@echo
+	@echo 'Try next:      $(OWN_HOME)$(BIN)/hermes-jobs chat'
+	@echo 'A real model:  $(OWN_HOME)$(BIN)/hermes-jobs setup'
 
 lint: .venv/dev ## Check style, format, types and the floors
 	$(BIN)/ruff check .
@@ -41,6 +45,9 @@ test-all: .venv/dev ## Run every test, the slow ones too
 faults: .venv/dev ## Kill workers, brokers and beats, and look for what got lost
 	FAULTS=full $(PYTEST) tests/faults
 
+replays: .venv/dev ## Try ten thousand random replays: none may run a tool that writes
+	REPLAYS=10000 $(PYTEST) --timeout=3600 tests/replays/test_harmless.py
+
 soak: .venv/dev ## Half an hour of everything at once, with kills: SOAK=5 for five minutes
 	$(BIN)/python -m tests.soak $(SOAK)
 
@@ -49,6 +56,9 @@ bench: .venv/dev ## Measure against the named baselines
 
 docs: .venv/dev ## Write the generated parts of the documentation anew
 	$(BIN)/python -m tests.docs.generate
+
+pictures: .venv/dev ## Run what the documentation shows on terminals, and draw it
+	$(BIN)/python -m tests.docs.pictures
 
 constraints: .venv/dev ## Write constraints.txt: the versions that are installed, for CI and to reproduce it
 	@echo '# The versions that CI tests with. To install them: pip install -c constraints.txt -e .' > constraints.txt

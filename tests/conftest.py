@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from tests.services import postgres_schema
 
 # An example may take its time on a busy machine: no test measures time.
 settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -23,6 +23,8 @@ from typing import Any, Protocol, Self, assert_never
 
 import msgspec
 
+from hermes_jobs.engine.title_request import TITLE_PROMPT
+from tests.embeddings_api import BadInput, embedded
 from tests.model_responses import response_events, whole_response
 from tests.model_script import (
     Action,
@@ -41,6 +43,7 @@ from tests.model_script import (
     whole_completion,
 )
 
+TITLE_LINE = TITLE_PROMPT.partition("\n")[0]
 PATIENCE = 90.0  # seconds after which a wait for something that never happens fails
 GLANCE = 0.02  # seconds between two looks at whether a held request's client is still there
 
@@ -59,7 +62,10 @@ class ModelServer:
     """The server and what it saw. `script` is a `Script`, a list of actions, or a function of the request.
 
     `rules` are what a provider enforces of requests and attaches to answers; without them all is forgiven.
-    `reported` is the usage that went out with answers, in their order.
+    `reported` is the usage that went out with answers, in their order. Requests for a session's title are
+    kept in `titles`, apart from `requests`, and answered with `title` instead of by the script. Those for
+    vectors are in `embeddings`, and answered by the rules of `tests.embeddings_api` unless `no_embeddings`
+    refuses them.
     """
 
     handler: type[BaseHTTPRequestHandler]
@@ -73,6 +79,10 @@ class ModelServer:
         rules: ServerRules | None = None,
     ) -> None:
         self.choose = chooser(script)
+        self.title: Action = Answer(text="A scripted conversation")
+        self.titles: list[Seen] = []
+        self.embeddings: list[dict[str, Any]] = []
+        self.no_embeddings: Refuse | None = None
         self.rules = rules
         self.requests: list[Seen] = []
         self.reported: list[dict[str, Any]] = []
@@ -130,6 +140,26 @@ class ModelServer:
             if self._record is not None:
                 with self._record.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(body, ensure_ascii=False) + "\n")
+            self._changed.notify_all()
+        return seen
+
+    def asked_for_vectors(self, body: dict[str, Any]) -> Refuse | None:
+        """Keep the request; the refusal, if it is to be refused."""
+        with self._changed:
+            self.embeddings.append(body)
+            self._changed.notify_all()
+            return self.no_embeddings
+
+    def asked_for_title(self, body: dict[str, Any], headers: dict[str, str]) -> Seen | None:
+        """The request, kept, if it is for a title."""
+        seen = Seen(number=len(self.titles), body=body, headers=headers)
+        prompts = [each.get("content") or "" for each in seen.messages if each.get("role") == "system"]
+        if not any(
+            TITLE_LINE in str(each) for each in (*prompts, body.get("instructions"), body.get("system"))
+        ):
+            return None
+        with self._changed:
+            self.titles.append(seen)
             self._changed.notify_all()
         return seen
 
@@ -202,16 +232,36 @@ class Handler(BaseHTTPRequestHandler):
         if len(content) < length:
             raise ConnectionError("the client has gone")
         body = json.loads(content)
+        if self.path.endswith("/embeddings"):
+            self._embed(body)
+            return
         if not self.path.endswith(("/chat/completions", "/responses")):
             self._send_json(404, {"error": {"message": f"Unknown path {self.path}"}})
             return
-        seen = self.server.model.saw(body, {name.lower(): value for name, value in self.headers.items()})
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        titled = self.server.model.asked_for_title(body, headers)
+        seen = titled or self.server.model.saw(body, headers)
         try:
+            if titled is not None:
+                self._act(seen, self.server.model.title)
+                return
             refusal = self.server.model.rules.refusal(seen) if self.server.model.rules else None
             self._act(seen, refusal or self.server.model.choose(seen))
         except ConnectionError:
             self.server.model.client_gone()
             self.close_connection = True
+
+    def _embed(self, body: dict[str, Any]) -> None:
+        refused = self.server.model.asked_for_vectors(body)
+        try:
+            if refused is not None:
+                error = {"error": {"message": refused.message, "type": "scripted"}}
+                self._send_json(refused.status, error, refused.headers)
+            else:
+                self._send_json(200, embedded(body))
+        except BadInput as broken:
+            error = {"error": {"message": str(broken), "type": "invalid_request_error"}}
+            self._send_json(400, error)
 
     def _act(self, seen: Seen, action: Action) -> None:
         match action:

@@ -24,6 +24,7 @@ class WrittenHome(Home):
         super().__init__(folder, {})
         self.path.mkdir(mode=0o700, exist_ok=True)
         self._open = True
+        self.recorded_at = "2026-11-21T12:00:00.000000Z"
         self.log = open_log(sqlite_url(self.path / "events.db"))
 
     def close(self) -> None:
@@ -50,20 +51,20 @@ class WrittenHome(Home):
             due=tuple(set(next_steps(after)) - set(next_steps(before))),
             gone=tuple(gone),
         )
-        self.log.append(
-            Append(meta=EventMeta(worker="w1"), recorded_at="2026-11-21T12:00:00.000000Z", writes=(write,))
-        )
+        self.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=self.recorded_at, writes=(write,)))
 
     def submit(self, name: str, turn: str, text: str = "hello") -> None:
         self.do(name, c.SubmitTurn(turn=turn, session=name, text=text, source="cli"))
 
-    def prefetch(self, name: str) -> None:
+    def prefetch(self, name: str, started: e.SessionStarted | None = None) -> None:
+        """The due prefetch is done; `started` begins the session for those who need its prompt."""
         (step,) = next_steps(self.session(name))
         self.do(
             name,
             c.FinishPrefetch(
                 step=step.id,
                 prefetched=e.ContextPrefetched(turn=step.id.split("-", 1)[0], model="m", max_iterations=9),
+                started=started,
             ),
         )
 

@@ -63,11 +63,20 @@ def up(
 @click.command(epilog=example("hermes-jobs down"))
 @pass_context
 def down(context: CliContext) -> None:
-    """Stop the `up` of this home, warmly, and wait until it has ended."""
+    """Stop the `up` of this home, warmly, and wait until it has ended.
+
+    Background processes of the agent are ended, too.
+    """
+    from hermes_jobs.interfaces.cli.processes import ended_line
     from workers import daemon
 
+    processes = context.application.processes
+    ended = processes.running()  # the end of `up` ends them as well
     stopped = daemon.stop(context.settings)
+    processes.kill_where(lambda _record: True, wait=True)
     note("Nothing was up." if stopped is None else f"hermes-jobs is down (process {stopped}).")
+    if ended:
+        note(ended_line(ended))
 
 
 @click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))

@@ -1,7 +1,7 @@
 """Sends due steps as Celery messages, and keeps one turn one chain in Flower.
 
-A message carries a step's id and nothing else. Its task id begins with the step's; a repeated message has
-`~n` after it, so that no two tasks share an id.
+A message carries a step's id, and in a header what Flower shows beside it. Its task id
+begins with that of the step; a repeated message has `~n` after it, so that no two tasks share an id.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from celery.utils.nodenames import anon_nodename
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Ids
 from hermes_jobs.runtime.queues import QUEUES
+from workers.description import Describe, Root, from_step, root_of_step
 from workers.publisher import Message, MessagePublisher
 
 FIRST_CALL = "1"
+SIDE_BY_SIDE = frozenset({"turn.run_tool", "turn.reference"})
+KWARGS = "kwargsrepr"
+"""Celery's name for the text that Flower shows as a task's keyword arguments."""
 
 Sending = Callable[[Step], AbstractContextManager[None]]
 
@@ -37,6 +41,8 @@ class CeleryDispatcher:
         self._app = app
         self._ids = ids
         self._sending = sending
+        self.describe: Describe = from_step
+        self.root: Root = root_of_step
         self._outbox = MessagePublisher(app)
         self._origin = anon_nodename()
         self._here = threading.local()
@@ -71,22 +77,33 @@ class CeleryDispatcher:
         """
         return self._outbox.send([self._message(step, again=True) for step in steps])
 
+    def describe_next(self, task: Task, step: Step) -> None:
+        """Have the message that Celery sends after the task show what is known now."""
+        if task.request.chain:
+            task.request.chain[-1]["options"][KWARGS] = self.describe(step)
+
     def _messages(self, steps: Sequence[Step]) -> list[Message]:
-        """The tool calls of one reply as a group, a new turn's prefetch as a
-        chain with its first model call.
+        """The tool calls of one reply, and the members of one ensemble, as a group; a new turn's prefetch as
+        a chain with its first model call.
         """
-        tools = [step for step in steps if step.kind == "turn.run_tool"]
-        group = tools[0].id.rpartition("-")[0] if len(tools) > 1 else None
-        grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(tools)]
+        beside = [step for step in steps if step.kind in SIDE_BY_SIDE]
+        group = beside[0].id.rpartition("-")[0] if len(beside) > 1 else None
+        grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(beside)]
         return grouped + [
-            self._message(step, chain=self._chain(step)) for step in steps if step.kind != "turn.run_tool"
+            self._message(step, chain=self._chain(step)) for step in steps if step.kind not in SIDE_BY_SIDE
         ]
 
     def _chain(self, step: Step) -> list[Any] | None:
         if step.kind != "turn.prefetch" or step.attempt > 1:
             return None
         call = f"{_turn(step)}-{FIRST_CALL}"
-        options = {"task_id": call, "queue": QUEUES["turn.call_model"], "root_id": _root(step)}
+        options = {
+            "task_id": call,
+            "queue": QUEUES["turn.call_model"],
+            "root_id": self._root(step),
+            "argsrepr": f"('{call}',)",
+            KWARGS: self.describe(step),
+        }
         return [self._app.signature("turn.call_model", args=(call,), immutable=True, options=options)]
 
     def _message(self, step: Step, *, again: bool = False, **linked: Any) -> Message:
@@ -96,18 +113,22 @@ class CeleryDispatcher:
             f"{step.id}~{self._ids.fence() % 1_000_000}" if once_more else step.id,
             step.kind,
             (step.id,),
-            root_id=_root(step),
+            root_id=self._root(step),
             parent_id=None if parent is None else parent.request.id,
             ignore_result=True,
             origin=self._origin,
             argsrepr=f"('{step.id}',)",
-            kwargsrepr="{}",
+            kwargsrepr=self.describe(step),
             **linked,
         )
         message = Message(queue=QUEUES[step.kind], headers=headers, properties=properties, body=body)
         with self._sending(step):
             _announce(message, step.kind)
         return message
+
+    def _root(self, step: Step) -> str:
+        """The task that the whole tree of a turn and its sub-agents began with."""
+        return f"{self.root(step)}-prefetch"
 
 
 def _announce(message: Message, task: str) -> None:
@@ -119,10 +140,6 @@ def _announce(message: Message, task: str) -> None:
 
 def _turn(step: Step) -> str:
     return step.id.split("-", 1)[0]
-
-
-def _root(step: Step) -> str:
-    return f"{_turn(step)}-prefetch"
 
 
 def _next_in_chain(task: Task | None) -> str | None:

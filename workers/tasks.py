@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any, get_args
 
 from celery import Celery, Task
@@ -13,9 +14,11 @@ from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
+from workers.description import failure_of
 from workers.dispatch import CeleryDispatcher
 
 KEPT_FREE = 8  # threads that model calls and tools cannot take
+LONG: tuple[StepKind, ...] = ("turn.call_model", "turn.reference", "turn.run_tool")
 
 
 class ConcurrencyLimits:
@@ -25,7 +28,7 @@ class ConcurrencyLimits:
 
     def __init__(self, concurrency: int) -> None:
         long_ones = max(1, concurrency - min(KEPT_FREE, concurrency // 4))
-        self._caps: dict[StepKind, int] = {"turn.call_model": long_ones, "turn.run_tool": long_ones}
+        self._caps: dict[StepKind, int] = dict.fromkeys(LONG, long_ones)
         self._running: Counter[StepKind] = Counter()
         self._deferred: dict[StepKind, deque[Step]] = {}
         self._lock = threading.Lock()
@@ -56,10 +59,19 @@ class ConcurrencyLimits:
 STREAMS_KEPT = 10_000  # turns whose stream a process remembers
 
 
+RESULTS: dict[StepResult, str] = {
+    "done": "done",
+    "nothing": "nothing to do: not due, or another worker has it",
+    "not_yet": "not due yet",
+    "held_up": "waits for budget that other calls have reserved",
+    "abandoned": "given back: this worker stops",
+    "discarded": "too late: another worker has taken over",
+}
+"""What Flower shows as a task's result."""
+
+
 class StepFailed(Exception):
-    """A step has failed for good. The reason is in the log; this sets the
-    task's state, as shown in Flower.
-    """
+    """A step has failed for good: Flower shows that state, with the error's kind and its first line."""
 
 
 class TaskRunner:
@@ -72,7 +84,10 @@ class TaskRunner:
         attendant: MaintenanceThread,
         lease: WorkerLease,
         concurrency: int,
+        redact: Callable[[str], str] = str,
     ) -> None:
+        """`redact` removes known secrets from the errors that Flower shows."""
+        self._redact = redact
         self.engine = engine
         self.dispatcher = dispatcher
         self.attendant = attendant
@@ -81,16 +96,23 @@ class TaskRunner:
         self._caps = ConcurrencyLimits(concurrency)
         self._streams: dict[str, str] = {}
 
-    def perform(self, task: Task, step_id: str) -> None:
+    def perform(self, task: Task, step_id: str) -> str:
         """Run a step if it is due, unclaimed and within its kind's limit; else end the task's chain.
 
-        Raises `StepFailed` if its recorded outcome is a failure.
+        Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure.
         """
         performed = self._performed(task, step_id)
         if performed != "done":
             task.request.chain = None
         if performed == "failed":
-            raise StepFailed(f"what happened: hermes-jobs turns show {step_id.split('-', 1)[0]}")
+            raise StepFailed(self._failure(step_id))
+        return RESULTS[performed]
+
+    def _failure(self, step_id: str) -> str:
+        turn = step_id.split("-", 1)[0]
+        stream = self._streams.get(turn)
+        told = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
+        return f"{told or 'it failed'} (hermes-jobs turns show {turn})"
 
     def _performed(self, task: Task, step_id: str) -> StepResult:
         if not self.open or not self._lease.is_valid:
@@ -105,6 +127,7 @@ class TaskRunner:
         try:
             with self.dispatcher.task_context(task):
                 performed = self.engine.run(stream, step_id)
+            self.dispatcher.describe_next(task, step)
         finally:
             following = self._caps.leave(step, held_up=performed == "held_up")
             if following is not None:
@@ -138,5 +161,5 @@ def register(app: Celery, runner: TaskRunner) -> None:
 
 def _register_step(app: Celery, kind: str, runner: TaskRunner) -> None:
     @app.task(name=kind, bind=True, throws=(StepFailed,))
-    def step(self: Any, step_id: str) -> None:
-        runner.perform(self, step_id)
+    def step(self: Any, step_id: str) -> str:
+        return runner.perform(self, step_id)

@@ -11,7 +11,8 @@ client nor Celery.
         ├─ guard ── hermes-jobs gateway telegram, where a bot and its users are configured
         └─ guard ── hermes-jobs metrics, where metrics.port is set
 
-Each guard ends its process when `up` is gone, `kill -9` included.
+The gateway begins and ends as the home's files change. Each guard ends its process when `up` is gone,
+`kill -9` included.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.log import PROBE_WORKER
+from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS
+from hermes_jobs.interfaces.cli.processes import ended_line
 from hermes_jobs.interfaces.gateway.factory import has_telegram
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.up_state import UpLock, UpState
+from hermes_jobs.settings import Settings
 from hermes_jobs.system.isolation import isolated, python_module
 from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
@@ -112,11 +117,13 @@ class Supervisor:
         self, application: Application, options: Options, environ: Mapping[str, str], say: Say
     ) -> None:
         self._application = application
-        self._settings = application.settings
+        self._settings = self._seen = application.settings
         self._options = options
         self._environ = environ
         self._on_line = say
         self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
+        self._restarting: set[str] = set()  # asked to end, and to begin again with other settings
+        self._refused: str | None = None  # the token with which the gateway has ended
 
     def run(self) -> None:
         """Start all processes, keep them running, and stop them at the first SIGINT, SIGTERM or SIGHUP.
@@ -138,6 +145,7 @@ class Supervisor:
         state = UpState(pid=os.getpid())
         lock.publish(state)
         self._application.log.heartbeat(PROBE_WORKER)
+        self._report_processes()
         registered = self._registered()
         self._start_broker()
         self._start_worker()
@@ -245,6 +253,13 @@ class Supervisor:
             self._say(f"  {name:<10}{status}")
         self._say("Ctrl-C stops it warmly, a second one at once.")
 
+    def _report_processes(self) -> None:
+        """Say what goes on in the background since before; what has lost its keeper is ended."""
+        running = self._application.processes.running()
+        if running:
+            ids = ", ".join(each.record.id for each in running)
+            self._say(f"Background processes go on: {ids} (hermes-jobs processes).")
+
     def _gateway_status(self) -> str:
         log = self._settings.paths.logs / f"{GATEWAY}.log"
         return f"log {log}" if GATEWAY in self._parts else "not configured (TELEGRAM_BOT_TOKEN)"
@@ -266,11 +281,39 @@ class Supervisor:
         return min([longest, *(part.starts_in for part in self._parts.values() if not part.is_running)])
 
     def _keep(self) -> None:
-        for name, part in self._parts.items():
+        settings = self._application.live.current()
+        if settings is not self._seen:
+            before, self._seen = self._seen, settings
+            self._follow_gateway(before, settings)
+        for name, part in list(self._parts.items()):
             ended = part.restart_if_exited()
-            if ended is not None:
+            if ended is not None and name in self._restarting:
+                self._restarting.discard(name)
+            elif ended == CREDENTIALS and name == GATEWAY:
+                del self._parts[name]
+                self._refused = settings.secrets.get(TOKEN)
+                self._say(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
+            elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
                 self._say(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
+
+    def _follow_gateway(self, before: Settings, after: Settings) -> None:
+        """Begin, restart or end the gateway where its settings have changed."""
+        log = after.paths.logs / f"{GATEWAY}.log"
+        part = self._parts.get(GATEWAY)
+        if part is None:
+            if has_telegram(after) and after.secrets.get(TOKEN) != self._refused:
+                self._say(f"Telegram is configured: the {GATEWAY} starts; log {log}")
+                self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
+        elif not has_telegram(after):
+            self._say(f"Telegram is configured no more: the {GATEWAY} ends.")
+            del self._parts[GATEWAY]
+            part.ask_to_stop()
+            part.wait(GATEWAY_GRACE)
+        elif before.gateway != after.gateway or before.secrets.get(TOKEN) != after.secrets.get(TOKEN):
+            self._say(f"The settings of the {GATEWAY} have changed: it starts again with them.")
+            self._restarting.add(GATEWAY)
+            part.ask_to_stop()
 
     # --- stopping ---------------------------------------------------------------------------------
 
@@ -285,8 +328,12 @@ class Supervisor:
                 if patient and signals.asked > 1:
                     part.ask_to_stop()
                     patient = False
-        if self._parts:
-            self._say("Stopped.")
+        if not self._parts:
+            return
+        ended = self._application.processes.kill_where(lambda _record: True, wait=True)
+        if ended:
+            self._say(ended_line(ended))
+        self._say("Stopped.")
 
 
 def _flower_port(wanted: int | None) -> int:

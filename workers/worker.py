@@ -21,17 +21,21 @@ from celery.exceptions import SecurityWarning
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux
+from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.runtime.worker_lease import WorkerLease
+from hermes_jobs.system.allocator import limit_arenas
 from workers import transport
 from workers.app import make_app
+from workers.description import from_state, root_of
 from workers.dispatch import CeleryDispatcher, Sending, unwatched
 from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
 A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
+ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
 BESIDES = 128  # open files of the log, the views, the broker, and libraries
 
 
@@ -67,6 +71,7 @@ def run(
     """Consume the queues until a stop signal; returns the exit code. Call it from the main thread."""
     threads = concurrency or application.settings.workers.concurrency
     allow_open_files(threads)
+    limit_arenas(ARENAS)
     transport.use()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
@@ -74,8 +79,16 @@ def run(
     engine = application.engine("worker", dispatcher, heard=live.publish)
     lease = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
-    maintenance = MaintenanceThread(engine, application.observer(), lease, dispatcher, place)
-    runner = TaskRunner(engine, dispatcher, maintenance, lease, threads)
+    maintenance = MaintenanceThread(
+        engine, application.observer(), lease, dispatcher, place, application.process_endings.keep
+    )
+    dispatcher.describe = lambda step: from_state(step, engine.sessions.known(step.stream))
+    dispatcher.root = lambda step: root_of(step, engine.sessions.known(step.stream))
+
+    def redact(text: str) -> str:  # the secrets of the settings that hold now: they may be read again
+        return application.settings.secrets.redact(text)
+
+    runner = TaskRunner(engine, dispatcher, maintenance, lease, threads, redact)
     register(app, runner)
     shutdown = _Shutdown(runner, application.settings.workers.stop_seconds)
     signals.worker_shutting_down.connect(shutdown.begin, weak=False)
@@ -83,9 +96,12 @@ def run(
     # Around the worker, not one of its bootsteps: those have no defined order, and a worker that unregisters
     # before its pool is empty counts as dead with its writes still running.
     maintenance.start()
+    housekeeper = Housekeeper(application)
+    housekeeper.start()
     try:
         return _consume(app, runner, queues, threads)
     finally:
+        housekeeper.stop()
         maintenance.stop()
         live.close()
 

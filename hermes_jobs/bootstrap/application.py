@@ -6,45 +6,79 @@ Adapters are imported on first use: a command that only reads the log loads no m
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.live import OnDelta, nobody_listens
 from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.settings import Settings, ensure_home
+from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.isolation import refuse_inside_tool
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.agent.llm.windows import Windows
+    from hermes_jobs.agent.mcp.reader import McpReader
+    from hermes_jobs.agent.mcp.servers import Servers
+    from hermes_jobs.agent.mcp.sessions import McpSessions
     from hermes_jobs.agent.memory.memory_files import SyncedMemory
     from hermes_jobs.agent.memory.providers import Providers
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
+    from hermes_jobs.agent.snapshots.store import SnapshotStore
+    from hermes_jobs.agent.tools.background import BackgroundProcesses
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
+    from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+    from hermes_jobs.bootstrap.process_endings import ProcessEndings
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
-    from hermes_jobs.domain.events import Event
+    from hermes_jobs.domain.agent_roles import AgentRole
+    from hermes_jobs.domain.events import CheckResult, Event
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.domain.session.messages import ToolCall
+    from hermes_jobs.domain.session.session import Session
     from hermes_jobs.domain.session.steps import Step
+    from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.domain.streams import StreamState
     from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Model
+    from hermes_jobs.engine.ports import Cancel, Model, ModelRequest
+    from hermes_jobs.engine.replayed_requests import ReplayedRequests
+    from hermes_jobs.engine.step_parts import StepParts
     from hermes_jobs.eventlog.leases import FailureDetector, Lease
     from hermes_jobs.eventlog.liveness_locks import LivenessLocks
+    from hermes_jobs.settings.person_locale import PersonLocale
+    from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.telemetry.tracing import Tracing
     from hermes_jobs.views import Views
     from hermes_jobs.views.result_files import ResultFiles
 
 logger = logging.getLogger(__name__)
+
+WORKING = ("worker", "inline")
+"""The names of processes that run steps."""
+
+MADE_OF: Mapping[str, Sequence[str]] = {
+    "providers": ("memory", "embeddings", "model", "models", "anthropic_url", "secrets"),
+    "skills": ("skills", "secrets", "terminal"),
+    "curator": ("skills", "schedules"),
+    "endpoints": ("model", "models", "auxiliary", "embeddings", "anthropic_url", "secrets"),
+    "contexts": ("context", "compression", "model", "models", "auxiliary", "anthropic_url", "secrets"),
+    "couriers": ("gateway", "secrets"),
+    "snapshots": ("files",),
+    "mcp": ("mcp", "mcp_servers", "secrets", "variables"),
+    "timezone": ("schedules",),
+}
+"""The settings of which a part is made; the other parts are the same under all settings."""
 
 
 class NullDispatcher:
@@ -75,15 +109,83 @@ class Application:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = RandomIds()
+        self.live = LiveSettings(settings, environ)
         self._environ = environ
         self._notify = notify
+        self._latest = self
+        self._lock = threading.Lock()
+        self._all_endpoints: WeakSet[ModelEndpoints] = WeakSet()
+        self._days = settings.zone
 
     def close(self) -> None:
         """Release connections and threads of the parts that were made."""
-        for opened in ("tracing", "providers", "endpoints", "views", "log"):
-            close = getattr(self.__dict__.get(opened), "close", None)
+        opened = [
+            self.__dict__.get(name) for name in ("tracing", "providers", "mcp_connections", "views", "log")
+        ]
+        for each in (*self._all_endpoints, *opened):
+            close = getattr(each, "close", None)
             if close is not None:
                 close()
+
+    # --- settings -------------------------------------------------------------------------------
+
+    def current(self) -> Application:
+        """The same home under the settings as its files say now; close this one only."""
+        settings = self.live.current()
+        with self._lock:
+            if settings is not self._latest.settings:
+                self._latest = self._latest.under(settings)
+                self._latest._days = settings.zone  # noqa: SLF001 - it is one of these
+            return self._latest
+
+    def under(self, settings: Settings) -> Application:
+        """The same home under other settings; shares the parts that those do not change."""
+        _ = self.log, self.views, self.results, self.memory, self.processes, self.tracing, self._deciding
+        _ = self.mcp_connections
+        other = copy(self)
+        other.settings = settings
+        other.__dict__.pop("toolbox", None)
+        for part, sections in MADE_OF.items():
+            same = all(getattr(settings, each) == getattr(self.settings, each) for each in sections)
+            if not same and not self._is_foreign(part):
+                other.__dict__.pop(part, None)
+        return other
+
+    def _is_foreign(self, part: str) -> bool:
+        """Whether the part is code of others, of which there is one in a process."""
+        if part == "providers":
+            return self.settings.memory.provider is not None
+        from hermes_jobs.agent.context.plugins import BUILT_IN
+
+        return part == "contexts" and self.settings.context.engine != BUILT_IN
+
+    def carried(self, model: str | None) -> TurnSettings:
+        """What travels with a turn that this process submits for that model (None: the configured one)."""
+        from hermes_jobs.settings.turn_settings import carried
+
+        return carried(self.settings, model, self.log.log_id)
+
+    def travelling(self, model: str | None, variables: Mapping[str, str] | None = None) -> TurnSettings:
+        """What `carried` says, with the person's locale where live processes have another, and `variables`
+        for the commands that run in the turn.
+
+        Raises `LogUnavailable`.
+        """
+        from hermes_jobs.bootstrap.worker_status import statuses
+        from hermes_jobs.settings.person_locale import with_locale
+        from hermes_jobs.settings.turn_settings import with_variables
+
+        carried = self.carried(model)
+        theirs = [each.locale for each in statuses(self.log).values() if each.locale.zone]
+        if theirs:
+            carried = with_locale(carried, self.settings, self._locale, theirs)
+        return with_variables(carried, self.settings, variables) if variables else carried
+
+    @property
+    def _locale(self) -> PersonLocale:
+        from hermes_jobs.settings.person_locale import PersonLocale, locale_variables
+
+        return PersonLocale(locale_variables(self._environ), self.timezone)
 
     # --- storage --------------------------------------------------------------------------------
 
@@ -114,6 +216,33 @@ class Application:
         return ResultFiles(self.log, self.views, self.settings.paths.results)
 
     @cached_property
+    def snapshots(self) -> SnapshotStore:
+        """The contents of files that file tools have replaced."""
+        from hermes_jobs.agent.snapshots.store import MEGABYTE, KeepLimits, SnapshotStore
+
+        files = self.settings.files
+        limits = KeepLimits(
+            file_bytes=files.keep_file_mb * MEGABYTE,
+            total_bytes=files.keep_total_mb * MEGABYTE,
+            seconds=files.keep_days * 86_400.0,
+        )
+        return SnapshotStore(self.settings.paths.snapshots, limits)
+
+    @cached_property
+    def processes(self) -> BackgroundProcesses:
+        """The background processes of this home on this host."""
+        from hermes_jobs.agent.tools.background import BackgroundProcesses
+
+        return BackgroundProcesses(self.settings.paths.processes, self.clock.now)
+
+    @cached_property
+    def process_endings(self) -> ProcessEndings:
+        """What ends background processes whose session or turn has ended."""
+        from hermes_jobs.bootstrap.process_endings import ProcessEndings
+
+        return ProcessEndings(self.settings.paths.processes, lambda: self.processes, self.clock)
+
+    @cached_property
     def memory(self) -> SyncedMemory:
         """The memory between sessions, with its files in the home."""
         from hermes_jobs.agent.memory.memory_files import SyncedMemory
@@ -135,25 +264,46 @@ class Application:
 
         return create_memory(
             self.settings,
-            self.memory,
-            self.memory_limits,
+            self.memory_places,
             log=self.log,
             views=self.views,
             clock=self.clock,
+            embedder=self.endpoints.embedder if self.settings.embeddings.model else None,
         )
+
+    @property
+    def embedding_plans(self) -> EmbeddingPlans:
+        """What is to get vectors, and what a plan means."""
+        from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
+
+        return EmbeddingPlans(
+            self.settings, log=self.log, views=self.views, memory=self.memory, clock=self.clock
+        )
+
+    @property
+    def memory_places(self) -> MemoryPlaces:
+        """Where the memory's entries are: in prompts, recalled, or left out."""
+        from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+
+        return MemoryPlaces(self.settings.memory, self.memory, self.memory_limits, self.views, self.clock)
 
     @cached_property
     def skills(self) -> SkillCatalog:
         """The skills of the home, with their files, and those of the configured folders."""
+        from hermes_jobs.agent.skills import BUNDLED
         from hermes_jobs.agent.skills.catalog import SkillCatalog
         from hermes_jobs.agent.skills.skill_folder import SkillFolder
+        from hermes_jobs.bootstrap.commands_environment import machine_of
 
         paths = self.settings.paths
         home = SkillFolder(
             self.engine("skills"), paths.skills, paths.run / "skills.lock", paths.run / "shown"
         )
         folders = [self._path(each) for each in self.settings.skills.external_dirs]
-        return SkillCatalog(home, folders, guard=self.settings.skills.guard)
+        machine = machine_of(self.settings, self._environ)
+        bundled = BUNDLED if self.settings.skills.bundled else None
+        guard = self.settings.skills.guard
+        return SkillCatalog(home, folders, bundled=bundled, guard=guard, machine=machine)
 
     @cached_property
     def curator(self) -> Curator:
@@ -188,38 +338,78 @@ class Application:
                 handlers={},
                 append_hook=self._append_hook,
             )
-        handlers = self._handlers(heard)
+        from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
+
         return Engine(
             log=self.log,
             worker=worker,
             clock=self.clock,
             ids=self.ids,
             dispatcher=dispatcher,
-            handlers=handlers.all(),
-            budget_guard=handlers.budget_guard,
-            preflight=handlers.preflight,
+            handlers={},
             file_sync=self._follow,
             append_hook=self._append_hook,
+            parts=SettingsOfTurns(
+                self.live, self.log, self.clock, lambda settings: self._step_parts(settings, heard)
+            ),
+        )
+
+    @cached_property
+    def _deciding(self) -> Engine:
+        """The engine of parts that decide."""
+        return self.engine()
+
+    def _step_parts(self, settings: Settings, on_delta: OnDelta) -> StepParts:
+        """What steps are run with under those settings."""
+        from hermes_jobs.engine.step_parts import StepParts
+
+        latest = self.current()
+        under = latest if settings is latest.settings else latest.under(settings)
+        handlers = under._handlers(on_delta)  # noqa: SLF001 - it is one of these
+        return StepParts(
+            handlers=handlers.all(), budget_guard=handlers.budget_guard, preflight=handlers.preflight
         )
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
 
         parts = Parts(
-            engine=self.engine(),
+            engine=self._deciding,
             toolbox=self.toolbox,
             endpoints=self.endpoints,
             contexts=self.contexts,
             providers=self.providers,
             skills=self.skills,
             curator=self.curator,
+            views=self.views,
+            mcp=self.mcp,
             couriers=self.couriers,
             tracing=self.tracing,
             asking=self._asking,
+            check=self._check,
             on_result=self.results.save,
+            embedded_texts=self.embedding_plans.texts,
             on_delta=on_delta,
+            days=self._days,
         )
         return StepHandlers(self.settings, parts)
+
+    def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
+        """The request of the turn's next model call, or of its reference with that id, with the tools as they
+        are now."""
+        from hermes_jobs.settings.turn_settings import applied
+
+        under = self.under(applied(self.settings, turn.settings)) if turn.settings else self
+        handlers = under._handlers(nobody_listens)  # noqa: SLF001 - it is one of these
+        return handlers.build_request(session, turn, step)
+
+    @cached_property
+    def replayed_requests(self) -> ReplayedRequests:
+        """The requests of recorded model calls, with the tools as they are now."""
+        from hermes_jobs.bootstrap.replays import replayed_requests
+
+        handlers = self._handlers(nobody_listens)
+        return replayed_requests(self._deciding.sessions, handlers.build_request)
 
     def engine_over(self, log: EventLog, worker: str) -> Engine:
         """An engine that only decides, over another log, such as one transaction of this one."""
@@ -230,7 +420,8 @@ class Application:
         )
 
     def _append_hook(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
-        """Pass appended events to the traces. See `AppendHook`."""
+        """Pass appended events to the traces, and end the processes of what has ended. See `AppendHook`."""
+        self.process_endings.follow(facts, getattr(after, "lineage", ""))
         if self.tracing is not None:
             self.tracing.on_append(before, facts, after)
 
@@ -259,8 +450,13 @@ class Application:
         except LogUnavailable as error:
             logger.warning("the home's files follow later: %s", error)
 
-    def lease(self, name: str, *, lanes: Sequence[str] = ()) -> Lease:
-        """A new lease of a worker for this process; the caller starts and closes it."""
+    def lease(
+        self, name: str, *, lanes: Sequence[str] = (), unreachable: Callable[[], str] | None = None
+    ) -> Lease:
+        """A new lease of a worker for this process; the caller starts and closes it.
+
+        `unreachable` says why a gateway's platform cannot be asked; empty where it can.
+        """
         from hermes_jobs.eventlog.leases import Lease
 
         return Lease(
@@ -270,7 +466,32 @@ class Application:
             name=name,
             lanes=lanes,
             lease_seconds=self.settings.workers.lease_seconds,
+            status=self._status if name in WORKING else unreachable and self._gateway_status(unreachable),
         )
+
+    def _status(self) -> str:
+        """What this process says of itself to the others, as JSON."""
+        import msgspec
+
+        from hermes_jobs.bootstrap.worker_status import WorkerStatus
+        from hermes_jobs.settings.turn_settings import held
+
+        settings = self.live.current()
+        status = WorkerStatus(
+            held(settings, self.log.log_id),
+            self.live.problem,
+            self.live.outdated,
+            self._latest._locale,  # noqa: SLF001 - it is one of these
+        )
+        return msgspec.json.encode(status).decode()
+
+    def _gateway_status(self, unreachable: Callable[[], str]) -> Callable[[], str]:
+        import msgspec
+
+        from hermes_jobs.bootstrap.worker_status import WorkerStatus
+
+        redact = self.settings.secrets.redact
+        return lambda: msgspec.json.encode(WorkerStatus(unreachable=redact(unreachable()))).decode()
 
     def observer(self) -> FailureDetector:
         """A new failure detector: says which workers have ended."""
@@ -295,7 +516,9 @@ class Application:
 
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
-        return ModelEndpoints(self.settings, self.clock, learned, watch=watch)
+        endpoints = ModelEndpoints(self.settings, self.clock, learned, watch=watch)
+        self._all_endpoints.add(endpoints)
+        return endpoints
 
     @property
     def model(self) -> Model:
@@ -320,6 +543,61 @@ class Application:
         return create_context_engines(self.settings, self.endpoints, self.log, self.clock)
 
     @cached_property
+    def mcp(self) -> McpSessions:
+        """The MCP servers, as configured."""
+        from hermes_jobs.agent.mcp.asking import InputQuestions
+        from hermes_jobs.agent.mcp.launches import Launches
+        from hermes_jobs.agent.mcp.logins import Logins
+        from hermes_jobs.agent.mcp.server_tasks import ServerTasks
+        from hermes_jobs.agent.mcp.sessions import McpSessions
+
+        questions = InputQuestions(
+            state=self._deciding.state,
+            execute=self._deciding.execute,
+            clock=self.clock,
+            seconds=self.settings.mcp.input_seconds,
+            redact=self.settings.secrets.redact_known,
+        )
+        tasks = ServerTasks(
+            clock=self.clock,
+            seconds=self.settings.mcp.task_seconds,
+            questions=questions,
+            redact=self.settings.secrets.redact_known,
+        )
+        launches = Launches(
+            self.settings.mcp_servers,
+            secret=self.settings.secrets.get,
+            variables=self.settings.variables,
+            environ=self._environ,
+            logins=Logins(self.settings.paths.mcp_logins),
+        )
+        return McpSessions(
+            servers=self.mcp_connections,
+            launches=launches,
+            state=self._deciding.state,
+            change=self._deciding.change,
+            clock=self.clock,
+            results=self.settings.paths.results,
+            inline_share=self.settings.mcp.inline_share,
+            questions=questions,
+            tasks=tasks,
+        )
+
+    @property
+    def mcp_reader(self) -> McpReader:
+        """Reads resources and prompts of the MCP servers."""
+        from hermes_jobs.agent.mcp.reader import McpReader
+
+        return McpReader(self.mcp.launches, self.mcp_connections)
+
+    @cached_property
+    def mcp_connections(self) -> Servers:
+        """The MCP servers that this process holds."""
+        from hermes_jobs.agent.mcp.servers import Servers
+
+        return Servers(self.settings.paths.run / "mcp")
+
+    @cached_property
     def couriers(self) -> DeliveryChannels:
         """The delivery channels by kind of target."""
         from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
@@ -340,6 +618,8 @@ class Application:
             ids=self.ids,
             timezone=self.timezone,
             result_file=self.results.file_of,
+            snapshots=self.snapshots,
+            processes=self.processes,
             memory=self.memory,
             limits=self.memory_limits,
             skills=self.skills,
@@ -347,7 +627,28 @@ class Application:
             endpoints=self.endpoints,
             providers=self.providers,
             contexts=self.contexts,
+            check_model=self._check_child_model,
+            mcp=self.mcp,
         )
+
+    def agent_roles(self, workdir: str) -> Mapping[str, AgentRole]:
+        """The kinds of sub-agents for work in that folder, by name."""
+        from hermes_jobs.bootstrap.agent_roles import agent_roles
+
+        return agent_roles(self.settings, workdir)
+
+    def _check_child_model(self, name: str) -> None:
+        """Raise where a sub-agent with that model could not run."""
+        from hermes_jobs.bootstrap.validation import check_choice
+
+        check_choice(self.settings, self.settings.choice(name))
+
+    def _check(self, command: str, answer: str, cancel: Cancel) -> CheckResult:
+        """The result of a command that checks an answer."""
+        from hermes_jobs.bootstrap.toolbox import check_command
+        from hermes_jobs.domain.events import CheckResult
+
+        return CheckResult(*check_command(self.settings, self._environ, self.ids)(command, answer, cancel))
 
     def _asking(self, call: ToolCall) -> Asking | None:
         from hermes_jobs.bootstrap.toolbox import asking
@@ -389,8 +690,23 @@ class Application:
 
         validate_budgets(self.settings, model, is_priced)
 
-    def has_live_workers(self) -> bool:
-        """Whether live workers consume the queues that a turn needs. Raises `LogUnavailable`."""
+    def has_live_workers(self, requires: Mapping[str, str] | None = None) -> bool:
+        """Whether live workers consume the queues that a turn needs, and have what it requires.
+
+        Raises `LogUnavailable`.
+        """
         from hermes_jobs.bootstrap.worker_status import has_live_workers
 
-        return has_live_workers(self.log, self.observer())
+        return has_live_workers(self.log, self.observer(), requires or {})
+
+    def is_consumed(self, queue: str) -> bool:
+        """Whether a live worker consumes the queue. Raises `LogUnavailable`."""
+        from hermes_jobs.bootstrap.worker_status import is_consumed
+
+        return is_consumed(self.log, self.observer(), queue)
+
+    def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
+        """The names of what no live worker has of that. Raises `LogUnavailable`."""
+        from hermes_jobs.bootstrap.worker_status import lacking
+
+        return lacking(self.log, self.observer(), requires)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,7 +19,17 @@ from hermes_jobs.domain.context_windows import (
 )
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import Cancel, Clock, Model, ModelError, ModelRequest, Pricing, Reply
+from hermes_jobs.engine.ports import (
+    Cancel,
+    Clock,
+    Embedder,
+    Model,
+    ModelError,
+    ModelRequest,
+    Pricing,
+    Reply,
+    Vectors,
+)
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.llm.client import EndpointModel, OpenAIModel
     from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
     from hermes_jobs.agent.llm.dialect import ApiOptions
+    from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
     from hermes_jobs.agent.llm.providers import ProviderName
     from hermes_jobs.agent.llm.windows import Recalled, Windows
 
@@ -60,14 +71,18 @@ class ModelEndpoints:
         self._models: dict[tuple[str | None, str, ProviderName], DiagnosingModel] = {}
         self._windows: dict[str | None, Windows] = {}
         self._prices: dict[str | None, OwnPrices] = {}
+        self._embedders: dict[Choice, EmbeddingsEndpoint] = {}
         self.by_name = ModelRouter(settings, self)
 
     def close(self) -> None:
         """Release the connections of all clients."""
         with self._lock:
             models, self._models = list(self._models.values()), {}
+            embedders, self._embedders = list(self._embedders.values()), {}
         for model in models:
             model.close()
+        for embedder in embedders:
+            embedder.close()
 
     def model(self, choice: Choice) -> Model:
         """The client for that choice; the rehearsal where it is chosen.
@@ -82,6 +97,36 @@ class ModelEndpoints:
         if missing is not None:
             return KeylessModel(missing)
         return self._made(self._models, choice.endpoint, lambda _: self._explained(choice))
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What gives texts vectors; None where embeddings are off. One that cannot work refuses calls."""
+        choice = self._settings.embedding_model
+        if choice is None:
+            return None
+        missing = missing_key(choice, self._settings.secrets)
+        if missing is not None:
+            return UnusableEmbedder(choice.model, ModelError("auth", missing, hint=SETUP))
+        if choice.rehearsal or choice.at.api != "openai":
+            told = (
+                f"{choice.at.title} makes no embeddings." if not choice.rehearsal else "No model is set up."
+            )
+            hint = "Set embeddings.base_url to an endpoint that does."
+            return UnusableEmbedder(choice.model, ModelError("unsupported", told, hint=hint))
+        return self._made(self._embedders, choice, self._embedding_client)
+
+    def _embedding_client(self, choice: Choice) -> EmbeddingsEndpoint:
+        from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
+
+        length = self._settings.embeddings.dimensions
+        return EmbeddingsEndpoint(
+            model=choice.model,
+            name=choice.model if length is None else f"{choice.model}@{length}",
+            base_url=choice.base_url,
+            api_key=self._settings.secrets.get(choice.key),
+            dimensions=length,
+            pricing=self.prices(choice.base_url),
+        )
 
     def listing(self, choice: Choice) -> Listing:
         """The models that the choice's endpoint lists. Calls it. Raises `ModelError`."""
@@ -232,6 +277,22 @@ class KeylessModel:
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
         raise ModelError("auth", self._missing, hint=SETUP)
+
+
+class UnusableEmbedder:
+    """An `Embedder` whose every call raises the same `ModelError`."""
+
+    def __init__(self, model: str, error: ModelError) -> None:
+        self.model = model
+        self.error = error
+
+    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = 0.0) -> Vectors:
+        """See `Embedder.embed`."""
+        raise self.error
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """See `Embedder.cost_usd`: nothing is ever used."""
+        return 0.0
 
 
 def caching_of(settings: Settings, choice: Choice) -> PromptCaching:

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from hermes_jobs.agent.memory.entry_recall import EntryRecall
+from hermes_jobs.agent.memory.fused_recall import FusedRecall, RecallPart
 from hermes_jobs.agent.memory.plugins import PROVIDERS
 from hermes_jobs.agent.memory.prompt_section import prompt_section
 from hermes_jobs.agent.memory.provider import Factory, Setup
 from hermes_jobs.agent.memory.provider_host import ProviderHost
 from hermes_jobs.agent.memory.providers import Providers, switch
+from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.agent.memory.session_recall import SessionRecall
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import Recall
 from hermes_jobs.engine.replay import EventReplay
-from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.domain.memory.memory import Limits
-    from hermes_jobs.engine.ports import Clock
+    from collections.abc import Sequence
+
+    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+    from hermes_jobs.engine.ports import Clock, Embedder
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
     from hermes_jobs.views import Views
@@ -32,15 +33,36 @@ logger = logging.getLogger(__name__)
 
 
 def create_memory(
-    settings: Settings, files: SyncedMemory, limits: Limits, *, log: EventLog, views: Views, clock: Clock
+    settings: Settings,
+    places: MemoryPlaces,
+    *,
+    log: EventLog,
+    views: Views,
+    clock: Clock,
+    embedder: Embedder | None = None,
 ) -> Providers:
     """The memories as configured; a provider whose code fails to load is left out with a warning.
 
     Raises `Misconfigured` where `memory.provider` names none that exists.
     """
+    of = settings.embeddings
+    vectors = (
+        QuestionVectors(
+            embedder,
+            views,
+            CircuitBreaker("the embedding model", clock, settings.secrets.redact),
+            longest=of.max_chars,
+            least=of.threshold,
+        )
+        if embedder is not None
+        else None
+    )
+    entries = EntryRecall(places.recalled, settings.memory.recall_tokens, vectors)
+    sessions = SessionRecall(views, vectors)
+    parts: Sequence[RecallPart] = (entries, sessions) if settings.memory.recall else (entries,)
     providers = Providers(
-        lambda _session: prompt_section(files.sync(), limits),
-        _own_recall(views) if settings.memory.recall else lambda session, text: "",
+        lambda session: prompt_section(places.of_session(session.lineage), places.limits),
+        FusedRecall(vectors, *parts, names=views.names_of),
         EventReplay(log),
         recall_tokens=settings.memory.recall_tokens,
     )
@@ -69,14 +91,3 @@ def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:
     options: dict[str, Any] = msgspec.structs.asdict(section) if isinstance(section, msgspec.Struct) else {}
     setup = Setup(folder=settings.paths.plugins / name, secret=settings.secrets.get, options=options)
     return factory, setup
-
-
-def _own_recall(views: Views) -> Recall:
-    def recall(session: Session, text: str) -> str:
-        try:
-            return SessionRecall(views)(session, text)
-        except HermesJobsError as error:
-            logger.warning("recall failed; the turn goes on without it: %s", error)
-            return ""
-
-    return recall

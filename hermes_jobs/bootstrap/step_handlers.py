@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,41 +18,61 @@ from hermes_jobs.agent.prompt.fences import FenceStripper, with_recall
 from hermes_jobs.agent.reviews.begin_curation import BeginCuration
 from hermes_jobs.agent.reviews.begin_review import BeginReview
 from hermes_jobs.agent.skills.presenter import SkillPresenter
+from hermes_jobs.bootstrap.agent_roles import agent_roles
 from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
+from hermes_jobs.bootstrap.replays import replayed_requests
+from hermes_jobs.bootstrap.verification import plan_verification
 from hermes_jobs.delivery.send import SendDelivery
+from hermes_jobs.domain import approval_rules
+from hermes_jobs.domain.agent_roles import shown_to_model
+from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.budgets import Budgets
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.handlers import (
+    AskMember,
     CallModel,
     Compress,
     CompressionPolicy,
     Flush,
+    MemberRequests,
     Prefetch,
     RequestBuilder,
     RunTool,
     TurnLimits,
     session_handlers,
 )
+from hermes_jobs.engine.handlers.check_answer import CheckAnswer, RunCheck
+from hermes_jobs.engine.handlers.embed import Embed
+from hermes_jobs.engine.handlers.embed import Texts as EmbeddedTexts
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
+from hermes_jobs.engine.handlers.make_title import MakeTitle
 from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
+from hermes_jobs.engine.handlers.read_tools import ReadTools
+from hermes_jobs.engine.handlers.replay_call import AskAgain
+from hermes_jobs.engine.handlers.verify import ConcludeVerification
 from hermes_jobs.engine.live import OnDelta
 from hermes_jobs.engine.ports import (
     ConfiguredModel,
+    Ensemble,
     Listener,
     MemoryWriteListener,
     Models,
+    NotYet,
     Preflight,
     Pricing,
     StepHandler,
 )
-from hermes_jobs.engine.session_titles import next_title
+from hermes_jobs.engine.session_titles import is_free, next_title
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.settings.durations import seconds_of
+from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.context.engine_host import BuiltIn
+    from hermes_jobs.agent.mcp.sessions import FrozenServers, McpSessions
     from hermes_jobs.agent.memory.providers import Providers
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
@@ -59,16 +80,21 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.delivery.send import Couriers
     from hermes_jobs.domain.session.messages import ToolCall
+    from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import ModelRequest
     from hermes_jobs.settings import Choice, Settings
     from hermes_jobs.telemetry.tracing import Tracing
+    from hermes_jobs.views import Views
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What handlers work with. `asking(call)` is the model call that a tool call makes, `on_result(call,
-    text)` stores a large result as a file, `on_delta` is called with answers as they are written."""
+    """What handlers work with. `asking(call)` is the model call that a tool call makes, `check` runs the
+    command of a check, `on_result(call, text)` stores a large result as a file, `embedded_texts` gives the
+    texts of a plan of embeddings, `on_delta` is called with answers as they are written. `days` is the zone
+    in which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -77,11 +103,16 @@ class Parts:
     providers: Providers
     skills: SkillCatalog
     curator: Curator
+    views: Views
+    mcp: McpSessions
     couriers: Couriers
     tracing: Tracing | None
     asking: Callable[[ToolCall], Asking | None]
+    check: RunCheck
     on_result: Callable[[str, str], None]
+    embedded_texts: EmbeddedTexts
     on_delta: OnDelta
+    days: tzinfo | None
 
 
 class StepHandlers:
@@ -100,7 +131,8 @@ class StepHandlers:
             clock=self._clock,
             zone=settings.zone,
             tools=parts.toolbox.specs,
-            blocks=(parts.providers.block, self._skills),
+            blocks=(parts.providers.block, self._skills, self._roles_of_children),
+            servers=self._servers if parts.mcp.config else None,
         )
         self._helpers = AuxiliaryModels(settings, parts.endpoints, parts.engine)
         main = self._by_name()
@@ -109,6 +141,7 @@ class StepHandlers:
             review=self._set_apart("review") or main,
             flush=self._set_apart("compression", "flush") or main,
         )
+        self._titler = self._set_apart("title") or main
         self._contexts = parts.contexts
         self._sizing = CompressionPolicy(
             self._contexts,
@@ -120,19 +153,32 @@ class StepHandlers:
         self._requests = RequestBuilder(
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
+        self._member_requests = MemberRequests(self._requests, self._limits, main.window_of, estimated_tokens)
         self.budget_guard = BudgetGuard(
             request=self._requests.build,
+            reference=self._member_requests.build,
             estimate=estimated_tokens,
             pricing=main.pricing,
             budgets=_budgets(settings),
             clock=self._clock,
-            zone=settings.zone,
+            zone=parts.days,
             summariser=self._summary_prices,
             flusher=(self._models.flush.name, self._models.flush.pricing)
             if self._models.flush.name
             else None,
             reviews=self._models.review.pricing,
+            titler=(self._titler.name, self._titler.pricing),
             asking=parts.asking,
+            of_turn=set_by_turn(settings),
+        )
+
+    def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
+        """The request of the turn's next model call, or of its reference with that id."""
+        member = turn.reference(step)
+        return (
+            self._requests.build(session, turn)
+            if member is None
+            else self._member_requests.build(session, turn, member)
         )
 
     def _skills(self, session: Session) -> str:
@@ -142,6 +188,29 @@ class StepHandlers:
         if "skills" not in on:
             return ""
         return SkillPresenter(self._parts.skills).index(None if opening.kind == "review" else on)
+
+    def _servers(self, toolsets: Sequence[str] | None, workdir: str, model: str) -> FrozenServers:
+        """The MCP servers of a session with these toolsets. Raises `NotYet` without a required one."""
+        toolbox = self._parts.toolbox
+        found = self._parts.mcp.freeze(
+            lambda toolset: toolbox.is_on(toolset, toolsets), workdir, self._by_name().window_of(model)
+        )
+        if found.required:
+            why = next(each for each in found.away if each.startswith(f"{found.required[0]}: "))
+            raise NotYet(
+                f"An MCP server that is required is away: {why}.",
+                kind="mcp",
+                hint=f"hermes-jobs mcp test {found.required[0]}",
+                what=f"MCP server {found.required[0]}",
+            )
+        return found
+
+    def _roles_of_children(self, session: Session) -> str:
+        """The kinds of sub-agents, where the session can delegate."""
+        opening = session.opening or Opening()
+        if "delegate" not in self._parts.toolbox.toolsets_on(opening.toolsets):
+            return ""
+        return shown_to_model(agent_roles(self._settings, opening.workdir or ""))
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
@@ -163,6 +232,16 @@ class StepHandlers:
                 self._models.window_of,
                 of.providers.recall,
                 toolsets_on=of.toolbox.toolsets_on,
+                ensemble_of=partial(ensemble_of, self._settings),
+                clock=self._clock,
+                ids=self._ids,
+            ),
+            ask_member=AskMember(
+                models=self._models,
+                requests=self._member_requests,
+                retry=delay,
+                clock=self._clock,
+                ids=self._ids,
             ),
             call_model=CallModel(
                 models=self._models,
@@ -174,8 +253,9 @@ class StepHandlers:
                 heard=of.on_delta,
                 sizing=self._sizing,
                 requests=self._requests,
+                rules=self._rules,
             ),
-            run_tool=RunTool(of.toolbox, keep=of.on_result),
+            run_tool=RunTool(of.toolbox, keep=of.on_result, rules=self._rules, heard=of.on_delta),
             flush=Flush(
                 flusher.model,
                 of.toolbox,
@@ -193,19 +273,41 @@ class StepHandlers:
                 prompt=self._prompt,
                 sizing=self._sizing,
                 ids=self._ids,
-                title_of=partial(next_title, of.engine.log),
+                title_of=partial(next_title, of.engine),
             ),
         )
 
     def _others(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
-        begin = BeginReview(self._ids, self._models.review.name, of.toolbox.toolsets_on)
+        begin = BeginReview(
+            self._ids, self._models.review.name, of.toolbox.toolsets_on, self._settings.learning.verify
+        )
         memory, context = self._listeners
         return {
             "schedule.fire": FireSchedule(self._clock, self._ids),
+            "session.title": MakeTitle(
+                self._titler,
+                partial(is_free, of.engine),
+                delay,
+                self._clock,
+                self._ids,
+            ),
             "delivery.send": SendDelivery(
                 of.couriers, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
             ),
+            "replay.call": AskAgain(
+                requests=replayed_requests(of.engine.sessions, self.build_request),
+                at=self._models.turn,
+                approve=self.budget_guard.approve_replay,
+                read=ReadTools(of.toolbox, lambda call: of.asking(call) is not None, self._rules),
+                retry=delay,
+                clock=self._clock,
+                ids=self._ids,
+            ),
+            "experiment.check": CheckAnswer(of.check),
+            "verification.plan": plan_verification(self._settings, of.engine, of.views),
+            "verification.conclude": ConcludeVerification(),
+            "memory.embed": self._embed(),
             "listener.memory": NotifyMemoryProvider(memory, of.engine.log, self._clock, self._ids),
             "listener.context": NotifyListener(context, self._clock, self._ids),
             "review.memory": begin,
@@ -215,6 +317,30 @@ class StepHandlers:
                 self._ids, self._models.review.name or self._settings.model_name, of.curator.inventory
             ),
         }
+
+    def _embed(self) -> Embed:
+        embedder = self._parts.endpoints.embedder
+        cost_usd = embedder.cost_usd if embedder is not None else lambda usage: None
+        return Embed(
+            embedder=embedder,
+            texts=self._parts.embedded_texts,
+            approve=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
+            retry=delay,
+            clock=self._clock,
+            ids=self._ids,
+        )
+
+    def _rules(self) -> tuple[ApprovalRule, ...]:
+        """The standing rules for tool calls that are in force."""
+        try:
+            state = self._parts.engine.state(approval_rules.STREAM)
+        except LogUnavailable:  # what was read last holds until the log is back
+            known = self._parts.engine.sessions.known(approval_rules.STREAM)
+            if known is None:
+                raise
+            state = known
+        assert isinstance(state, approval_rules.ApprovalRules)
+        return state.rules
 
     def _by_name(self) -> ConfiguredModel:
         """The model of conversations: each session names its own."""
@@ -250,6 +376,15 @@ class StepHandlers:
         return chosen.model, self._parts.endpoints.prices(chosen.base_url)
 
 
+def ensemble_of(settings: Settings, model: str) -> Ensemble | None:
+    """The ensemble of that name or alias; None where it is a model."""
+    name = settings.ensemble_name(model)
+    if name is None:
+        return None
+    entry = settings.models.ensembles[name]
+    return Ensemble(name=name, members=entry.members, aggregator=entry.aggregator)
+
+
 def _listeners(parts: Parts) -> tuple[MemoryWriteListener | None, Listener | None]:
     """The external memory provider, and the context engine if it listens to sessions; None where there is
     none."""
@@ -270,6 +405,7 @@ def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLim
         skill_nudge=settings.skills.creation_nudge_interval,
         listeners=tuple(each.name for each in listeners if each is not None),
         wait_for_quota=seconds_of(settings.model.wait_for_quota),
+        wait_for_required=seconds_of(settings.mcp.wait_for_required),
         fallback=settings.model.fallback,
     )
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.agent.tools.builtin import default_tools
+from hermes_jobs.agent.tools.check_command import CheckCommand
+from hermes_jobs.agent.tools.consult import TOOLSET as CONSULT
+from hermes_jobs.agent.tools.consult import Consult, SharedPrice
+from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
 from hermes_jobs.agent.tools.docker import DockerOptions
+from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
 from hermes_jobs.agent.tools.memory import MemoryTools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.plugin_tools import plugin_tools
@@ -21,21 +28,31 @@ from hermes_jobs.agent.tools.skills import skill_tools
 from hermes_jobs.agent.tools.summaries import Summariser
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.tool import Tool
-from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.agent.tools.toolbox import TOOLSETS, Toolbox
 from hermes_jobs.agent.tools.web import WebOptions
+from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
+from hermes_jobs.agent.tools.web_search.tool import WebSearch
+from hermes_jobs.bootstrap.agent_roles import agent_roles
+from hermes_jobs.bootstrap.commands_environment import granted_secrets
 from hermes_jobs.domain.schedule.schedule import PREFIX
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.budget_guard import Asking
+from hermes_jobs.engine.clock_and_ids import day_of
 from hermes_jobs.settings import REHEARSAL_MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
+    from hermes_jobs.agent.mcp.sessions import McpSessions
     from hermes_jobs.agent.memory.memory_files import SyncedMemory
     from hermes_jobs.agent.memory.providers import Providers
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
+    from hermes_jobs.agent.snapshots.store import SnapshotStore
+    from hermes_jobs.agent.tools.background import BackgroundProcesses
+    from hermes_jobs.agent.tools.web_search.catalogue import SearchName
+    from hermes_jobs.agent.tools.web_search.query import WebSearcher
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.engine.ports import Clock, Ids
@@ -54,6 +71,8 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     ids: Ids,
     timezone: str,
     result_file: Callable[[str], Path | None],
+    snapshots: SnapshotStore,
+    processes: BackgroundProcesses,
     memory: SyncedMemory,
     limits: Limits,
     skills: SkillCatalog,
@@ -61,48 +80,109 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     endpoints: ModelEndpoints,
     providers: Providers,
     contexts: BuiltIn | PluginContextEngines,
+    check_model: Callable[[str], None],
+    mcp: McpSessions,
 ) -> Toolbox:
     """All tools.
 
     Commands inherit `environ` without its secrets; `result_file(call)` is the file of a large result. A tool
     of a provider or a context engine whose name is taken is left out with a warning.
     """
-    paths = PathPolicy(
-        home=str(settings.paths.home), user_home=environ.get("HOME", "/"), roots=settings.files.roots
-    )
+    paths = _paths(settings, environ)
     web = WebOptions(allow_private=settings.web.allow_private, environ=environ)
     tools: tuple[Tool, ...] = (
-        *default_tools(_terminal(settings, paths, environ), paths, web, kept=result_file),
+        *default_tools(
+            _terminal(settings, paths, environ, processes), paths, web, kept=result_file, snapshots=snapshots
+        ),
+        *_web_search(settings, environ, clock),
         *MemoryTools(limits, memory.sync).tools,
         *skill_tools(SkillPresenter(skills)),
         *curator_tools(curator),
         *_session_search(settings, views, endpoints).tools,
+        *_consult(settings, endpoints).tools,
         *RecallCompacted(views).tools,
-        *_schedule_tool(settings, timezone, log, clock, ids).tools,
+        *schedule_tool(settings, timezone, log, clock, ids).tools,
+        *DelegateTool(
+            limits=_delegation_limits(settings),
+            roles=partial(agent_roles, settings),
+            toolsets=lambda: toolbox.toolsets,
+            check_model=check_model,
+            paths=paths,
+            ids=ids,
+        ).tools,
     )
     for part, toolset in ((providers, "memory"), (contexts, "context")):
         taken = {each.name for each in tools}
         tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, taken=taken)
-    return Toolbox(
+    toolbox = Toolbox(
         tools,
         enabled=settings.toolsets.enabled,
         disabled=settings.toolsets.disabled,
         serialize_terminal=settings.tools.serialize_terminal,
         redact=settings.secrets.redact_known,
+        toolsets={**TOOLSETS, **mcp.toolsets},
+        with_servers=mcp.toolbox,
+    )
+    return toolbox
+
+
+def _delegation_limits(settings: Settings) -> DelegationLimits:
+    of = settings.delegation
+    return DelegationLimits(
+        per_root=of.per_root, per_home=of.per_home, depth=of.depth, turn_usd=settings.budgets.turn_usd
     )
 
 
-def _terminal(settings: Settings, paths: PathPolicy, environ: Mapping[str, str]) -> TerminalOptions:
+def check_command(settings: Settings, environ: Mapping[str, str], ids: Ids) -> CheckCommand:
+    """What runs the commands that check answers."""
+    return CheckCommand(_terminal(settings, _paths(settings, environ), environ, None), ids.name)
+
+
+def _paths(settings: Settings, environ: Mapping[str, str]) -> PathPolicy:
+    return PathPolicy(
+        home=str(settings.paths.home), user_home=environ.get("HOME", "/"), roots=settings.files.roots
+    )
+
+
+def _terminal(
+    settings: Settings,
+    paths: PathPolicy,
+    environ: Mapping[str, str],
+    processes: BackgroundProcesses | None,
+) -> TerminalOptions:
     return TerminalOptions(
         policy=CommandPolicy(paths=paths, policy=settings.terminal.policy, allow=settings.terminal.allow),
         sandbox=Sandbox(
             paths=paths, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
         ),
-        environ=environ,
+        environ=overlaid(environ, settings.terminal.environment),
         secrets=settings.secrets.values,
+        granted=granted_secrets(settings),
         timeout=settings.terminal.timeout,
         docker=_docker(settings),
+        background=processes,
     )
+
+
+def _web_search(settings: Settings, environ: Mapping[str, str], clock: Clock) -> tuple[Tool, ...]:
+    """The tool `web_search`; none without a provider."""
+    name = settings.web.search.provider
+    if name is None:
+        return ()
+    return WebSearch(
+        SEARCH_PROVIDERS[name].title,
+        lambda: create_web_searcher(settings, name, environ),
+        lambda: date.fromisoformat(day_of(clock.now(), settings.zone)),
+    ).tools
+
+
+def create_web_searcher(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> WebSearcher:
+    """That search provider as configured. Raises `SearchFailed` where what it needs is not."""
+    from hermes_jobs.agent.tools.web_search.searchers import create_searcher
+
+    key = SEARCH_PROVIDERS[name].key
+    secret = settings.secrets.get(key) if key is not None else None
+    return create_searcher(name, settings.web.search.base_url, secret, environ)
 
 
 def _docker(settings: Settings) -> DockerOptions | None:
@@ -110,10 +190,16 @@ def _docker(settings: Settings) -> DockerOptions | None:
     if settings.terminal.backend != "docker":
         return None
     docker = settings.terminal.docker
-    return DockerOptions(image=docker.image, network=docker.network, memory=docker.memory)
+    return DockerOptions(
+        image=docker.image,
+        network=docker.network,
+        memory=docker.memory,
+        environment=filtered_environment(settings.terminal.environment, settings.secrets.values),
+    )
 
 
-def _schedule_tool(settings: Settings, timezone: str, log: EventLog, clock: Clock, ids: Ids) -> ScheduleTool:
+def schedule_tool(settings: Settings, timezone: str, log: EventLog, clock: Clock, ids: Ids) -> ScheduleTool:
+    """The tool over the log's schedules, as configured."""
     schedules = settings.schedules
     defaults = Defaults(
         timezone=timezone,
@@ -130,6 +216,16 @@ def _session_search(settings: Settings, views: Views, endpoints: ModelEndpoints)
     )
 
 
+def _consult(settings: Settings, endpoints: ModelEndpoints) -> Consult:
+    ensembles = settings.models.ensembles
+    return Consult(
+        ensembles={name: each.members for name, each in ensembles.items()},
+        others=tuple(each.aggregator for each in ensembles.values()),
+        model=endpoints.by_name,
+        pricing=endpoints.by_name,
+    )
+
+
 def _summariser(settings: Settings, endpoints: ModelEndpoints) -> Summariser | None:
     """The model that summarises found conversations; None where only the rehearsal is configured."""
     choice = settings.auxiliary_model("session_search")
@@ -139,7 +235,17 @@ def _summariser(settings: Settings, endpoints: ModelEndpoints) -> Summariser | N
 
 
 def asking(settings: Settings, endpoints: ModelEndpoints, call: ToolCall) -> Asking | None:
-    """The model call that a tool call makes, at most; None where it makes none."""
+    """The model calls that a tool call makes, at most; None where it makes none."""
+    consulted = _consult(settings, endpoints).asking(call) if call.name == CONSULT else None
+    if consulted is not None:
+        names, sent, said = consulted
+        return Asking(
+            ", ".join(dict.fromkeys(names)),
+            SharedPrice(names, endpoints.by_name),
+            sent * len(names),
+            said * len(names),
+            limited=True,
+        )
     tokens = summary_tokens(call)
     summariser = _summariser(settings, endpoints) if tokens is not None else None
     if tokens is None or summariser is None:

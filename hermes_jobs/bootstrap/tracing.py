@@ -46,7 +46,7 @@ def create_tracing(settings: Settings, log: EventLog, environ: Mapping[str, str]
         ) from error
 
 
-_TASKS = {"review": "review", "flush": "compression", "compression": "compression"}
+_TASKS = {"review": "review", "flush": "compression", "compression": "compression", "title": "title"}
 """The key of `auxiliary` in the configuration for each purpose of a model call."""
 
 

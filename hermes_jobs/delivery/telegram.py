@@ -7,16 +7,17 @@ and recording a placeholder leaves that placeholder, and nothing else.
 
 from __future__ import annotations
 
-from telegram import Bot, LinkPreviewOptions
+from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent
 from hermes_jobs.delivery.split_message import split_message
-from hermes_jobs.delivery.telegram_bot import LIMIT, opened_bot, retry_after_seconds
+from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, opened_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.delivery.wait import waited_for
 from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
 from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.waiting import waited_for
 
 PLACEHOLDER = "…"
 NO_TEXT = "(an answer without words)"
@@ -61,19 +62,25 @@ class TelegramChannel:
         async with opened_bot(token, self._base_url) as bot:
             if part:
                 receipt = delivery.receipts[-1]
-                if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1]):
+                is_last = part >= len(texts)
+                buttons = rating_buttons(delivery.id) if is_last and can_be_rated(delivery) else ()
+                if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1], keyboard(buttons)):
                     part -= 1  # a user has deleted it
-                elif part >= len(texts):
+                elif is_last:
                     return Delivered(receipt)
             placed = await bot.send_message(chat, PLACEHOLDER)
             return PlaceholderSent(part, str(placed.message_id))
 
 
-async def _write(bot: Bot, chat: int | str, receipt: str, text: str) -> bool:
-    """Replace that message by the text; false where it does not exist any more."""
+async def _write(
+    bot: Bot, chat: int | str, receipt: str, text: str, buttons: InlineKeyboardMarkup | None
+) -> bool:
+    """Replace that message by the text with buttons below; false where it does not exist any more."""
     plain = LinkPreviewOptions(is_disabled=True)
     try:
-        await bot.edit_message_text(text, chat_id=chat, message_id=int(receipt), link_preview_options=plain)
+        await bot.edit_message_text(
+            text, chat_id=chat, message_id=int(receipt), link_preview_options=plain, reply_markup=buttons
+        )
     except BadRequest as error:
         message = error.message.lower()
         if any(word in message for word in GONE):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import cache
 from ssl import SSLContext
 
-from telegram import Bot
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import RetryAfter
 from telegram.request import HTTPXRequest
+
+from hermes_jobs.domain.gateway.rating_buttons import Button
 
 LIMIT = 4_096
 """UTF-16 units that a message may have (https://core.telegram.org/bots/api#sendmessage)."""
@@ -67,6 +69,12 @@ def _trust() -> SSLContext:
 
     context: SSLContext = create_ssl_context()
     return context
+
+
+def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
+    """The buttons in one row below a message; None for no buttons."""
+    row = [InlineKeyboardButton(each.label, callback_data=each.data) for each in buttons]
+    return InlineKeyboardMarkup([row]) if row else None
 
 
 def retry_after_seconds(error: RetryAfter) -> float:

@@ -1,25 +1,33 @@
 """Budgets: spending limits of model calls, and the accounts that calls are charged to.
 
-A call is charged to its turn, its session and its day. Claiming a call reserves its estimated cost; its
-outcome replaces the reservation by the billed amount; a call without an outcome is charged its reservation.
-The rows of the log's table `budgets` are the sums of `charges` over all events.
+A call is charged to its turn, its session and its day; that of a child to the turns and sessions above it,
+too. Claiming a call reserves its estimated cost; its outcome replaces the reservation by the billed amount; a
+call without an outcome is charged its reservation. The rows of the log's table `budgets` are the sums of
+`charges` over all events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit
+from hermes_jobs.domain.decision import UniqueKey
+from hermes_jobs.domain.session import titling
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.text.figures import money
 
 DAY, TURN = "day-", "turn-"
 OWN_BUDGET = "the turn's own budget"
+WARNING_SHARE = 0.8
+"""The share of a limit from which on it is said, once, that it is nearly used up."""
+WARNING_SCOPE = "budget-warning"
+"""Prefix of the unique keys of warnings: `ACCOUNT SETTING LIMIT`."""
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +50,18 @@ def reserved(reservation: Reservation) -> Amount:
 
 
 def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -> tuple[Limit, ...]:
-    """The limits that apply to the turn's next call; `turn` None: a call outside of any turn."""
+    """The limits that apply to the turn's next call; `turn` None: a call outside of any turn.
+
+    A child has those of the turn at its root, and those that turns above it were given.
+    """
     account = TURN + turn.id if turn else ""
+    above = _payers(session, turn.id if turn else None)
+    root, stream = (TURN + above[0].turn, above[0].stream) if above else (account, session.stream)
     money = (
-        (account, "budgets.turn_usd", budgets.turn_usd if turn else None),
+        (root, "budgets.turn_usd", budgets.turn_usd if turn else None),
         (account, OWN_BUDGET, turn.budget_usd if turn else None),
-        (session.stream, "budgets.session_usd", budgets.session_usd),
+        *((TURN + each.turn, f"the budget of turn {each.turn}", each.budget_usd) for each in above),
+        (stream, "budgets.session_usd", budgets.session_usd),
         (DAY + day, "budgets.day_usd", budgets.day_usd),
     )
     limits = [
@@ -57,8 +71,48 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
     ]
     tokens = budgets.turn_tokens if turn else None
     if tokens is not None:
-        limits.append(Limit(account=account, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
+        limits.append(Limit(account=root, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
     return tuple(limits)
+
+
+def warnings(
+    session: Session, turn: str, limits: Iterable[Limit], spent: Callable[[str], Amount]
+) -> tuple[e.BudgetWarned, ...]:
+    """The limits of which `WARNING_SHARE` or more is spent, by what is `spent` on an account.
+
+    A day is everybody's: it is told in conversations, not in runs of schedules. A review tells nothing, nor
+    does a child: its root does.
+    """
+    if session.is_review or session.delegation_of(turn) is not None:
+        return ()
+    talks = session.started is None or session.started.kind == "conversation"
+    found = []
+    for limit in limits:
+        charged = spent(limit.account)
+        value = float(charged.tokens) if limit.tokens is not None else charged.nano_usd / NANO
+        if value >= WARNING_SHARE * limit.value and (talks or not limit.account.startswith(DAY)):
+            found.append(
+                e.BudgetWarned(
+                    turn=turn, account=limit.account, setting=limit.setting, limit=limit.value, spent=value
+                )
+            )
+    return tuple(found)
+
+
+def warning_key(warned: e.BudgetWarned) -> UniqueKey:
+    """The key with which a limit of that value is warned of once on its account."""
+    key = f"{warned.account} {warned.setting} {warned.limit:g}"
+    return UniqueKey(scope=WARNING_SCOPE, key=key, digest=warned.turn)
+
+
+def warning_sentence(warned: e.BudgetWarned) -> str:
+    """The warning for people, without a full stop."""
+    share = warned.spent / warned.limit if warned.limit else 1.0
+    if warned.setting.endswith("_tokens"):
+        figures = f"{warned.spent:,.0f} of {warned.limit:,.0f} tokens"
+    else:
+        figures = f"{money(warned.spent)} of {money(warned.limit)}"
+    return f"{share:.0%} of {warned.setting} is used up ({figures})"
 
 
 def reservation_for(session: Session, step: str) -> Reservation | None:
@@ -66,9 +120,11 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved
+    if session.titling is not None and titling.is_step(session, step):
+        return session.titling.reserved
     if turn is None or turn.step_id == step:
         return turn.reserved if turn is not None else None
-    call = turn.call(step)
+    call = turn.call(step) or turn.reference(step)
     return call.reserved if call is not None and call.running else None
 
 
@@ -98,12 +154,16 @@ def charges(session: Session, events: Iterable[e.Event], today: str) -> tuple[Ch
 
 def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
     match event:
-        case e.ModelCallStarted() | e.CompressionStarted() | e.ToolStarted():
+        case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
             if event.reserved is not None:
                 held = reserved(event.reserved)
                 yield from _on_all(session, event.turn, event.reserved.day, held=held)
-        case e.ModelReplied() | e.ModelCallFailed():
-            yield from _settled(session, event.turn, event.step, _billed(session, event))
+        case e.TitleStarted(reserved=Reservation() as reservation):
+            yield from _on_all(session, None, reservation.day, held=reserved(reservation))
+        case e.TitleEnded():
+            yield from _settled(session, None, event.step, NOTHING)  # its response is separate
+        case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
+            yield from _settled(session, event.turn, event.step, billed(session, event))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
             yield from _settled(session, event.turn, event.step, NOTHING)  # its responses are separate
         case e.ToolFinished() | e.ToolInterrupted():
@@ -124,17 +184,20 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
             pass
 
 
-def _billed(session: Session, outcome: e.ModelReplied | e.ModelCallFailed) -> Amount:
+CallOutcome = e.ModelReplied | e.ModelCallFailed | e.ReferenceReplied | e.ReferenceFailed
+
+
+def billed(session: Session, outcome: CallOutcome) -> Amount:
     """The amount of a call, reported or estimated. Where its price is unknown (another model has answered),
     the whole reserved cost counts as spent.
     """
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
-    billed = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
+    known = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
     reservation = reservation_for(session, outcome.step)
     is_known = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
     if is_known or reservation is None:
-        return billed
-    return replace(billed, nano_usd=reserved(reservation).nano_usd)
+        return known
+    return replace(known, nano_usd=reserved(reservation).nano_usd)
 
 
 def _settled(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
@@ -148,6 +211,18 @@ def _settled(session: Session, turn: str | None, step: str, spent: Amount) -> It
 def _on_all(
     session: Session, turn: str | None, day: str, *, spent: Amount = NOTHING, held: Amount = NOTHING
 ) -> Iterator[Charge]:
-    accounts = (*((TURN + turn,) if turn else ()), session.stream, DAY + day)
-    for account in accounts:
+    above = _payers(session, turn)
+    accounts = (
+        *((TURN + turn,) if turn else ()),
+        session.stream,
+        *(account for each in above for account in (TURN + each.turn, each.stream)),
+        DAY + day,
+    )
+    for account in dict.fromkeys(accounts):
         yield Charge(account=account, spent=spent, reserved=held)
+
+
+def _payers(session: Session, turn: str | None) -> tuple[e.Payer, ...]:
+    """The turns above that pay with this one, the root's first."""
+    place = session.delegation_of(turn)
+    return place.payers if place else ()

@@ -29,12 +29,24 @@ class StreamEvents(msgspec.Struct, frozen=True):
     events: tuple[Event, ...]
 
 
+class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that is too large for a message, stored whole beside the events. `call` is its name, the id of a
+    tool call where it is the result of one.
+    """
+
+    call: str
+    content: str
+
+
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a decision. `answer` is the text for the tool's model or the user."""
+    """The result of a decision. `answer` is the text for the tool's model or the user, `kept` what is stored
+    beside the events.
+    """
 
     writes: tuple[StreamEvents, ...] = ()
     answer: str = ""
     keys: tuple[UniqueKey, ...] = ()
+    kept: tuple[LargeResult, ...] = ()
 
 
 class StateLoader(Protocol):

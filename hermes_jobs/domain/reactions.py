@@ -1,21 +1,28 @@
-"""Effects of a session's events on other streams, in the same append: ended runs, requested deliveries."""
+"""Effects of a session's events on other streams, in the same append: ended runs, deliveries, children."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from msgspec.structs import replace
 
+from hermes_jobs.domain import approval_rules, delegation
 from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
-from hermes_jobs.domain.gateway.news import told_at_once, with_news
+from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.decision import DecisionResult, LargeResult, StateLoader, StreamEvents
+from hermes_jobs.domain.gateway.news import stop_notice, told_at_once, with_news
+from hermes_jobs.domain.replay import verification
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import review_rules
 from hermes_jobs.domain.session import session as sessions
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.streams import StreamState, fold
 
+REFUSED = "every tool call was refused; the first: {refusal}"
 FAILED = "This request failed: {message}"
 PAUSED = (
     "The schedule «{name}» has paused itself: {reason} "
@@ -23,25 +30,89 @@ PAUSED = (
 )
 
 
-def reactions(session: Session, events: Iterable[e.SessionEvent], load: StateLoader) -> DecisionResult:
-    """The further events to append with those; `session` is the state before them.
+def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> DecisionResult:
+    """The writes with all that follows from them in other streams, and from those in turn.
 
-    Raises `Rejected` where a resumed review would run beside another one.
+    Each stream is in the result once. Raises `Rejected` where a resumed review would run beside another one.
     """
-    writes: list[StreamEvents] = []
-    for version, event in enumerate(events, session.version):
-        if isinstance(event, e.TurnResumed):
-            writes.extend(_review_taken_up(session, event, load))
-        if told := told_at_once(event):
-            writes.extend(_notices(session, event, told, f"n{version}"))
-        if not isinstance(event, e.TurnEnd):
-            continue
-        turn = session.find(event.turn)
-        if turn is not None and review_rules.is_its_turn(session, turn):
-            writes.extend(_review_ended(session, turn, event))
-        elif turn is not None:
-            writes.extend(_deliveries(session, turn, event))
-            writes.extend(_run_ended(session, turn, event, load))
+    cascade = _Cascade(load)
+    for write in writes:
+        cascade.add(write)
+    while cascade.left:
+        before, events = cascade.left.popleft()
+        for each in _reactions(before, events, cascade.load):
+            cascade.kept.extend(each.kept)
+            for write in each.writes:
+                cascade.add(write)
+    found = tuple(StreamEvents(stream, each) for stream, each in cascade.events.items())
+    return DecisionResult(writes=found, kept=tuple(cascade.kept))
+
+
+class _Cascade:
+    """The writes so far, and the states after them: each reaction is decided on those."""
+
+    def __init__(self, load: StateLoader) -> None:
+        self._load = load
+        self._folded: dict[str, StreamState] = {}
+        self._unfolded: dict[str, tuple[e.Event, ...]] = {}
+        self.events: dict[str, tuple[e.Event, ...]] = {}
+        self.kept: list[LargeResult] = []
+        self.left: deque[tuple[StreamState, tuple[e.Event, ...]]] = deque()
+
+    def load(self, stream: str) -> Any:
+        """The stream's state after the writes so far; it is folded where somebody asks for it."""
+        state = self._folded.get(stream) or self._load(stream)
+        events = self._unfolded.pop(stream, ())
+        if events:
+            state = self._folded[stream] = fold(state, events)
+        return state
+
+    def add(self, write: StreamEvents) -> None:
+        """Add a write, whose own reactions are still to come."""
+        if not write.events:
+            return
+        before: StreamState = self.load(write.stream)
+        self._unfolded[write.stream] = write.events
+        self.events[write.stream] = (*self.events.get(write.stream, ()), *write.events)
+        self.left.append((before, write.events))
+
+
+def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader) -> Iterator[DecisionResult]:
+    """What follows in other streams from these events, one after the other; `before` is the state before."""
+    if isinstance(before, Session):
+        for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
+            yield from _of_session(before, version, event, load)
+    elif isinstance(before, ChildSlots):
+        for each in cast("Sequence[e.ChildSlotEvent]", events):
+            yield _all(delegation.released(each, load))
+
+
+def _of_session(
+    session: Session, version: int, event: e.SessionEvent, load: StateLoader
+) -> Iterator[DecisionResult]:
+    if isinstance(event, e.TurnResumed):
+        yield _all(_review_taken_up(session, event, load))
+    if isinstance(event, e.ApprovalGiven) and event.scope == "always" and event.calls is not None:
+        yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
+    if told := told_at_once(event):
+        yield _all(_notices(session, event, told, f"n{version}"))
+    if isinstance(event, e.TurnCancelRequested | e.TurnCancelled):
+        yield from delegation.cancelled_below(session, event, load)
+    if not isinstance(event, e.TurnEnd):
+        return
+    turn = session.find(event.turn)
+    if turn is None:
+        return
+    if review_rules.is_its_turn(session, turn):
+        yield _all(_review_ended(session, turn, event))
+        return
+    yield _all(_deliveries(session, turn, event))
+    yield _all(_run_ended(session, turn, event, load))
+    yield delegation.told_to_parent(session, turn, event, load)
+    yield _all(delegation.slot_changes(session, event, load))
+
+
+def _all(writes: Iterable[StreamEvents]) -> DecisionResult:
     return DecisionResult(writes=tuple(writes))
 
 
@@ -65,7 +136,9 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
     schedule: schedules.Schedule = load(stream)
     if schedule.plan is None:
         return
-    if isinstance(end, e.TurnCompleted):
+    if isinstance(end, e.TurnCompleted) and turn.was_refused:
+        events = schedules.run_ended(schedule, turn.id, "failed", _refused(turn))
+    elif isinstance(end, e.TurnCompleted):
         events = schedules.run_ended(schedule, turn.id, "completed", "")
     elif isinstance(end, e.TurnFailed):
         events = schedules.run_ended(schedule, turn.id, "failed", end.message)
@@ -92,24 +165,32 @@ def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stre
         return
     event = review_rules.end_of(session.lineage, turn, end)
     yield StreamEvents(sessions.stream_of(session.forked_from), (event,))
+    yield from verification.requested(session, turn)
 
 
 def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:
     if isinstance(end, e.TurnCancelled):
         return
-    ok = isinstance(end, e.TurnCompleted)
+    ok = isinstance(end, e.TurnCompleted) and not turn.was_refused
     text = end.answer if isinstance(end, e.TurnCompleted) else FAILED.format(message=end.message)
     if text.strip() == deliveries.SILENT:
-        return
-    yield from _requested(session, turn, text, ok=ok, news=session.news)
+        if ok:
+            return
+        text = FAILED.format(message=_refused(turn))
+    yield from _requested(session, turn, text, ok=ok, end=end)
+
+
+def _refused(turn: Turn) -> str:
+    """Why a run is no success of whose tool calls none was allowed."""
+    return REFUSED.format(refusal=turn.denial.removeprefix("Error: "))
 
 
 def _requested(
-    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", news: tuple[str, ...] = ()
+    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", end: e.TurnEnd | None = None
 ) -> Iterator[StreamEvents]:
-    """Deliveries of the text to each of the turn's targets; those to chats carry the notices."""
+    """Deliveries of the text to each of the turn's targets; `end`: the text is that of the turn's end."""
     for index, target in enumerate(turn.deliver):
-        told = with_news(text, news) if _is_chat(turn, target) else text
+        told = with_news(text, _beside_end(session, turn, target, end)) if end is not None else text
         # A resumed turn delivers again, under another id.
         delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
         requested = e.DeliveryRequested(
@@ -121,8 +202,17 @@ def _requested(
             source=turn.source,
             ok=ok,
             workdir=_workdir(session),
+            lineage=session.lineage,
         )
         yield StreamEvents(deliveries.stream_of(delivery), (requested,))
+
+
+def _beside_end(session: Session, turn: Turn, target: str, end: e.TurnEnd) -> tuple[str, ...]:
+    """The notices below the turn's answer: what stopped it, for people; in chats what they missed, too."""
+    is_chat = _is_chat(turn, target)
+    if target.startswith("webhook:"):  # read by programs
+        return ()
+    return (*stop_notice(end, turn.id, is_chat=is_chat), *(session.news if is_chat else ()))
 
 
 def _is_chat(turn: Turn, target: str) -> bool:

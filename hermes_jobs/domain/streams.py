@@ -13,6 +13,13 @@
 | `windows`       | `LearnedWindows` | `WindowEvent`   |
 | `pauses`        | `Pauses`         | `PauseEvent`    |
 | `listener-NAME` | `Listener`       | `ListenerEvent` |
+| `approvals`     | `ApprovalRules`  | `ApprovalRuleEvent` |
+| `forgetting-ID` | `Forgetting`     | `ForgettingEvent` |
+| `children`      | `ChildSlots`     | `ChildSlotEvent` |
+| `mcp-NAME`      | `McpServer`      | `McpEvent`       |
+| `replay-ID`     | `Replay`         | `ReplayEvent`    |
+| `experiment-NAME` | `Experiment`   | `ReplayEvent`, `ExperimentEvent`, `VerificationEvent` |
+| `embedding-ID`  | `Embedding`      | `EmbeddingEvent` |
 """
 
 from __future__ import annotations
@@ -23,12 +30,33 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.domain import context_windows, model_pauses, subscriptions
+from hermes_jobs.domain import (
+    approval_rules,
+    budgets,
+    child_slots,
+    context_windows,
+    embedding,
+    forgetting,
+    mcp_servers,
+    model_pauses,
+    subscriptions,
+)
 from hermes_jobs.domain import delivery as deliveries
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
+from hermes_jobs.domain.accounts import Charge
+from hermes_jobs.domain.decision import (
+    Decision,
+    DecisionResult,
+    LargeResult,
+    StateLoader,
+    StreamEvents,
+    UniqueKey,
+)
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.gateway import gateway as gateways
 from hermes_jobs.domain.memory import memory as memories
+from hermes_jobs.domain.replay import charges as replay_charges
+from hermes_jobs.domain.replay import experiment as experiments
+from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import evolve as sessions
 from hermes_jobs.domain.session.session import PREFIX, Session
@@ -56,19 +84,24 @@ def _nothing_due(_state: Any) -> tuple[Step, ...]:
     return ()
 
 
+def _free(_state: Any, _events: Iterable[Event], _today: str) -> tuple[Charge, ...]:
+    return ()
+
+
 class StreamKind(msgspec.Struct, frozen=True):
     """One kind of stream. `prefix` begins its streams' names; `state(stream=…)`
-    is the state without events.
+    is the state without events. `charges` are the account changes of events, as `budgets.charges` says.
     """
 
     prefix: str
     state: Callable[..., StreamState]
     evolve: Callable[[Any, Any], StreamState]
     next_steps: Callable[[Any], tuple[Step, ...]] = _nothing_due
+    charges: Callable[[Any, Iterable[Event], str], tuple[Charge, ...]] = _free
 
 
 KINDS = (
-    StreamKind(SESSIONS, Session, sessions.evolve, next_steps),
+    StreamKind(SESSIONS, Session, sessions.evolve, next_steps, budgets.charges),
     StreamKind(memories.STREAM, memories.Memory, memories.evolve),
     StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
     StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
@@ -78,7 +111,22 @@ KINDS = (
     StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
     StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
     StreamKind(model_pauses.STREAM, model_pauses.Pauses, model_pauses.evolve),
+    StreamKind(approval_rules.STREAM, approval_rules.ApprovalRules, approval_rules.evolve),
+    StreamKind(child_slots.STREAM, child_slots.ChildSlots, child_slots.evolve),
     StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
+    StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
+    StreamKind(mcp_servers.PREFIX, mcp_servers.McpServer, mcp_servers.evolve),
+    StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replay_charges.charges),
+    StreamKind(
+        experiments.PREFIX,
+        experiments.Experiment,
+        experiments.evolve,
+        experiments.next_steps,
+        replay_charges.charges,
+    ),
+    StreamKind(
+        embedding.PREFIX, embedding.Embedding, embedding.evolve, embedding.next_steps, embedding.charges
+    ),
 )
 
 
@@ -92,9 +140,9 @@ def fold(state: StreamState, events: Iterable[Event]) -> StreamState:
     return reduce(_kind_of(state.stream).evolve, events, state)
 
 
-def combine(changes: Sequence[Decision]) -> Decision:
+def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decision:
     """One decision that makes all of them, each on the state after the previous one. A rejected one only adds
-    its reason to the answer.
+    its reason to the answer; with `all_or_none` it rejects all.
     """
 
     def change(load: StateLoader) -> DecisionResult:
@@ -102,6 +150,7 @@ def combine(changes: Sequence[Decision]) -> Decision:
         events: dict[str, tuple[Event, ...]] = {}
         answers: list[str] = []
         keys: list[UniqueKey] = []
+        kept: list[LargeResult] = []
 
         def loaded(stream: str) -> Any:
             return states.get(stream) or load(stream)
@@ -110,6 +159,8 @@ def combine(changes: Sequence[Decision]) -> Decision:
             try:
                 changed = each(loaded)
             except Rejected as refused:
+                if all_or_none:
+                    raise
                 answers.append(f"Error: {refused.for_model}")
                 continue
             for write in changed.writes:
@@ -117,8 +168,9 @@ def combine(changes: Sequence[Decision]) -> Decision:
                 events[write.stream] = (*events.get(write.stream, ()), *write.events)
             answers.append(changed.answer)
             keys.extend(changed.keys)
+            kept.extend(changed.kept)
         writes = tuple(StreamEvents(stream, each) for stream, each in events.items())
-        return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys))
+        return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys), kept=tuple(kept))
 
     return change
 
@@ -126,6 +178,11 @@ def combine(changes: Sequence[Decision]) -> Decision:
 def due_steps(state: StreamState) -> tuple[Step, ...]:
     """Every step of the stream that is due or under way, in a fixed order."""
     return _kind_of(state.stream).next_steps(state)
+
+
+def charges(state: StreamState, events: Iterable[Event], today: str) -> tuple[Charge, ...]:
+    """The account changes of those events; `state` is that before them. See `budgets.charges`."""
+    return _kind_of(state.stream).charges(state, events, today)
 
 
 def _kind_of(stream: str) -> StreamKind:

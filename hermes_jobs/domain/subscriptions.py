@@ -24,6 +24,7 @@ NEWS = (
     e.ContextCompressed,
     e.ReviewCompleted,
     e.SessionEnded,
+    e.ChildEnded,
 )
 """Events that make the step due. Events between two of them are sent with the second one."""
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from hermes_jobs.domain.budgets import CallOutcome
 from hermes_jobs.domain.events import (
     CompressionFailed,
     ModelCallFailed,
-    ModelReplied,
     OutcomeDiscarded,
+    ReferenceFailed,
     ResponseBooked,
     ToolFinished,
 )
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
@@ -33,6 +36,8 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
             turn=job.turn, step=step.id, attempt=step.attempt, kind="internal", message=message
         )
         return c.FinishCompression(step=step.id, outcome=failed)
+    if titling.is_step(session, step.id):
+        return c.FinishTitle(step=step.id, kind="internal", message=message)
     assert session.current is not None
     turn = session.current.id
     if step.operation == "turn.run_tool":
@@ -54,7 +59,26 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
             estimated_cost_usd=reserved.cost_usd if reserved else 0.0,
         )
         return c.FinishModelCall(step=step.id, outcome=outcome)
+    asked = session.current.reference(step.id)
+    if asked is not None:
+        return c.FinishReference(step=step.id, outcome=lost_reference(turn, step, asked, message))
     return c.FailTurn(step=step.id, kind="internal", message=message, hint=hint)
+
+
+def lost_reference(turn: str, step: Step, asked: Reference, message: str) -> ReferenceFailed:
+    """The outcome of a reference whose handler raised an unexpected exception: it may have been made."""
+    held = asked.reserved
+    return ReferenceFailed(
+        turn=turn,
+        step=step.id,
+        attempt=step.attempt,
+        kind="internal",
+        message=message,
+        member=asked.model,
+        model=held.model if held else "",
+        estimated=held.usage if held else NO_USAGE,
+        estimated_cost_usd=held.cost_usd if held else 0.0,
+    )
 
 
 def is_failure(command: c.SessionCommand) -> bool:
@@ -64,8 +88,12 @@ def is_failure(command: c.SessionCommand) -> bool:
             return True
         case c.FinishModelCall(outcome=ModelCallFailed(kind=kind, retry_at=None)):
             return kind != CANCELLED
+        case c.FinishReference(outcome=ReferenceFailed(kind=kind, retry_at=None)):
+            return kind != CANCELLED
         case c.FinishCompression(outcome=CompressionFailed(kind=kind, retry_at=None)):
             return kind != CANCELLED
+        case c.FinishTitle(title=None, kind=kind, retry_at=None):
+            return kind not in {"", CANCELLED}
         case _:
             return False
 
@@ -87,11 +115,14 @@ def discarded_events(
         kind=type(command).__name__,
         attempt=step.attempt,
     )
+    if isinstance(command, c.FinishReference):
+        booked = _with_usage_of(command.outcome, fact)
+        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None),)
     if isinstance(command, c.FinishModelCall):
         booked = _with_usage_of(command.outcome, fact)
         failed = tuple(_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE)
         return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None), *failed)
-    if isinstance(command, c.FinishFlush | c.FinishCompression):
+    if isinstance(command, c.FinishFlush | c.FinishCompression | c.FinishTitle):
         reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
     if isinstance(command, c.FinishToolCall):
@@ -101,7 +132,5 @@ def discarded_events(
     return (fact,)
 
 
-def _with_usage_of(
-    response: ModelReplied | ModelCallFailed | ResponseBooked, fact: OutcomeDiscarded
-) -> OutcomeDiscarded:
+def _with_usage_of(response: CallOutcome | ResponseBooked, fact: OutcomeDiscarded) -> OutcomeDiscarded:
     return replace(fact, usage=response.usage, cost_usd=response.cost_usd, model=response.model)

@@ -7,23 +7,41 @@ turn fails; where only reservations of running calls are in the way, the call wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import tzinfo
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.accounts import NANO, Amount, Limit, OverBudget
-from hermes_jobs.domain.budgets import OWN_BUDGET, Budgets, limits_of
+from hermes_jobs.domain.budgets import (
+    DAY,
+    OWN_BUDGET,
+    WARNING_SCOPE,
+    Budgets,
+    billed,
+    limits_of,
+    warning_key,
+    warnings,
+)
 from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.embedding import Embedding
+from hermes_jobs.domain.replay.replay import Replay
+from hermes_jobs.domain.replay.replay import limits_of as limits_of_replay
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.engine.clock_and_ids import day_of
-from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing
+from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
+from hermes_jobs.engine.title_request import title_request
 from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import EventLog
 
 USUAL_ANSWER = 8192
 """Tokens that are counted on for an answer whose length nothing limits."""
@@ -34,42 +52,39 @@ FLUSH_ANSWER = 2_000
 SUMMARY_ANSWER = 12_000
 """Tokens that are counted on for what a flush, and a summary, may say."""
 
-BUDGET = "budget"
-"""The kind of failure of a turn that its budgets do not pay for."""
 
-
-class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
-    """The reservation and limits of a claim. `fixed`: its answer cannot be made shorter."""
-
-    reservation: Reservation
-    limits: tuple[Limit, ...]
-    pricing: Pricing
-    fixed: bool = False
+Finished = TypeVar("Finished", bound=c.FinishModelCall | c.FinishReference)
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """The model call that a tool makes, in tokens at most."""
+    """The model calls that a tool makes, in tokens at most. `limited`: not where the budgets do not pay for
+    them."""
 
     model: str
     pricing: Pricing
     input_tokens: int
     output_tokens: int
+    limited: bool = False
 
 
 class BudgetGuard:
     """Sets aside what calls may cost. `zone` is where days begin; None for the machine's.
 
-    `request` gives a turn's next request, `estimate` about how many tokens one is. `summariser` names the
+    `request` gives a turn's next request, `reference` that to a member of its ensemble, `estimate` about how
+    many tokens one is. `summariser` names the
     model that summarises and says what it costs, and `flusher` that which flushes (None: the session's own);
-    without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made.
-    `asking(call)` is what a tool call asks of a model, None where it asks none: it is set aside so that it is
-    booked where the worker dies, and no limit keeps the call from that.
+    without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made,
+    `titler` is the model that gives titles with its prices (None: the session's own, and `pricing`).
+    `asking(call)` is what a tool call asks of models, None where it asks none: it is set aside so that it is
+    booked where the worker dies; only where it is `limited` does a limit keep the call from that. `of_turn`
+    are the settings that the turn itself carries.
     """
 
     def __init__(  # noqa: PLR0913 - the ports it needs
         self,
         *,
         request: Callable[[Session, Turn], ModelRequest],
+        reference: Callable[[Session, Turn, Reference], ModelRequest] | None = None,
         estimate: Callable[[ModelRequest], int],
         pricing: Pricing,
         budgets: Budgets,
@@ -78,9 +93,12 @@ class BudgetGuard:
         summariser: Callable[[], tuple[str, Pricing]] | None = None,
         flusher: tuple[str, Pricing] | None = None,
         reviews: Pricing | None = None,
+        titler: tuple[str | None, Pricing | None] = (None, None),
         asking: Callable[[ToolCall], Asking | None] | None = None,
+        of_turn: Collection[str] = (),
     ) -> None:
         self._request = request
+        self._reference = reference
         self._estimate = estimate
         self._pricing = pricing
         self._budgets = budgets
@@ -89,7 +107,9 @@ class BudgetGuard:
         self._summariser = summariser
         self._flusher = flusher
         self._reviews = reviews or pricing
+        self._titler = titler
         self._asking = asking
+        self._of_turn = of_turn
 
     def today(self) -> str:
         """The day to which usage is charged now, as YYYY-MM-DD."""
@@ -102,12 +122,11 @@ class BudgetGuard:
         """
         turn = session.current
         if act == "turn.call_model" and turn is not None:
-            request = self._request(session, turn)
             pricing = self._reviews if session.is_review else self._pricing
-            terms = self._terms(session, turn, request, pricing)
-            # Where nothing is limited, the answer need not be either.
-            asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
-            return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
+            return self._call(session, turn, self._request(session, turn), pricing)
+        member = turn.reference(step) if act == "turn.reference" and turn is not None else None
+        if member is not None and turn is not None and self._reference is not None:
+            return self._call(session, turn, self._reference(session, turn, member), self._pricing)
         call = turn.call(step) if act == "turn.run_tool" and turn is not None else None
         asking = self._asking(call.asked) if call is not None and self._asking is not None else None
         if asking is not None:
@@ -115,7 +134,18 @@ class BudgetGuard:
                 model=asking.model, input_tokens=asking.input_tokens, output_tokens=0, day=self.today()
             )
             reservation = _with_answer(sent, asking.output_tokens, asking.pricing)
-            return SpendingApproval(reservation=reservation, limits=(), pricing=asking.pricing, fixed=True)
+            limits = limits_of(self._budgets, session, turn, self.today()) if asking.limited else ()
+            if reservation.cost_usd is None and self._budgets.turn_tokens is None:
+                _refuse_unpriced(limits, asking.model)
+            return SpendingApproval(
+                reservation=reservation, limits=limits, pricing=asking.pricing, fixed=True
+            )
+        if act == "session.title":
+            titler, prices = self._titler
+            terms = self._terms(
+                session, None, title_request(session, titler), self._pricing if prices is None else prices
+            )
+            return replace(terms, fixed=True)
         if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
             return None
         (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER
@@ -124,18 +154,72 @@ class BudgetGuard:
         history = ModelRequest(model=name, system_prompt="", messages=session.messages, max_tokens=answer)
         return replace(self._terms(session, turn, history, pricing), fixed=True)
 
+    def _call(
+        self, session: Session, turn: Turn, request: ModelRequest, pricing: Pricing
+    ) -> SpendingApproval:
+        terms = self._terms(session, turn, request, pricing)
+        # Where nothing is limited, the answer need not be either.
+        asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
+        return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
+
     def _terms(
         self, session: Session, turn: Turn | None, request: ModelRequest, pricing: Pricing
     ) -> SpendingApproval:
+        limits = limits_of(self._budgets, session, turn, self.today())
+        terms = self._reserve(request, limits, pricing)
+        if terms.reservation.cost_usd is None and self._budgets.turn_tokens is None:
+            _refuse_unpriced(limits, request.model)
+        return terms
+
+    def approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
+        """For a recorded call that is asked again. Raises `Rejected` as `approve` does."""
         day = self.today()
-        limits = limits_of(self._budgets, session, turn, day)
+        limits = limits_of_replay(replay, self._budgets, DAY + day)
+        terms = self._reserve(request, limits, self._pricing)
+        if terms.reservation.cost_usd is None and all(limit.tokens is None for limit in limits):
+            _refuse_unpriced(limits, request.model)
+        return terms
+
+    def approve_embedding(
+        self, embedding: Embedding, sent: int, cost_usd: Callable[[Usage], float | None]
+    ) -> SpendingApproval:
+        """For a call that gives texts of `sent` tokens vectors. Raises `Rejected` as `approve` does."""
+        assert embedding.plan is not None, f"{embedding.stream} has no plan"
+        day, model, value = self.today(), embedding.plan.model, self._budgets.day_usd
+        reservation = Reservation(
+            model=model, input_tokens=sent, output_tokens=0, day=day, cost_usd=cost_usd(Usage(sent))
+        )
+        limits: tuple[Limit, ...] = ()
+        if value is not None:
+            account = DAY + day
+            limits = (
+                Limit(account=account, setting="budgets.day_usd", value=value, nano_usd=round(value * NANO)),
+            )
+        if reservation.cost_usd is None:
+            _refuse_unpriced(limits, model)
+        return SpendingApproval(reservation=reservation, limits=limits, pricing=self._pricing, fixed=True)
+
+    def _reserve(
+        self, request: ModelRequest, limits: tuple[Limit, ...], pricing: Pricing
+    ) -> SpendingApproval:
+        day = self.today()
         sent = Reservation(
             model=request.model, input_tokens=self._estimate(request), output_tokens=0, day=day
         )
         reservation = _with_answer(sent, request.max_tokens or USUAL_ANSWER, pricing)
-        if reservation.cost_usd is None and self._budgets.turn_tokens is None:
-            _refuse_unpriced(limits, request.model)
         return SpendingApproval(reservation=reservation, limits=limits, pricing=pricing)
+
+    def warned(self, session: Session, command: Finished, log: EventLog) -> Finished:
+        """The command with a warning for each limit that is nearly used up with this call, once for each."""
+        turn, outcome = session.current, command.outcome
+        if turn is None:
+            return command
+        limits = limits_of(self._budgets, session, turn, self.today())
+        used = billed(session, outcome)
+        found = warnings(session, turn.id, limits, lambda account: log.account(account).spent + used)
+        fresh = (each for each in found if not log.key(WARNING_SCOPE, warning_key(each).key))
+        changed: Finished = replace(command, warnings=tuple(fresh))
+        return changed
 
     def reduce(self, terms: SpendingApproval, over: OverBudget) -> SpendingApproval | None:
         """Terms that the account has room for once nothing else is under way; None: it has, so wait for that.
@@ -146,11 +230,11 @@ class BudgetGuard:
         if over.limit.allows(over.spent + held(asked)):
             return None
         if terms.fixed:
-            raise _exhausted(over, held(asked))
+            raise _exhausted(over, held(asked), self._of_turn)
         answer = min(_affordable(terms, over.limit, over.spent), asked.output_tokens - 1)
         if answer < SHORTEST_ANSWER:
             least = _with_answer(asked, min(SHORTEST_ANSWER, asked.output_tokens), terms.pricing)
-            raise _exhausted(over, held(least))
+            raise _exhausted(over, held(least), self._of_turn)
         return replace(terms, reservation=_with_answer(asked, answer, terms.pricing))
 
 
@@ -185,8 +269,16 @@ def _refuse_unpriced(limits: tuple[Limit, ...], model: str) -> None:
         )
 
 
-def _exhausted(over: OverBudget, needed: Amount) -> Rejected:
+def _exhausted(over: OverBudget, needed: Amount, of_turn: Collection[str]) -> Rejected:
     limit = over.limit
+    hint = f"Raise {limit.setting}, then go on with `hermes-jobs turns continue`."
+    if limit.setting == OWN_BUDGET:
+        hint = "Give it more: `hermes-jobs turns continue ID --budget USD`."
+    elif limit.setting in of_turn:
+        variable = f"HERMES_JOBS_{limit.setting.replace('.', '__').upper()}"
+        hint = (
+            f"The turn was sent with that limit. Give it another: {variable}=… hermes-jobs turns continue ID"
+        )
     if limit.tokens is not None:
         allowed, spent, needs = f"{limit.tokens:,} tokens", f"{over.spent.tokens:,}", f"{needed.tokens:,}"
     else:
@@ -195,9 +287,7 @@ def _exhausted(over: OverBudget, needed: Amount) -> Rejected:
         f"The budget is used up: {limit.setting} allows {allowed}; {spent} spent so far, "
         f"and the next model call needs at least {needs}.",
         kind=BUDGET,
-        hint="Give it more: `hermes-jobs turns retry ID --budget USD`."
-        if limit.setting == OWN_BUDGET
-        else f"Raise {limit.setting}, then go on with `hermes-jobs turns retry`.",
+        hint=hint,
     )
 
 

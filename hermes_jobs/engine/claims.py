@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from hermes_jobs.domain.accounts import OverBudget
-from hermes_jobs.domain.events import CompressionFailed
+from hermes_jobs.domain.events import CompressionFailed, ReferenceFailed, ToolFinished
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import titling
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.budget_guard import BudgetGuard, SpendingApproval
+from hermes_jobs.domain.session.stops import BUDGET
+from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.command_handler import CommandHandler
+from hermes_jobs.engine.ports import PaidStepHandler, SpendingApproval
 from hermes_jobs.errors import Rejected, StepLost
 from hermes_jobs.eventlog.log import StepGuard
 
@@ -20,28 +25,34 @@ without an automatic retry. `held_up`: it waits for budget that other calls have
 
 
 class StepClaims:
-    """Claims operations for one process. Without a budget guard nothing is reserved."""
+    """Claims operations for one process."""
 
-    def __init__(self, command_handler: CommandHandler, budget_guard: BudgetGuard | None) -> None:
+    def __init__(self, command_handler: CommandHandler) -> None:
         self._command_handler = command_handler
-        self._budget_guard = budget_guard
 
-    def claim(self, session: Session, step: Step, guard: StepGuard, *, durable: bool) -> Session | StepResult:
-        """The session after the step's start; or the result where it was not claimed.
+    def claim(
+        self,
+        session: Session,
+        step: Step,
+        guard: StepGuard,
+        budget_guard: BudgetGuard | None,
+        *,
+        durable: bool,
+    ) -> Session | StepResult:
+        """The session after the step's start; or the result where it was not claimed. Without a budget guard
+        nothing is reserved.
 
         `nothing`: another worker has it. `held_up`: it waits for budget that other calls have reserved.
         `failed`: no budget is left for it. Raises `LogUnavailable`.
         """
         try:
-            terms = (
-                self._budget_guard.approve(session, step.operation, step.id) if self._budget_guard else None
-            )
-            if self._budget_guard is not None and terms is not None:
-                return self._paid_for(self._budget_guard, terms, session, step, guard)
+            terms = budget_guard.approve(session, step.operation, step.id) if budget_guard else None
+            if budget_guard is not None and terms is not None:
+                return self._paid_for(budget_guard, terms, session, step, guard)
             begin = c.BeginStep(step=step.id)
             return self._command_handler.handle(session.stream, begin, guard=guard, durable=durable)
         except Rejected as refused:
-            return self._unpaid(session, step, guard, refused)
+            return self.refuse(session, step, guard, refused)
         except StepLost:
             return "nothing"
 
@@ -64,8 +75,41 @@ class StepClaims:
                 asked = budget_guard.reduce(asked, over)
         return "held_up"
 
-    def _unpaid(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
-        """Fail the compression, or the turn, that the budgets do not pay for."""
+    def claim_paid(
+        self,
+        handler: PaidStepHandler,
+        state: StreamState,
+        step: Step,
+        guard: StepGuard,
+        budget_guard: BudgetGuard,
+    ) -> StepResult | None:
+        """Claim a step of another stream than a session's; None: it is claimed, and is to be run.
+
+        `done`: something else took its place. Raises `StepLost`, `LogUnavailable`.
+        """
+        apply = partial(self._command_handler.apply, turns_on=step.stream)
+        try:
+            asked = handler.approve(state, step)
+            if not isinstance(asked, SpendingApproval):
+                apply(asked, step.id, guard=guard)
+                return "done"
+            terms: SpendingApproval | None = asked
+            while terms is not None:
+                begun = handler.begun(step, terms.reservation)
+                try:
+                    apply(begun, step.id, guard=guard, limits=terms.limits, durable=False)
+                except OverBudget as over:
+                    terms = budget_guard.reduce(terms, over)
+                else:
+                    return None
+        except Rejected as refused:
+            apply(handler.refused(step, refused), step.id, guard=guard)
+            return "failed"
+        return "held_up"
+
+    def refuse(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
+        """Fail the compression, the title or the turn whose step may not run; leave out the member that may
+        not be asked; answer the tool call that the budgets do not pay for. Raises `LogUnavailable`."""
         job = session.compression
         end: c.SessionCommand
         if job is not None and job.step_id == step.id:
@@ -73,6 +117,27 @@ class StepClaims:
                 turn=job.turn, step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message
             )
             end = c.FinishCompression(step=step.id, outcome=failed)
+        elif session.current is not None and (asked := session.current.reference(step.id)) is not None:
+            left_out = ReferenceFailed(
+                turn=session.current.id,
+                step=step.id,
+                attempt=step.attempt,
+                kind=refused.kind,
+                message=refused.message,
+                member=asked.model,
+            )
+            end = c.FinishReference(step=step.id, outcome=left_out)
+        elif titling.is_step(session, step.id):
+            end = c.FinishTitle(step=step.id, kind=refused.kind, message=refused.message)
+        elif step.operation == "turn.run_tool" and refused.kind == BUDGET and session.current is not None:
+            answer = ToolFinished(
+                turn=session.current.id,
+                call=step.id,
+                ok=False,
+                content=f"Error: {refused.message}",
+                attempt=step.attempt,
+            )
+            end = c.FinishToolCall(step=step.id, outcome=answer)
         else:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         try:

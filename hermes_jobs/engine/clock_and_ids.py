@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from datetime import UTC, datetime, tzinfo
+
+from hermes_jobs.system.randomness import random_bits
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that looks like something else
 BITS = 5  # of a character
@@ -25,14 +26,14 @@ class RandomIds:
     """Random ids, unique across processes."""
 
     def name(self, prefix: str) -> str:
-        drawn = secrets.randbits(BITS * NAME_LENGTH)  # at once: each draw asks the system
+        drawn = random_bits(BITS * NAME_LENGTH)  # at once: each draw asks the system
         return prefix + "".join(ALPHABET[drawn >> at & 31] for at in range(0, BITS * NAME_LENGTH, BITS))
 
     def fence(self) -> int:
-        return secrets.randbits(63)
+        return random_bits(63)
 
     def fraction(self) -> float:
-        return secrets.randbelow(1 << 32) / (1 << 32)
+        return random_bits(32) / (1 << 32)
 
 
 def iso(seconds: float) -> str:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.domain import delegation
 from hermes_jobs.domain.accounts import Charge, Limit
-from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
+from hermes_jobs.domain.decision import Decision, DecisionResult, LargeResult, StreamEvents, UniqueKey
 from hermes_jobs.domain.events import Event, SessionEvent
-from hermes_jobs.domain.reactions import reactions
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.loop_guard import with_warning
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, due_steps
+from hermes_jobs.domain.session.turn import repeats_before
+from hermes_jobs.domain.streams import StreamState, charges, due_steps
 from hermes_jobs.engine.clock_and_ids import day_of, iso
 from hermes_jobs.engine.ports import AppendHook, Clock, Dispatcher, FileSync
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import Conflict, Rejected, StepLost
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, LargeResult, StepGuard, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StepGuard, StreamWrite
 
 CONFLICTS_OF_DOUBT = 3
+LOCKS = 64
+"""Locks that the streams share on which the threads of a process take turns."""
 
 
 class _StreamChange(msgspec.Struct, frozen=True):
@@ -59,6 +64,7 @@ class CommandHandler:
         self._repository = repository
         self._follow = follow
         self._append_hook = append_hook
+        self._turns = [threading.Lock() for _ in range(LOCKS)]
 
     def handle(
         self,
@@ -80,20 +86,25 @@ class CommandHandler:
         while True:
             fresh = session is None
             session = session or self._repository.load(stream)
-            load = _ReadSet(self._repository)
+            load = _ReadSet(self._repository, session)
             try:
                 decided, changed = _answered(command, session, load)
                 facts = decide(decided, session)
                 if not facts and guard is None:
                     return session
-                after = cast(Session, self._repository.fold(session, facts))
-                others = [*load.writes(changed), *load.writes(reactions(session, facts, load))]
+                begun = (
+                    delegation.first_texts(decided, session, load)
+                    if isinstance(decided, c.StartChildren)
+                    else ()
+                )
+                all_writes = with_reactions([StreamEvents(stream, facts), *begun, *changed.writes], load)
+                written = load.writes(all_writes)
                 self._append(
-                    [_StreamChange(session, facts, after), *others],
+                    written,
                     self._meta(session, guard, command),
                     guard=guard,
                     keys=(*keys, *changed.keys),
-                    results=_kept(decided),
+                    results=(*_kept(decided), *changed.kept, *all_writes.kept),
                     limits=limits,
                     durable=durable,
                 )
@@ -105,13 +116,36 @@ class CommandHandler:
                     raise
                 session = None
             else:
-                return after
+                own = (each.after for each in written if each.before.stream == stream)
+                return cast(Session, next(own, session))
 
-    def apply(self, change: Decision, cause: str, *, guard: StepGuard | None = None) -> DecisionResult:
+    def apply(
+        self,
+        change: Decision,
+        cause: str,
+        *,
+        guard: StepGuard | None = None,
+        limits: tuple[Limit, ...] = (),
+        durable: bool = True,
+        turns_on: str = "",
+    ) -> DecisionResult:
         """Decide and append, again after each conflict. `cause` is the causation in the events' metadata.
+        Threads take turns on the stream `turns_on`, on which they would only meet conflicts.
 
-        Raises `Rejected`, `StepLost`, `KeyTaken`, `LogUnavailable`.
+        Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
+        with self._turns[hash(turns_on) % len(self._turns)] if turns_on else nullcontext():
+            return self._applied(change, cause, guard, limits, durable=durable)
+
+    def _applied(
+        self,
+        change: Decision,
+        cause: str,
+        guard: StepGuard | None,
+        limits: tuple[Limit, ...],
+        *,
+        durable: bool,
+    ) -> DecisionResult:
         doubts = _Doubts(self._repository)
         while True:
             load = _ReadSet(self._repository)
@@ -120,7 +154,15 @@ class CommandHandler:
                 return changed
             meta = EventMeta(worker=self.worker, causation=cause)
             try:
-                self._append(load.writes(changed), meta, guard=guard, keys=changed.keys)
+                self._append(
+                    load.writes(changed),
+                    meta,
+                    guard=guard,
+                    keys=changed.keys,
+                    results=changed.kept,
+                    limits=limits,
+                    durable=durable,
+                )
             except Conflict:
                 doubts.after_conflict(load.streams)
                 continue
@@ -184,15 +226,12 @@ class CommandHandler:
 
     def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
         today = self._today()
-        return tuple(
-            charge
-            for write in writes
-            if isinstance(write.before, Session)
-            for charge in charges(write.before, write.facts, today)
-        )
+        return tuple(charge for write in writes for charge in charges(write.before, write.facts, today))
 
     def _meta(self, session: Session, guard: StepGuard | None, cause: c.SessionCommand | None) -> EventMeta:
         turn = getattr(cause, "turn", None) or (session.current.id if session.current else None)
+        place = session.delegation_of(turn)
+        turn = place.payers[0].turn if place is not None else turn
         return EventMeta(
             worker=self.worker,
             causation=guard.step if guard else type(cause).__name__ if cause else None,
@@ -222,9 +261,10 @@ class _Doubts:
 class _ReadSet:
     """The `StateLoader` of one decision: the append expects the versions that it read."""
 
-    def __init__(self, repository: StreamRepository) -> None:
+    def __init__(self, repository: StreamRepository, session: Session | None = None) -> None:
+        """`session`: the state of its stream, as it is known already."""
         self._repository = repository
-        self._read: dict[str, StreamState] = {}
+        self._read: dict[str, StreamState] = {} if session is None else {session.stream: session}
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -249,7 +289,7 @@ def _answered(
     command: c.SessionCommand, session: Session, load: _ReadSet
 ) -> tuple[c.SessionCommand, DecisionResult]:
     """The command with the answer of its decision, where it has one."""
-    if isinstance(command, c.FinishModelCall) and command.change is not None:
+    if isinstance(command, c.FinishModelCall | c.FinishReference) and command.change is not None:
         return command, command.change(load)
     if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
         return command, DecisionResult()
@@ -262,7 +302,7 @@ def _answered(
         return replace(command, saved=answer), changed
     call = session.current.call(command.step) if session.current else None
     if session.current is not None and call is not None:
-        answer = with_warning(session.current.repeats, call.id, call.asked, answer)
+        answer = with_warning(repeats_before(session.current, call.id), call.id, call.asked, answer)
     return replace(command, outcome=replace(command.outcome, content=answer, ok=ok)), changed
 
 

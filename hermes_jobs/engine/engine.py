@@ -16,12 +16,14 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.budgets import reservation_for
+from hermes_jobs.domain.budgets import reservation_for, warning_key
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, is_session, stream_of
+from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
 from hermes_jobs.domain.session.steps import Step, StepKind, find_step
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.abnormal_outcomes import discarded_events, failure_outcome, is_failure
@@ -36,11 +38,14 @@ from hermes_jobs.engine.ports import (
     Dispatcher,
     FileSync,
     Ids,
+    PaidStepHandler,
     Preflight,
     StepHandler,
     StepInterrupted,
 )
 from hermes_jobs.engine.repository import StreamRepository
+from hermes_jobs.engine.step_parts import PartsOfTurns, SameParts, StepParts, unmet
+from hermes_jobs.engine.title_keys import title_keys
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
@@ -73,15 +78,19 @@ class Engine:
         budget_guard: BudgetGuard | None = None,
         preflight: Preflight | None = None,
         append_hook: AppendHook | None = None,
+        parts: PartsOfTurns | None = None,
     ) -> None:
-        """`handlers`, by operation or else by kind, of the steps that this process can run."""
+        """`parts` are what steps are run with; without them the same `handlers`, by operation or else by
+        kind, `budget_guard` and `preflight` for all."""
         self.log = log
         self.clock = clock
         self.ids = ids
         self.dispatcher = dispatcher
         self.file_sync = file_sync
         self.sessions = StreamRepository(log)
-        today = budget_guard.today if budget_guard else None
+        same = StepParts(handlers=handlers, budget_guard=budget_guard, preflight=preflight)
+        self._parts = parts or SameParts(same)
+        is_limited = self._parts.of(None).budget_guard is not None
         self._command_handler = CommandHandler(
             log,
             worker,
@@ -89,15 +98,19 @@ class Engine:
             dispatcher,
             self.sessions,
             follow=file_sync,
-            today=today,
+            today=self._today if is_limited else None,
             append_hook=append_hook,
         )
-        self._claims = StepClaims(self._command_handler, budget_guard)
+        self._claims = StepClaims(self._command_handler)
         self.in_flight = InFlightSteps()
-        self._handlers = handlers
-        self._preflight = preflight
         self._unsaved: list[Callable[[], object]] = []
         self._unsaved_lock = threading.Lock()
+
+    def _today(self) -> str:
+        """The day to which usage is charged now."""
+        guard = self._parts.of(None).budget_guard
+        assert guard is not None, "there was one"
+        return guard.today()
 
     @property
     def worker(self) -> str:
@@ -167,22 +180,30 @@ class Engine:
 
         Raises `LogUnavailable`; an outcome that could not be appended is kept for `retry_unsaved`.
         """
-        state, step, first = self._look_up(stream, step_id)
+        state, step, parts, first = self._look_up(stream, step_id)
         if step is None:
             return "nothing"
         if step.not_before > self.clock.now():
             return "not_yet"
+        guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
+        turn = _turn_of(state, step)
+        admission = self._parts.admission(turn, step) if turn is not None and turn.requires else "here"
+        if admission == "elsewhere":
+            return "nothing"
+        if admission == "nowhere" and isinstance(state, Session) and turn is not None:
+            return self._claims.refuse(state, step, guard, unmet(turn))
         if first is not None:
             self.execute(stream, first)
             return "done"
-        guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
         with self.in_flight.track(step_id, step.turn) as running:
             if isinstance(state, Session) and step.operation is not None:
-                return self._run_operation(state, step, guard, running)
-            return self._run_other(step, guard, running.cancel)
+                return self._run_operation(parts, state, step, guard, running)
+            return self._run_other(parts, state, step, guard, running.cancel)
 
-    def _look_up(self, stream: str, step_id: str) -> tuple[StreamState, Step | None, c.SessionCommand | None]:
-        """The stream's state, the due step, and a command that has to come first.
+    def _look_up(
+        self, stream: str, step_id: str
+    ) -> tuple[StreamState, Step | None, StepParts, c.SessionCommand | None]:
+        """The stream's state, the due step, its parts, and a command that has to come first.
 
         An operation of a cached session that is due there is taken without reading the log: the claim fails
         if the log has moved on.
@@ -190,37 +211,35 @@ class Engine:
         cached = self.sessions.known(stream)
         if isinstance(cached, Session):
             step = find_step(cached, step_id)
-            is_ready = step is not None and step.operation is not None and step.not_before <= self.clock.now()
-            if is_ready and self._first(cached, step) is None:
-                return cached, step, None
+            if step is not None and step.operation is not None and step.not_before <= self.clock.now():
+                parts = self._parts.of(_turn_of(cached, step))
+                if _first(parts, cached, step) is None:
+                    return cached, step, parts, None
         state = self.sessions.state(stream)
         step = next((each for each in due_steps(state) if each.id == step_id), None)
-        return state, step, self._first(state, step)
-
-    def _first(self, state: StreamState, step: Step | None) -> c.SessionCommand | None:
-        """The command that has to come before a model call."""
-        if self._preflight is None or step is None or not isinstance(state, Session):
-            return None
-        return self._preflight(state) if step.operation == "turn.call_model" else None
+        parts = self._parts.of(None if step is None else _turn_of(state, step))
+        return state, step, parts, None if step is None else _first(parts, state, step)
 
     def _run_operation(
-        self, session: Session, step: Step, guard: StepGuard, running: RunningStep
+        self, parts: StepParts, session: Session, step: Step, guard: StepGuard, running: RunningStep
     ) -> StepResult:
         """Run an operation of a turn or a compression: its start and its end are events."""
         call = session.current.call(step.id) if session.current else None
         running.is_write = call is not None and call.effect == "write"
-        begun = self._claims.claim(session, step, guard, durable=running.is_write)
+        begun = self._claims.claim(session, step, guard, parts.budget_guard, durable=running.is_write)
         if not isinstance(begun, Session):
             return begun
         claimed = find_step(begun, step.id)
         assert claimed is not None, f"{step.id} was claimed and is not due"
         held = StepRow(step=claimed, owner=guard.owner, fence=guard.fence)
-        command = self._outcome(begun, claimed, running.cancel)
+        command = self._outcome(parts, begun, claimed, running.cancel)
+        if isinstance(command, c.FinishModelCall | c.FinishReference) and parts.budget_guard is not None:
+            command = parts.budget_guard.warned(begun, command, self.log)
         return self._finish(held, command, reservation_for(begun, step.id))
 
-    def _outcome(self, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
+    def _outcome(self, parts: StepParts, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
         try:
-            outcome = self._handler(step).run(session, step, cancel)
+            outcome = _handler(parts, step).run(session, step, cancel)
         except StepInterrupted:
             reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
             return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)
@@ -230,12 +249,24 @@ class Engine:
         assert isinstance(outcome, c.Command), f"the handler of {step.operation} gave no command"
         return outcome
 
-    def _run_other(self, step: Step, guard: StepGuard, cancel: Cancel) -> StepResult:
-        """Run a step of which the log has the outcome alone: after a failure it is due again."""
+    def _run_other(
+        self, parts: StepParts, state: StreamState, step: Step, guard: StepGuard, cancel: Cancel
+    ) -> StepResult:
+        """Run a step of another stream than a session's: after a failure it is due again."""
         finish = msgspec.structs.replace(guard, action="finish")
+        handler = _handler(parts, step)
         try:
-            self._command_handler.apply_guard(guard)
-            return self._finish_other(self._decision(step, cancel), finish)
+            if isinstance(handler, PaidStepHandler) and parts.budget_guard is not None:
+                result = self._claims.claim_paid(handler, state, step, guard, parts.budget_guard)
+                if result is not None:
+                    return result
+            else:
+                self._command_handler.apply_guard(guard)
+        except StepLost:
+            return "nothing"
+        try:
+            turns_on = step.stream if isinstance(handler, PaidStepHandler) else ""
+            return self._finish_other(self._decision(parts, step, cancel), finish, turns_on)
         except StepLost:
             return "nothing"
         except LogUnavailable:
@@ -246,21 +277,18 @@ class Engine:
             self._command_handler.apply_guard(finish)
             return "abandoned"
 
-    def _decision(self, step: Step, cancel: Cancel) -> Decision:
+    def _decision(self, parts: StepParts, step: Step, cancel: Cancel) -> Decision:
         if cancel.reason is not None:  # the process may have been stopped since it claimed the step
             raise StepInterrupted
-        decision = self._handler(step).run(self.state(step.stream), step, cancel)
+        decision = _handler(parts, step).run(self.state(step.stream), step, cancel)
         assert not isinstance(decision, c.Command), f"the handler of {step.kind} gave a command"
         return decision
 
-    def _handler(self, step: Step) -> StepHandler:
-        return self._handlers[step.operation or step.kind]
-
-    def _finish_other(self, decision: Decision, guard: StepGuard) -> StepResult:
+    def _finish_other(self, decision: Decision, guard: StepGuard, turns_on: str) -> StepResult:
         try:
-            self._command_handler.apply(decision, guard.step, guard=guard)
+            self._command_handler.apply(decision, guard.step, guard=guard, turns_on=turns_on)
         except LogUnavailable:
-            self._save_later(partial(self._finish_other, decision, guard))
+            self._save_later(partial(self._finish_other, decision, guard, turns_on))
             raise
         return "done"
 
@@ -303,8 +331,19 @@ class Engine:
         step = held.step
         assert held.owner is not None
         guard = StepGuard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
+        keys: tuple[UniqueKey, ...] = ()
+        if isinstance(command, c.FinishModelCall | c.FinishReference):
+            keys = tuple(warning_key(each) for each in command.warnings)
+        elif isinstance(command, c.FinishTitle) and command.title is not None:
+            keys = title_keys(self.log, lineage_of(step.stream), command.title)
         try:
-            self._command_handler.handle(step.stream, command, guard=guard)
+            self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
+        except KeyTaken:  # another call has warned of the limit meanwhile, or another session has that title
+            if isinstance(command, c.FinishTitle):
+                taken = msgspec.structs.replace(command, title=None, kind="title_taken")
+                return self._finish(held, taken, reserved)
+            assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
+            return self._finish(held, msgspec.structs.replace(command, warnings=()), reserved)
         except StepLost:
             for fact in discarded_events(held, command, reserved):
                 self._command_handler.append_event(step.stream, fact)
@@ -315,3 +354,25 @@ class Engine:
         if isinstance(command, c.AbandonStep):
             return "abandoned"
         return "failed" if is_failure(command) else "done"
+
+
+def _turn_of(state: StreamState, step: Step) -> Turn | None:
+    """The running turn that the step works for; for a title, the turn that wanted it."""
+    if not isinstance(state, Session):
+        return None
+    if state.titling is not None and titling.is_step(state, step.id):
+        return state.titling.turn
+    turn = state.current
+    return turn if turn is not None and turn.id == step.turn else None
+
+
+def _first(parts: StepParts, state: StreamState, step: Step) -> c.SessionCommand | None:
+    """The command that has to come before a model call."""
+    if parts.preflight is None or not isinstance(state, Session) or state.current is None:
+        return None
+    first = step.operation == "turn.reference" and state.current.is_idle
+    return parts.preflight(state) if first or step.operation == "turn.call_model" else None
+
+
+def _handler(parts: StepParts, step: Step) -> StepHandler:
+    return parts.handlers[step.operation or step.kind]

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+
 from msgspec.structs import replace
 
-from hermes_jobs.domain.events import ContextPrefetched, SessionStarted
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.events import (
+    ContextPrefetched,
+    SessionStarted,
+    SessionTitled,
+    SessionUndone,
+    TurnCancelled,
+    TurnCompleted,
+    TurnFailed,
+    TurnMerged,
+    TurnResumed,
+)
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.session import Session, lineage_of, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import RecordedEvent
+
+TURN_ENDS = (TurnCompleted, TurnFailed, TurnCancelled)
 
 
 def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Session:
@@ -16,6 +32,63 @@ def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Se
 
     Raises `Rejected` where the lineage has no such version, or no prompt by then.
     """
+    started = _start_of_fork(engine, lineage, new, at)
+    return engine.execute(stream_of(new), c.ForkSession(started=started))
+
+
+def fork_at_turn(engine: Engine, lineage: str, new: str, turn: str, *, stream: str, before: bool) -> Session:
+    """Begin session `new` with the history of `lineage` up to the end of that turn, or to `before` it.
+
+    `stream` is the turn's, which the lineage may have gone on from. Raises `Rejected` for a turn that is not
+    of its history, that has not begun, or that has not ended.
+    """
+    begun, ended = _extent(engine, stream, turn)
+    if begun > _known_of(engine, lineage, stream):
+        raise Rejected(
+            f"Turn {turn} is not in the history of session {lineage}: it is of {lineage_of(stream)}.",
+            kind="usage",
+            hint=f"See `hermes-jobs turns list -s {lineage}`.",
+        )
+    if not before and ended is None:
+        raise Rejected(
+            f"Turn {turn} has not ended yet.",
+            kind="busy",
+            hint="Wait for it, or fork the session as it was before it: --before.",
+        )
+    at = begun - 1 if before or ended is None else ended
+    return fork(engine, lineage_of(stream), new, at=at)
+
+
+def _extent(engine: Engine, stream: str, turn: str) -> tuple[int, int | None]:
+    """The versions of the events that began and ended the turn; None while it has no end."""
+    of_turn = [each for each in engine.log.read(stream) if getattr(each.event, "turn", None) == turn]
+    begun = next((each.version for each in of_turn if isinstance(each.event, ContextPrefetched)), None)
+    if begun is None:
+        merged = next((each.event for each in of_turn if isinstance(each.event, TurnMerged)), None)
+        raise Rejected(
+            f"Turn {turn} went into turn {merged.into}." if merged else f"Turn {turn} has not begun.",
+            kind="usage",
+            hint=f"Name {merged.into}." if merged else "",
+        )
+    end = next(
+        (each for each in reversed(of_turn) if isinstance(each.event, (*TURN_ENDS, TurnResumed))), None
+    )
+    return begun, None if end is None or isinstance(end.event, TurnResumed) else end.version
+
+
+def _known_of(engine: Engine, lineage: str, stream: str) -> int:
+    """Up to which version the history of the lineage has that stream; 0 where it has nothing of it."""
+    upto = sys.maxsize
+    while stream_of(lineage) != stream:
+        events = engine.log.read(stream_of(lineage), upto=1)
+        started = events[0].event if events else None
+        if not isinstance(started, SessionStarted) or started.parent is None or started.at is None:
+            return 0
+        lineage, upto = started.parent, started.at
+    return upto
+
+
+def _start_of_fork(engine: Engine, lineage: str, new: str, at: int | None) -> SessionStarted:
     stream = stream_of(lineage)
     tip = engine.sessions.load(stream)
     version = tip.version if at is None else at
@@ -33,18 +106,36 @@ def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Se
             hint="Fork it at a later event.",
         )
     model = parent.model or parent.started.model
-    started = replace(
-        parent.started, session=new, kind="conversation", parent=lineage, at=version, model=model
-    )
-    return engine.execute(stream_of(new), c.ForkSession(started=started))
+    return replace(parent.started, session=new, kind="conversation", parent=lineage, at=version, model=model)
 
 
 def undo(engine: Engine, lineage: str, new: str) -> str:
     """Begin session `new` with the history of `lineage` from before its last turn; that turn's text.
 
-    Nothing is erased: the lineage stays as it is. Raises `Rejected` while a turn runs or waits in it, and
-    where nothing was said.
+    Nothing is erased: the lineage keeps all it has but its title, which `new` takes over. Raises `Rejected`
+    while a turn runs or waits in it, and where nothing was said.
     """
+    begun = last_begun(engine, lineage)
+    turn = engine.sessions.load_at(begun.stream, begun.version).current
+    started = _start_of_fork(engine, lineage_of(begun.stream), new, begun.version - 1)
+    left, copy = stream_of(lineage), stream_of(new)
+    undone = SessionUndone(session=engine.sessions.load(left).id, into=new)
+
+    def take_over(load: StateLoader) -> DecisionResult:
+        titles = (SessionTitled(session=new, title=title) for title in _titles(load(left)))
+        return DecisionResult(writes=(StreamEvents(left, (undone,)), StreamEvents(copy, (started, *titles))))
+
+    engine.change(take_over, cause="undo")
+    return turn.asked if turn else ""
+
+
+def _titles(session: Session) -> tuple[str, ...]:
+    """What names a session as another one is named: the given title, then that with its number."""
+    return tuple(dict.fromkeys(title for title in (session.named, session.title) if title is not None))
+
+
+def last_begun(engine: Engine, lineage: str) -> RecordedEvent:
+    """The `ContextPrefetched` of the last turn in that lineage's history. Raises as `undo` does."""
     session = engine.sessions.load(stream_of(lineage))
     if session.current is not None:
         raise Rejected(
@@ -57,9 +148,7 @@ def undo(engine: Engine, lineage: str, new: str) -> str:
         events = engine.log.read(stream_of(lineage), upto=upto)
         begun = next((each for each in reversed(events) if isinstance(each.event, ContextPrefetched)), None)
         if begun is not None:
-            turn = engine.sessions.load_at(begun.stream, begun.version).current
-            fork(engine, lineage, new, at=begun.version - 1)
-            return turn.asked if turn else ""
+            return begun
         started = events[0].event if events else None
         if not isinstance(started, SessionStarted) or started.parent is None or started.at is None:
             raise Rejected("There is no turn to take back.", kind="usage", hint="Nothing was said yet.")

@@ -19,7 +19,8 @@ class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Text that may be shown, of one attempt at a model call.
 
     `call` names the attempt, unlike any other's; `at` characters of its text stand before this one. `over`:
-    the attempt has ended, well or not.
+    the attempt has ended, well or not. `tool`: it is no answer, but what a tool says of its progress, whose
+    call is the `step`.
     """
 
     turn: str
@@ -29,6 +30,7 @@ class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: int
     text: str = ""
     over: bool = False
+    tool: bool = False
 
 
 OnDelta = Callable[[TextDelta], None]
@@ -58,9 +60,11 @@ class LiveChannel(Protocol):
 class DeltaStream:
     """The text of one attempt, told piece by piece as it is made. For one thread."""
 
-    def __init__(self, heard: OnDelta, *, turn: str, step: str, attempt: int, call: str) -> None:
+    def __init__(
+        self, heard: OnDelta, *, turn: str, step: str, attempt: int, call: str, tool: bool = False
+    ) -> None:
         self._heard = heard
-        self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0)
+        self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0, tool=tool)
         self._said: list[str] = []
         self._length = 0
 

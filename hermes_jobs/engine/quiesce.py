@@ -11,14 +11,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
 from hermes_jobs.domain.delivery import Delivery
-from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold
+from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold, ToolInterrupted
 from hermes_jobs.domain.schedule.commands import Pause
 from hermes_jobs.domain.schedule.schedule import PREFIX as SCHEDULES
 from hermes_jobs.domain.schedule.schedule import Schedule
@@ -40,9 +40,11 @@ class QuiesceReport(msgspec.Struct, kw_only=True):
     deliveries: list[str] = []
 
 
-def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
+def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable[str] = ()) -> QuiesceReport:
     """Cancel or pause whatever is due or running in those streams; `by` is the author.
 
+    `waiting` are those among them that wait for others, parents before their children: nothing of them may be
+    due, and a cancel goes down from them.
     Call it only where no worker runs: claimed steps are taken from their owners. Raises
     `Corrupt` where work remains due after several rounds.
     """
@@ -52,17 +54,19 @@ def quiesce(engine: Engine, streams: Collection[str], by: str) -> QuiesceReport:
         if stream.startswith(SCHEDULES):
             _pause(engine, stream, by, rested)
     due = [row for row in engine.log.steps() if row.step.stream in among]
+    first = tuple(waiting)
     for _ in range(ROUNDS):
-        if not due:
+        if not (due or first):
             return rested
         for row in due:
             if row.owner is not None:
                 engine.reclaim(row)
-        for stream in dict.fromkeys(row.step.stream for row in due):
+        for stream in dict.fromkeys((*first, *(row.step.stream for row in due))):
             if is_session(stream):
                 _end_work(engine, stream, by, rested)
             elif stream.startswith(DELIVERIES):
                 _hold_back(engine, stream, by, rested)
+        first = ()
         due = [row for row in engine.log.steps() if row.step.stream in among]
     raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")
 
@@ -81,11 +85,23 @@ def _end_work(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> No
     for turn in (*reversed(session.waiting), *((session.current,) if session.current else ())):
         engine.execute(stream, c.CancelTurn(turn=turn.id, by=by))
         rested.turns.append(turn.id)
+    _leave_tasks(engine, engine.sessions.load(stream))
     _drop_compression(engine, engine.sessions.load(stream), by, rested)
     for review in engine.sessions.load(stream).reviews:
         engine.execute(stream, c.CancelReview(review=review.id, by=by))
         rested.reviews.append(review.id)
     _tell_nobody(engine, engine.sessions.load(stream), by)
+
+
+def _leave_tasks(engine: Engine, session: Session) -> None:
+    """End the cancelled turn's calls that servers have made tasks of; nobody here may cancel these there."""
+    turn = session.current
+    if turn is None or turn.cancelled_by is None:
+        return
+    for call in turn.calls:
+        if call.has_task:
+            left = ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
+            engine.execute(session.stream, c.FinishToolCall(step=call.id, outcome=left))
 
 
 def _drop_compression(engine: Engine, session: Session, by: str, rested: QuiesceReport) -> None:

@@ -14,6 +14,7 @@ from hermes_jobs.domain.streams import StreamState, fold, initial_state
 from hermes_jobs.eventlog.log import EventLog
 
 BATCH = 500  # events that are held at once
+PAST = 64  # earlier states of sessions that are kept
 
 
 class StreamRepository:
@@ -24,6 +25,8 @@ class StreamRepository:
         self._size = size
         self._lock = threading.Lock()
         self._states: OrderedDict[str, StreamState] = OrderedDict()
+        self._past: OrderedDict[tuple[str, int], Session] = OrderedDict()
+        self._forgotten = log.forgotten
 
     def state(self, stream: str) -> StreamState:
         """The stream's current state; version 0 where it has no events. Raises `Corrupt`,
@@ -41,10 +44,24 @@ class StreamRepository:
         return cast("Session | None", self._cached(stream))
 
     def load_at(self, stream: str, version: int) -> Session:
-        """The session at that version of its stream. Raises what `state` does."""
+        """The session at that version of its stream; who asks for several begins where the last one ended.
+        Raises what `state` does."""
+        if self._log.forgotten != self._forgotten:
+            self.forget_all()
+        with self._lock:
+            past = [each for (name, at), each in self._past.items() if name == stream and at <= version]
         known = self.known(stream)
-        before = known if known is not None and known.version <= version else Session(stream=stream)
-        return cast(Session, self._folded(before, version))
+        if known is not None and known.version <= version:
+            past.append(known)
+        before = max(past, key=lambda each: each.version, default=Session(stream=stream))
+        if before.version == version:
+            return before
+        found = cast(Session, self._folded(before, version))
+        with self._lock:
+            self._past[stream, found.version] = found
+            while len(self._past) > PAST:
+                self._past.popitem(last=False)
+        return found
 
     def fold(self, state: StreamState, events: Sequence[Event]) -> StreamState:
         """The state after those events; a fork begins with its parent's history. Raises what `state` does."""
@@ -57,6 +74,15 @@ class StreamRepository:
         """Drop the stream from the cache; the next read folds it from its beginning."""
         with self._lock:
             self._states.pop(stream, None)
+            for key in [each for each in self._past if each[0] == stream]:
+                del self._past[key]
+
+    def forget_all(self) -> None:
+        """Drop all streams from the cache: texts were removed from the log."""
+        with self._lock:
+            self._forgotten = self._log.forgotten
+            self._states.clear()
+            self._past.clear()
 
     def keep(self, state: StreamState) -> None:
         """Cache a state that was just folded, unless a newer one is cached."""
@@ -73,10 +99,17 @@ class StreamRepository:
             return self._states.get(stream)
 
     def _folded(self, state: StreamState, version: int = sys.maxsize) -> StreamState:
-        """The state after the stream's events up to that version, read in batches."""
+        """The state after the stream's events up to that version, read in batches.
+
+        It is folded from the beginning where texts were removed since the cached states were.
+        """
         while True:
             upto = min(state.version + BATCH, version)
             news = self._log.read(state.stream, after=state.version, upto=upto)
+            if self._log.forgotten != self._forgotten:
+                self.forget_all()
+                state = initial_state(state.stream)
+                continue
             state = self.fold(state, [recorded.event for recorded in news])
             if len(news) < BATCH:
                 return state

@@ -2,20 +2,18 @@
 
 Keys are for ever. A title that a lineage has given up stays its own, so that an old title never comes to mean
 another conversation; the lineage itself may take it up again. With a title go its numbers: `Title #2` belongs
-to the lineage of `Title`, for the session that goes on after a compression.
+to the lineage of `Title`, for the session that goes on after a compression. Where a turn was taken back, they
+belong to the lineage in which the user went on.
 """
 
 from __future__ import annotations
 
-from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.titles import clean_title, continued_title, numbered, title_key
+from hermes_jobs.domain.session.titles import clean_title, continued_title, number_of, numbered, title_key
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.title_keys import SCOPE, key_of
 from hermes_jobs.errors import KeyTaken, Rejected
-from hermes_jobs.eventlog.log import EventLog
-
-SCOPE = "title"
 
 
 def rename_session(engine: Engine, lineage: str, title: str) -> Session:
@@ -25,38 +23,50 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
     """
     stream, clean = stream_of(lineage), clean_title(title)
     name = numbered(clean)
-    owner = _owner(engine.log, name) if name is not None else None
+    owner = _owner(engine, name) if name is not None else None
     if owner not in (None, lineage):
         raise _taken(
             clean, f"is kept for session {owner}, which is called {name!r} and goes on under numbers"
         )
     command = c.RenameSession(title=clean)
-    key = UniqueKey(scope=SCOPE, key=title_key(clean), digest=lineage)
     try:
-        return engine.execute(stream, command, keys=(key,))
+        return engine.execute(stream, command, keys=(key_of(lineage, clean),))
     except KeyTaken as taken:
-        if taken.digest != lineage:
-            raise _taken(clean, f"is, or was, the title of session {taken.digest}") from taken
+        if (owner := _heir(engine, taken.digest)) != lineage:
+            raise _taken(clean, f"is, or was, the title of session {owner}") from taken
         return engine.execute(stream, command)
 
 
-def next_title(log: EventLog, session: Session) -> str | None:
+def next_title(engine: Engine, session: Session) -> str | None:
     """What the session is called that goes on after a compression; None where nobody gave a title.
 
     A number that another lineage was named by stays that one's.
     """
-    number = session.num_compressed + 2
+    newest = number_of(session.title, session.named) if session.title and session.named else None
+    number = max(session.num_compressed + 2, (newest or 0) + 1)
     while True:
         title = continued_title(session.named, number)
-        if title is None or _owner(log, title) in (None, session.lineage):
+        if title is None or _owner(engine, title) in (None, session.lineage):
             return title
         number += 1
 
 
-def _owner(log: EventLog, title: str) -> str | None:
+def is_free(engine: Engine, session: Session, title: str) -> bool:
+    """Whether the session may have that title: no other lineage has it, or had it."""
+    return _owner(engine, title) in (None, session.lineage)
+
+
+def _owner(engine: Engine, title: str) -> str | None:
     """The lineage to which a title belongs."""
-    row = log.key(SCOPE, title_key(title))
-    return row.digest if row is not None else None
+    row = engine.log.key(SCOPE, title_key(title))
+    return _heir(engine, row.digest) if row is not None else None
+
+
+def _heir(engine: Engine, lineage: str) -> str:
+    """The lineage that has the titles of that one: the last one in which the user went on after an undo."""
+    while (into := engine.sessions.load(stream_of(lineage)).undone_into) is not None:
+        lineage = into
+    return lineage
 
 
 def _taken(title: str, why: str) -> Rejected:

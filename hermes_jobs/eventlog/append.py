@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import UniqueKey
+from hermes_jobs.domain.decision import LargeResult, UniqueKey
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, KeyTaken, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog import statements as sql
@@ -18,7 +18,6 @@ from hermes_jobs.eventlog.log import (
     IMPORTING,
     Append,
     Head,
-    LargeResult,
     RecordedEvent,
     StepGuard,
     StreamWrite,

@@ -6,6 +6,7 @@ can hold, are stored as U+FFFD.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -32,6 +33,26 @@ class EncodedEvent(msgspec.Struct, frozen=True):
     min_build_level: int
 
 
+_making = threading.Lock()
+"""Held while a decoder is made: msgspec describes a type to itself once, and a thread that uses the type
+before its description is whole crashes the process."""
+
+
+class Decoders(dict[str, msgspec.json.Decoder[Event]]):
+    """A decoder for each event type, made when the type is first met: a short command meets few of them."""
+
+    def __init__(self, types: Mapping[str, type[Event]]) -> None:
+        self._types = types
+
+    def __missing__(self, name: str) -> msgspec.json.Decoder[Event]:
+        kind = self._types[name]
+        with _making:
+            decoder = self.get(name)
+            if decoder is None:
+                self[name] = decoder = msgspec.json.Decoder(kind)
+        return decoder
+
+
 class Codec:
     """Knows the event types of one build: their names, stored forms and the build level that reads them."""
 
@@ -45,7 +66,7 @@ class Codec:
         self._upcasts = upcasts
         self._since = since
         self._schemas = {name: current_schema(name, upcasts) for name in types}
-        self._decoders = {name: msgspec.json.Decoder(kind) for name, kind in types.items()}
+        self._decoders = Decoders(types)
         self.reads_up_to = max(since.values(), default=1)
 
     def encode(self, event: Event) -> EncodedEvent:

@@ -29,6 +29,7 @@ from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
 from hermes_jobs.eventlog.rows import event_row, to_head
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.tombstones import Tombstones
 from hermes_jobs.eventlog.transaction import TransactionLog
 from hermes_jobs.system.file_lock import FileLock
 
@@ -65,8 +66,10 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
 
     Raises `Rejected` where one of its streams was created meanwhile, and what `then` raises.
     """
+    with target.snapshot() as here:
+        known = Tombstones.stored(here)
     with source.snapshot() as tables:
-        for batch in _batches(lines_of_tables(tables)):
+        for batch in _batches(lines_of_tables(tables, known=known)):
             target.change_tables(partial(_write, batch))
         accounts = [
             to_charge(unescaped(account), sums)

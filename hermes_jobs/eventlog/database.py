@@ -89,6 +89,12 @@ class Database(Protocol):
     def change_counter(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""
 
+    def erase_deleted(self) -> bool:
+        """Overwrite what was deleted or replaced; whether nothing of it is left in the database's files.
+
+        False where somebody still reads what was there before: it can be tried again.
+        """
+
     def translated(self, error: Exception) -> HermesJobsError | None:
         """The project's error for it: what was wrong, what to do; None where it is not the database's.
 

@@ -27,6 +27,7 @@ from hermes_jobs.eventlog.portable import (
 )
 from hermes_jobs.eventlog.rows import AnyRow, row_hash, to_head, to_key_row, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.tombstones import Tombstones
 
 PAGE_ROWS = 1000
 _RESULTS_AT_ONCE = 10  # each may be some megabytes
@@ -80,10 +81,18 @@ def _check_ends(connection: Connection, streams: Collection[str] | None) -> None
         )
 
 
-def lines_of_tables(connection: Connection, streams: Collection[str] | None = None) -> Iterator[AnyLine]:
-    """The lines between header and end. Raises `Corrupt` where an event is not what was written."""
+def lines_of_tables(
+    connection: Connection, streams: Collection[str] | None = None, *, known: Tombstones | None = None
+) -> Iterator[AnyLine]:
+    """The lines between header and end, with what was forgotten in the streams; `known` holds more of that.
+
+    Raises `Corrupt` where an event is not what was written.
+    """
     calls: list[str] = []
-    for line in _events(connection, streams):
+    tombstones = Tombstones.stored(connection, known)
+    if streams is not None:
+        streams = frozenset(streams) | tombstones.streams_about(frozenset(streams))
+    for line in _events(connection, streams, tombstones):
         if streams is not None and line.type == ToolFinished.__name__:
             calls.append(msgspec.json.decode(line.data, type=ToolFinished).call)
         yield line
@@ -117,7 +126,9 @@ def _among(column: str, streams: Collection[str] | None) -> tuple[str, dict[str,
     return f" AND {column} IN ({', '.join(f':{name}' for name in names) or 'NULL'})", names
 
 
-def _events(connection: Connection, streams: Collection[str] | None) -> Iterator[EventLine]:
+def _events(
+    connection: Connection, streams: Collection[str] | None, tombstones: Tombstones
+) -> Iterator[EventLine]:
     ends: dict[str, tuple[int, str]] = {}
     condition, names = _among("stream", streams)
     statement = sql.EVENTS_PAGE.format(condition)
@@ -126,7 +137,9 @@ def _events(connection: Connection, streams: Collection[str] | None) -> Iterator
         pages(connection, statement, {"position": 0, **names}, lambda row: {"position": row[0]}),
     ):
         version, previous = ends.get(row.stream, (0, ""))
-        if row.version != version + 1 or row.hash != row_hash(previous, row._asdict()):
+        found = row_hash(previous, row._asdict())
+        is_written = found == row.hash or tombstones.covers(row.stream, row.version, found)
+        if row.version != version + 1 or not is_written:
             raise Corrupt(
                 f"{row.stream} is not what was written, at its version {row.version} (position "
                 f"{row.position}): it could not be imported again. Run `hermes-jobs events verify`."

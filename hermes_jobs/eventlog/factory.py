@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hermes_jobs.eventlog.database import LogDatabase
 from hermes_jobs.eventlog.notifier import ProcessNotifier
 from hermes_jobs.eventlog.schema import NEWEST_TABLE, SCHEMA
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.system.randomness import random_hex
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ def _log_id(database: LogDatabase) -> str:
             for statement in database.schema_statements():
                 connection.execute(statement)
             if is_new:
-                connection.execute(sql.INSERT_INFO, {"log_id": secrets.token_hex(6), "schema": SCHEMA})
+                connection.execute(sql.INSERT_INFO, {"log_id": random_hex(6), "schema": SCHEMA})
             connection.commit()
         info = connection.execute(sql.SELECT_INFO).fetchall()
         connection.rollback()

@@ -7,13 +7,15 @@ gaps; a stream that the target already has is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
 
 from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.events import SINCE
+from hermes_jobs.domain.events import SINCE, TextsForgotten
+from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected
 from hermes_jobs.eventlog import statements as sql
@@ -35,17 +37,22 @@ from hermes_jobs.eventlog.portable import (
 from hermes_jobs.eventlog.rebuild import DayOf, rebuild_steps_and_budgets
 from hermes_jobs.eventlog.rows import event_row, row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.tombstones import Tombstones
 from hermes_jobs.eventlog.transaction import TransactionLog
 
 _ROWS_AT_ONCE = 1000
 
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The imported streams, in the order of their first events; `known` are those the target already had."""
+    """The imported streams, in the order of their first events; `known` are those the target already had.
+
+    `waiting`: the imported sessions that wait for others, which may not have come with them.
+    """
 
     num_events: int
     streams: tuple[str, ...]
     known: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
 
 
 class _StreamEnd(msgspec.Struct):
@@ -74,11 +81,12 @@ def import_log(
     for number, line in _checked(raws):
         reading.add(number, line)
     reading.finish()
-    rebuild_steps_and_budgets(log, reading.added, reading.steps, day_of)
+    waiting = rebuild_steps_and_budgets(log, reading.added, reading.steps, day_of)
     return ImportResult(
         num_events=reading.num_events,
         streams=tuple(reading.added),
         known=tuple(name for name, end in reading.ends.items() if end.is_known),
+        waiting=tuple(waiting),
     )
 
 
@@ -115,6 +123,16 @@ def _check_header(header: ExportHeader) -> None:
         )
 
 
+class _Changed(NamedTuple):
+    """An event that is not what was written, until a later one says that its texts were removed."""
+
+    number: int
+    stream: str
+    version: int
+    hash: str
+    unreadable: Rejected | None
+
+
 class _Import:
     """One pass over the lines. Events are written in batches; the ends of streams are collected."""
 
@@ -128,6 +146,8 @@ class _Import:
         self._position = 0
         self._last_read = 0
         self._rows: list[dict[str, Any]] = []
+        self._tombstones = Tombstones()
+        self._changed: list[_Changed] = []
 
     @property
     def added(self) -> list[str]:
@@ -137,7 +157,7 @@ class _Import:
     def add(self, number: int, line: AnyLine) -> None:
         match line:
             case EventLine():
-                if self._wanted(line.stream):
+                if self._is_tombstone(line) or self._wanted(line.stream):
                     self._add_event(number, line)
             case KeyLine():
                 if self._is_new(line.stream):
@@ -156,6 +176,7 @@ class _Import:
 
     def finish(self) -> None:
         """After the last line: write what waits, and the heads of streams."""
+        self._check_changed()
         self._flush()
         for name, end in self.ends.items():
             if end.is_known:
@@ -168,6 +189,25 @@ class _Import:
             if not end.is_known
         ]
         self._log.connection.executemany(sql.INSERT_HEAD, map(head_values, heads))
+
+    def _is_tombstone(self, line: EventLine) -> bool:
+        """Whether the event says which texts were removed from events that came in before it."""
+        if line.type != TextsForgotten.__name__:
+            return False
+        with suppress(msgspec.MsgspecError):
+            fact = msgspec.json.decode(line.data, type=TextsForgotten)
+            self._tombstones.add(fact)
+            return any(map(self._is_new, fact.tombstones))
+        return False
+
+    def _check_changed(self) -> None:
+        for each in self._changed:
+            if not self._tombstones.covers(each.stream, each.version, each.hash):
+                raise invalid_line(
+                    each.number, f"version {each.version} of {each.stream} is not what was written"
+                )
+            if each.unreadable is not None:
+                raise each.unreadable
 
     def _is_new(self, stream: str) -> bool:
         end = self.ends.get(stream)
@@ -183,9 +223,12 @@ class _Import:
                 number, f"version {line.version} of {line.stream} follows on version {end.version}"
             )
         row = event_row(line, self._position + 1)
-        if line.hash != row_hash(end.hash, {**row, "stream": line.stream}):
-            raise invalid_line(number, f"version {line.version} of {line.stream} is not what was written")
-        self._check_readable(number, line, row["data"])
+        found = row_hash(end.hash, {**row, "stream": line.stream})
+        unreadable = self._unreadable(number, line, row["data"])
+        if line.hash != found:
+            self._changed.append(_Changed(number, line.stream, line.version, found, unreadable))
+        elif unreadable is not None:
+            raise unreadable
         end.version, end.hash = line.version, line.hash
         end.min_build_level = max(end.min_build_level, SINCE.get(line.type, 1))
         if not end.is_known:
@@ -200,16 +243,17 @@ class _Import:
             raise invalid_line(number, f"position {line.position} follows on position {self._last_read}")
         self._last_read = line.position
 
-    def _check_readable(self, number: int, line: EventLine, data: str) -> None:
+    def _unreadable(self, number: int, line: EventLine, data: str) -> Rejected | None:
+        """Why this build cannot read the event; None where it can."""
         try:
             initial_state(line.stream)
             self._log.codec.decode(line.type, data, line.schema)
         except NewerSchema as error:
-            raise Rejected(
-                f"Line {number} of the export: {error}", kind="newer_export", hint="Nothing was imported."
-            ) from error
+            said = f"Line {number} of the export: {error}"
+            return Rejected(said, kind="newer_export", hint="Nothing was imported.")
         except HermesJobsError as error:
-            raise invalid_line(number, str(error).rstrip(".")) from error
+            return invalid_line(number, str(error).rstrip("."))
+        return None
 
     def _add_key(self, number: int, line: KeyLine) -> None:
         self._flush()
@@ -244,8 +288,9 @@ class _Import:
 
 
 def _other_content(stream: str) -> Rejected:
+    alone = "" if is_session(stream) else " Or import its sessions alone: --sessions."
     return Rejected(
         f"{stream} is here already, with other content than the export has.",
         kind="other_content",
-        hint="Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.",
+        hint=f"Nothing was imported. Import it into another, empty home: set HERMES_JOBS_HOME.{alone}",
     )

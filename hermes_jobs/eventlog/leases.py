@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -30,7 +31,7 @@ class Lease:
     A lost lease stays lost: to continue, a process makes another one under a new id.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an entry holds
         self,
         log: EventLog,
         folder: LivenessLocks,
@@ -39,9 +40,11 @@ class Lease:
         name: str,
         lanes: Sequence[str],
         lease_seconds: float,
+        status: Callable[[], str] | None = None,
         clock: Callable[[], float] = moment,
     ) -> None:
-        """Registers the process. `worker` is an id that was never used, valid as a file name.
+        """Registers the process. `worker` is an id that was never used, valid as a file name. `status` gives
+        what the process says of itself, a JSON text without secrets; it is published whenever it changes.
 
         Raises `LogUnavailable`, or `OSError` from the lock folder.
         """
@@ -49,6 +52,8 @@ class Lease:
         self._log = log
         self._seconds = lease_seconds
         self._clock = clock
+        self._status = status
+        self._published = ""
         self._lost = False
         self._closing = threading.Event()
         folder.sweep()
@@ -65,6 +70,7 @@ class Lease:
                     build_level=READS_UP_TO,
                 )
             )
+            self._publish()
             self._renewed(renewed_at)
         except BaseException:
             self._lock.release()
@@ -103,10 +109,18 @@ class Lease:
             registered = self._log.heartbeat(self.worker)
         except HermesJobsError:
             return
-        if registered:
-            self._renewed(renewed_at)
-        else:
+        if not registered:
             self._lost = True
+            return
+        self._renewed(renewed_at)
+        with suppress(HermesJobsError):
+            self._publish()
+
+    def _publish(self) -> None:
+        status = "" if self._status is None else self._status()
+        if status != self._published:
+            self._log.publish(self.worker, status)
+            self._published = status
 
     def _renewed(self, moment: float) -> None:
         self._until = moment + self._seconds / 2

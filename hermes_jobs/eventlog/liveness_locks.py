@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from hermes_jobs.system.file_lock import is_locked
+from hermes_jobs.system.randomness import random_hex
 
 _NAME = "folder-id"
 _SUFFIX = ".lock"
@@ -100,8 +100,8 @@ def _read_or_make_id(path: Path) -> str:
     while True:
         with suppress(FileNotFoundError):
             return path.read_text()
-        draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-        draft.write_text(secrets.token_hex(8))
+        draft = path.with_name(f"{path.name}.{random_hex(8)}")
+        draft.write_text(random_hex(8))
         with suppress(FileExistsError):
             os.link(draft, path)
         draft.unlink()

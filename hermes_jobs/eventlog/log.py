@@ -6,13 +6,13 @@ their heads, the due steps that follow, the claim or release of a step, keys and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
 from hermes_jobs.domain.accounts import Charge, Limit
-from hermes_jobs.domain.decision import UniqueKey
+from hermes_jobs.domain.decision import LargeResult, UniqueKey
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.steps import Queue, Step
 
@@ -100,13 +100,6 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
 
 
-class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's output that is too large for a message, stored whole beside the events."""
-
-    call: str
-    content: str
-
-
 class Append(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one decision changes, atomically.
 
@@ -150,6 +143,13 @@ class EventLog(Protocol):
     @property
     def log_id(self) -> str:
         """The log's unique id, created with it."""
+
+    @property
+    def forgotten(self) -> int:
+        """The position at which texts were last removed from events, as of the last `read`; 0 for never.
+
+        What was folded before it moved holds texts that are gone: fold it again.
+        """
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         """Write the change; the events as recorded, in order.
@@ -227,6 +227,12 @@ class EventLog(Protocol):
 
     def heartbeat(self, worker: str) -> bool:
         """Increment a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
+
+    def publish(self, worker: str, status: str) -> None:
+        """Store what a registered process says of itself, a JSON text without secrets."""
+
+    def statuses(self) -> Mapping[str, str]:
+        """What registered processes say of themselves, by id; those that say nothing are left out."""
 
     def unregister(self, worker: str) -> None:
         """Remove a process from the workers."""

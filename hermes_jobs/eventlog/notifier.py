@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from hermes_jobs.system.randomness import random_hex
 
 DEBOUNCE_SECONDS = 0.002  # seconds in which several notifications count as one
 
@@ -69,7 +70,7 @@ class ProcessNotifier:
 
     def _create_pipe(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = secrets.token_hex(6)
+        name = random_hex(6)
         hidden = self._folder / f"{_HIDDEN}{name}"
         os.mkfifo(hidden, 0o600)
         # Open for both: it never reaches its end, however many writers open and close it.

@@ -41,6 +41,7 @@ NOTICE_SECONDS = 2  # seconds of waiting for the lock after which `notify` is ca
 IDLE_SECONDS = 8  # that a writer may say nothing in the middle of its turn
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
 ANSWER_SECONDS = 40.0  # that a server may say nothing in the middle of an answer
+ERASE_SECONDS = 3600.0  # the same while it writes its tables again
 CONNECTIONS = 8  # of one process, at most
 
 _KEEPALIVE_SECONDS = 15  # after which a silent connection is tested by the network itself
@@ -174,6 +175,19 @@ class PostgresDatabase:
             position: int = connection.execute(SELECT_LAST_POSITION).fetchone()[0]
             return position
 
+    def erase_deleted(self) -> bool:
+        """Others wait meanwhile: each table is written again. The server's own WAL and copies are its own."""
+        with closing(self._engine.raw_connection()) as lent:
+            driver = lent.driver_connection
+            assert isinstance(driver, _TimeoutConnection)
+            driver.answer_seconds = ERASE_SECONDS
+            try:
+                for table in ("events", "results", "keys"):
+                    driver.execute(f"VACUUM (FULL) {table}".encode())
+            finally:
+                driver.answer_seconds = ANSWER_SECONDS
+        return True
+
     def has_table(self, connection: Connection, name: str) -> bool:
         found = "SELECT to_regclass(:name) IS NOT NULL"
         return bool(connection.execute(found, {"name": name}).fetchone()[0])
@@ -264,21 +278,25 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
 class _TimeoutConnection(DriverConnection[Any]):
     """Gives up where the server says nothing for too long: the network may have swallowed the question."""
 
+    answer_seconds = ANSWER_SECONDS
+
     def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
         """psycopg's loop over all that it waits for. Raises `psycopg.OperationalError`."""
         return super().wait(self._limited(gen), *arguments, **named)
 
     def _limited(self, gen: Any) -> Any:
-        give_up = time.monotonic() + ANSWER_SECONDS
+        give_up = time.monotonic() + self.answer_seconds
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
                 if ready:
-                    give_up = time.monotonic() + ANSWER_SECONDS
+                    give_up = time.monotonic() + self.answer_seconds
                 elif time.monotonic() > give_up:
                     self.pgconn.finish()
-                    raise errors.OperationalError(f"the server has said nothing for {ANSWER_SECONDS:.0f} s")
+                    raise errors.OperationalError(
+                        f"the server has said nothing for {self.answer_seconds:.0f} s"
+                    )
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value

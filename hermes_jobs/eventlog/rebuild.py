@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from hermes_jobs.domain.accounts import Charge
-from hermes_jobs.domain.budgets import charges
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
+from hermes_jobs.domain.streams import StreamState, charges, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import step_values
@@ -26,17 +25,20 @@ _EVENTS_AT_ONCE = 1000
 
 def rebuild_steps_and_budgets(
     log: TransactionLog, streams: Iterable[str], held: Mapping[str, StepLine], day_of: DayOf
-) -> None:
+) -> list[str]:
     """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
-    is taken from the export.
+    is taken from the export. Returns the sessions among them that wait for others.
 
     Raises `Rejected` where the steps are not those that the export holds, `Corrupt` where an event cannot
     follow on those before.
     """
     rows: dict[str, dict[str, Any]] = {}
+    waiting: list[str] = []
     for stream in streams:
         state = _with_budgets(log, stream, day_of)
         rows.update({step.id: step_values(step) for step in due_steps(state)})
+        if isinstance(state, Session) and state.waits_for_others:
+            waiting.append(stream)
     if rows.keys() != held.keys():
         differing = ", ".join(sorted(rows.keys() ^ held.keys())[:3])
         raise Rejected(
@@ -47,15 +49,15 @@ def rebuild_steps_and_budgets(
     for line in held.values():  # in the order in which they came
         owner = None if line.owner is None else escaped(line.owner)
         log.connection.execute(sql.INSERT_STEP, {**rows[line.step], "owner": owner, "fence": line.fence})
+    return waiting
 
 
 def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
     """The stream's state, once what its events cost stands on its accounts."""
     state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):
-        if isinstance(state, Session):
-            for each in charges(state, (event,), day_of(recorded_at)):
-                sums[each.account] = sums.get(each.account, Charge(account=each.account)) + each
+        for each in charges(state, (event,), day_of(recorded_at)):
+            sums[each.account] = sums.get(each.account, Charge(account=each.account)) + each
         try:
             state = fold(state, (event,))
         except Exception as error:

@@ -2,13 +2,14 @@
 
 | table    | one row is                                                      | changed by            |
 |----------|-----------------------------------------------------------------|-----------------------|
-| events   | an event, in the order of `position`; never changed             | append                |
+| events   | an event, in the order of `position`; see also `forget`         | append                |
 | streams  | a stream's head                                                 | append                |
 | steps    | due work and who holds it; follows from the events              | append                |
 | keys     | a name that was used once                                       | append                |
 | budgets  | what is spent and reserved on an account; follows from events   | append                |
 | results  | a tool's output that is too large for a message                 | append                |
 | workers  | a running process and its heartbeat counter                     | register, heartbeat   |
+| worker_status | what a running process says of itself, as JSON              | publish               |
 | log_info | this log's id and the `SCHEMA` it was made with; exactly one row | never                 |
 
 Columns that hold names are stored as `codec.escaped` gives them and compared byte by byte.
@@ -23,7 +24,7 @@ import msgspec
 SCHEMA = 1
 """Grows when an older hermes-jobs could no longer work with the tables."""
 
-NEWEST_TABLE = "budgets"
+NEWEST_TABLE = "worker_status"
 """The one that came last: a log without it lacks some."""
 
 
@@ -98,10 +99,11 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "beats": "BIGINT NOT NULL",
         "reader": "INTEGER NOT NULL",
     },
+    "worker_status": {"worker": "{name} NOT NULL PRIMARY KEY", "status": "TEXT NOT NULL"},
     "log_info": {"log_id": "TEXT NOT NULL PRIMARY KEY", "schema": "INTEGER NOT NULL"},
 }
 _CONSTRAINTS = {"events": "UNIQUE (stream, version)", "keys": "PRIMARY KEY (scope, key)"}
-_BY_NAME = frozenset({"streams", "keys", "budgets", "workers"})
+_BY_NAME = frozenset({"streams", "keys", "budgets", "workers", "worker_status"})
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS steps_of_stream ON steps (stream)",
     "CREATE INDEX IF NOT EXISTS steps_unclaimed ON steps (not_before, sequence) WHERE owner IS NULL",

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
 
 from hermes_jobs.domain.accounts import Charge
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.domain.session.steps import Queue
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import PreparedAppend, needs_newer
 from hermes_jobs.eventlog.budget_rows import to_charge
-from hermes_jobs.eventlog.codec import Codec, escaped, to_json
+from hermes_jobs.eventlog.codec import Codec, escaped, to_json, unescaped
 from hermes_jobs.eventlog.database import Connection, Database, Values
 from hermes_jobs.eventlog.log import IMPORTING, Append, Head, KeyRow, RecordedEvent, StepRow, WorkerRow
 from hermes_jobs.eventlog.notifier import ProcessNotifier
@@ -28,6 +29,7 @@ NOTHING: Values = {}
 
 AT_ONCE = 1000  # positions that one statement names
 
+_NEWEST = {"scope": KEY_SCOPE, "key": NEWEST}
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -42,6 +44,7 @@ class SqlEventLog:
         self._notifier = notifier
         self._log_id = log_id
         self._codec = codec
+        self._forgotten = 0
         self._queue = WriteQueue(database, self._notify_all)
         self._written = 0
         self._written_condition = threading.Condition()
@@ -55,6 +58,10 @@ class SqlEventLog:
     def codec(self) -> Codec:
         """How this build reads and writes events."""
         return self._codec
+
+    @property
+    def forgotten(self) -> int:
+        return self._forgotten
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
         prepared = PreparedAppend(change, self._codec)
@@ -71,8 +78,12 @@ class SqlEventLog:
         """A stream's events. Raises `NewerSchema`, and `Corrupt` where its last events are missing."""
         with self._reading() as connection:
             name = escaped(stream)
-            row = connection.execute(sql.SELECT_HEAD, {"name": name}).fetchone()
-            head = _unless_importing(None if row is None else to_head(row))
+            row = connection.execute(sql.SELECT_HEAD_FORGOTTEN, {"name": name, **_NEWEST}).fetchone()
+            if row is None:
+                return ()
+            *head_row, forgotten = row
+            head = _unless_importing(to_head(tuple(head_row)))
+            self._forgotten = forgotten or 0
             if head is None:
                 return ()
             if head.min_build_level > self._codec.reads_up_to:
@@ -200,15 +211,32 @@ class SqlEventLog:
             lambda connection: connection.execute(sql.BEAT, name).rowcount == 1, durable=False
         )
 
+    def publish(self, worker: str, status: str) -> None:
+        values = {"worker": escaped(worker), "status": status}
+        self._queue.run(lambda connection: connection.execute(sql.UPSERT_STATUS, values), durable=False)
+
+    def statuses(self) -> Mapping[str, str]:
+        return {unescaped(worker): status for worker, status in self._all(sql.SELECT_STATUS)}
+
     def unregister(self, worker: str) -> None:
         name = {"name": escaped(worker)}
-        self._queue.run(lambda connection: connection.execute(sql.DELETE_WORKER, name), durable=False)
+
+        def leave(connection: Connection) -> None:
+            connection.execute(sql.DELETE_STATUS, name)
+            connection.execute(sql.DELETE_WORKER, name)
+
+        self._queue.run(leave, durable=False)
 
     def evict(self, worker: WorkerRow) -> bool:
-        seen = {"name": escaped(worker.id), "beats": worker.beats}
-        return self._queue.run(
-            lambda connection: connection.execute(sql.EVICT_WORKER, seen).rowcount == 1, durable=False
-        )
+        name = {"name": escaped(worker.id)}
+
+        def remove(connection: Connection) -> bool:
+            if connection.execute(sql.EVICT_WORKER, {**name, "beats": worker.beats}).rowcount != 1:
+                return False
+            connection.execute(sql.DELETE_STATUS, name)
+            return True
+
+        return self._queue.run(remove, durable=False)
 
     def workers(self) -> Sequence[WorkerRow]:
         return [to_worker_row(row) for row in self._all(sql.SELECT_WORKERS)]
@@ -223,6 +251,11 @@ class SqlEventLog:
         """A connection for reading the tables themselves, all as of one moment."""
         with self._translated(), self._database.snapshot() as connection:
             yield connection
+
+    def erase_deleted(self) -> bool:
+        """Overwrite what was deleted or replaced; whether nothing of it is left in the database's files."""
+        with self._translated():
+            return self._database.erase_deleted()
 
     def change_tables(self, act: Callable[[Connection], T]) -> T:
         """Carry out the act on the tables themselves, in one transaction: nothing of it where it raises.

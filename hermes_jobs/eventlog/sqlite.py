@@ -173,6 +173,17 @@ class SqliteDatabase:
             version: int = self._watcher.execute("PRAGMA data_version").fetchone()[0]
             return version
 
+    def erase_deleted(self) -> bool:
+        # A lock of its own: that of this process's writers is for one thread at a time.
+        lock = FileLock(Path(f"{self._path}.lock"), "the log, to write to it", self._notify)
+        try:
+            with lock.held(), closing(self._connect()) as connection:
+                connection.execute("VACUUM")
+                (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not is_busy
+        finally:
+            lock.close()
+
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, TooManyReaders):
             return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")

@@ -44,6 +44,10 @@ SELECT_EXTENT = "SELECT count(*), min(position), max(position) FROM events"
 SELECT_AT = f"{_EVENTS} WHERE position IN ({{}})"
 SELECT_LAST_POSITION = _NEWEST
 SELECT_HEAD = f"{_HEADS} WHERE stream = :name"
+SELECT_HEAD_FORGOTTEN = (
+    f"SELECT {', '.join(HEAD)}, (SELECT position FROM keys WHERE scope = :scope AND key = :key)"
+    " FROM streams WHERE stream = :name"
+)
 SELECT_HEADS = f"{_HEADS} WHERE stream >= :first AND stream < :beyond ORDER BY stream"
 SELECT_HEADS_AT = f"{_HEADS} WHERE reader = :level ORDER BY stream"
 SELECT_EVERY_HEAD = _HEADS
@@ -62,6 +66,18 @@ INSERT_HEAD = (
     f"INSERT INTO streams ({', '.join(HEAD)}, segment) VALUES (:stream, :version, :hash, :reader, 1)"
 )
 UPDATE_HEAD = "UPDATE streams SET version = :version, hash = :hash, reader = :reader WHERE stream = :stream"
+
+# --- texts that were forgotten: see `forget`, the only one that changes events ----------------------
+
+SELECT_OF_TYPE = (
+    "SELECT data FROM events WHERE stream >= :first AND stream < :beyond AND type = :type ORDER BY position"
+)
+SELECT_TYPE = "SELECT stream, data, schema FROM events WHERE type = :type ORDER BY position"
+REWRITE_EVENT = (
+    "UPDATE events SET data = :data, schema = :schema WHERE stream = :stream AND version = :version"
+)
+SELECT_CLAIMED = "SELECT DISTINCT stream FROM steps WHERE owner IS NOT NULL"
+SELECT_STREAMS_OF_STEPS = "SELECT DISTINCT stream FROM steps"
 
 # --- due steps --------------------------------------------------------------------------------------
 
@@ -111,6 +127,11 @@ KEYS_PAGE = (
     " WHERE (keys.scope, keys.key) > (:scope, :key){} ORDER BY keys.scope, keys.key LIMIT :most"
 )
 INSERT_KEY = _insert("keys", *KEY)
+MOVE_KEY = (
+    f"{_insert('keys', *KEY)} ON CONFLICT (scope, key) DO UPDATE SET stream = excluded.stream,"
+    " position = excluded.position"
+)
+DELETE_KEY = "DELETE FROM keys WHERE scope = :scope AND key = :key"
 SELECT_RESULT = "SELECT content FROM results WHERE call = :name"
 RESULTS_PAGE = "SELECT call, content FROM results WHERE call > :call ORDER BY call LIMIT :most"
 UPSERT_RESULT = _upsert("results", "call", "content")
@@ -152,5 +173,11 @@ INSERT_WORKER = _insert("workers", *WORKER)
 DELETE_WORKER = "DELETE FROM workers WHERE id = :name"
 EVICT_WORKER = "DELETE FROM workers WHERE id = :name AND beats = :beats"
 BEAT = "UPDATE workers SET beats = beats + 1 WHERE id = :name"
+SELECT_STATUS = (
+    "SELECT worker_status.worker, worker_status.status FROM worker_status"
+    " JOIN workers ON workers.id = worker_status.worker"
+)
+UPSERT_STATUS = _upsert("worker_status", "worker", "status")
+DELETE_STATUS = "DELETE FROM worker_status WHERE worker = :name"
 SELECT_INFO = "SELECT log_id, schema FROM log_info"
 INSERT_INFO = _insert("log_info", *columns("log_info"))

@@ -47,6 +47,9 @@ class _OpenTransaction:
     def change_counter(self) -> int:
         return 0
 
+    def erase_deleted(self) -> bool:
+        raise AssertionError("a transaction erases nothing")
+
     def translated(self, error: Exception) -> HermesJobsError | None:
         return None  # whoever began the transaction words it
 

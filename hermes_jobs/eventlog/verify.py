@@ -9,11 +9,10 @@ from itertools import groupby
 import msgspec
 
 from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
-from hermes_jobs.domain.budgets import DAY, charges
+from hermes_jobs.domain.budgets import DAY
 from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
+from hermes_jobs.domain.streams import StreamState, charges, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.budget_rows import to_charge
@@ -23,6 +22,7 @@ from hermes_jobs.eventlog.export_log import all_keys, pages
 from hermes_jobs.eventlog.log import IMPORTING, Head
 from hermes_jobs.eventlog.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.eventlog.tombstones import Tombstones
 
 _LANE = sql.STEP.index("lane")
 _UNKNOWN_DAY = "?"
@@ -36,11 +36,15 @@ class LogFinding(msgspec.Struct, frozen=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at, and what was found. `unread` are streams that only a newer hermes-jobs can fold."""
+    """What was looked at, and what was found. `unread` are streams that only a newer hermes-jobs can fold.
+
+    `num_forgotten`: the events whose texts were removed, each of which is as the log says that it is since.
+    """
 
     num_events: int
     num_streams: int
     num_steps: int
+    num_forgotten: int = 0
     findings: tuple[LogFinding, ...]
     unread: tuple[str, ...]
 
@@ -70,6 +74,8 @@ class _Verification:
         self._num_events = 0
         self._steps: dict[str, dict[str, AnyRow]] = {}
         self._accounts = _ExpectedBudgets()
+        self._tombstones = Tombstones()
+        self._num_forgotten = 0
 
     def report(self) -> VerifyReport:
         heads = {head.stream: head for head in map(to_head, self._all(sql.SELECT_EVERY_HEAD))}
@@ -77,6 +83,7 @@ class _Verification:
         for row in steps:
             step = to_step_row(row).step
             self._steps.setdefault(step.stream, {})[step.id] = row
+        self._tombstones = Tombstones.stored(self._connection)
         streams = set()
         for stream, rows in groupby(self._events(), key=lambda row: row.stream):
             streams.add(stream)
@@ -92,6 +99,7 @@ class _Verification:
             num_events=self._num_events,
             num_streams=len(streams),
             num_steps=len(steps),
+            num_forgotten=self._num_forgotten,
             findings=tuple(self._findings),
             unread=tuple(self._unread),
         )
@@ -122,7 +130,10 @@ class _Verification:
                 self._find(
                     stream, f"Version {row.version} stands before version {version}: position {row.position}."
                 )
-            if row.hash != row_hash(digest, row._asdict()):
+            found = row_hash(digest, row._asdict())
+            if found != row.hash and self._tombstones.covers(stream, row.version, found):
+                self._num_forgotten += 1
+            elif found != row.hash:
                 self._find(stream, f"Version {row.version} was changed, or the one before: its hash differs.")
             version, digest, position = row.version, row.hash, row.position
             folded.add(row)
@@ -222,9 +233,8 @@ class _ExpectedBudgets:
 
     def add(self, before: StreamState, event: Event) -> None:
         """One more event; `before` is its stream's state without it."""
-        if isinstance(before, Session):
-            for charge in charges(before, (event,), _UNKNOWN_DAY):
-                self._sums[charge.account] = self._of(charge.account) + charge
+        for charge in charges(before, (event,), _UNKNOWN_DAY):
+            self._sums[charge.account] = self._of(charge.account) + charge
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
         """What is stored and does not follow, as sentences."""

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.live import OnDelta, nobody_listens
 from hermes_jobs.eventlog.log import RecordedEvent
@@ -47,6 +48,7 @@ class InlineWorker:
         self._lease = WorkerLease(self.engine, lambda: application.lease("inline"))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
         self._stream: str | None = None
+        self._streams: frozenset[str] = frozenset()
         self._open = False
         self._lock = threading.Lock()
         self._running: set[str] = set()
@@ -128,18 +130,34 @@ class InlineWorker:
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
             reclaim_from_dead_workers(self.engine, self._observer)
-        for row in self.engine.log.due(self.engine.clock.now(), stream=self._stream):
-            self._launch(row.step)
+        for stream in self._followed():
+            for row in self.engine.log.due(self.engine.clock.now(), stream=stream):
+                self._launch(row.step)
+
+    def _followed(self) -> Sequence[str | None]:
+        """The stream whose steps are run, and those of its sub-agents; None for all."""
+        if self._stream is None:
+            return [None]
+        found = [self._stream]
+        for stream in found:
+            session = self.engine.sessions.known(stream)
+            if isinstance(session, Session):
+                found.extend(stream_of(each.ref.session) for each in session.children)
+        self._streams = frozenset(found)
+        return found
 
     def _pause(self, longest: float) -> float:
-        due_at = self.engine.log.next_due_at(stream=self._stream)
+        times = (self.engine.log.next_due_at(stream=stream) for stream in self._followed())
+        due_at = min((each for each in times if each is not None), default=None)
         if due_at is None:
             return longest
         return min(longest, max(due_at - self.engine.clock.now(), 0.001)) if due_at > 0 else longest
 
     def _launch(self, step: Step) -> None:
-        if self._stream not in {None, step.stream}:
-            return
+        if self._stream is not None and step.stream not in self._streams:
+            self._followed()  # it may have begun a moment ago
+            if step.stream not in self._streams:
+                return
         with self._lock:
             if not self._open or not self._lease.is_valid or step.id in self._running:
                 return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
@@ -30,7 +30,7 @@ LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
 
 class MaintenanceThread:
-    """One per process. `place` keeps the process pinned to one CPU."""
+    """One per process. `place` keeps the process pinned to one CPU; `housekeep` gets every new event."""
 
     def __init__(
         self,
@@ -39,12 +39,14 @@ class MaintenanceThread:
         lease: WorkerLease,
         sender: Sender,
         place: CpuPinning | None = None,
+        housekeep: Callable[[Sequence[RecordedEvent]], None] = lambda _news: None,
     ) -> None:
         self._engine = engine
         self._observer = observer
         self._lease = lease
         self._relay = Relay(engine.log, engine.clock, sender)
         self._place = place
+        self._housekeep = housekeep
         self._follower = LogFollower(engine)
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
@@ -72,6 +74,7 @@ class MaintenanceThread:
         news = self._follower.poll()
         self._engine.retry_unsaved()
         self._lease.ensure()
+        self._housekeep(news)
         now = self._engine.clock.monotonic()
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now

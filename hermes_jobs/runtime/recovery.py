@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from hermes_jobs.domain.events import TurnCancelRequested
+from hermes_jobs.domain.events import TextsForgotten, TurnCancelRequested
 from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema
@@ -38,6 +38,8 @@ class LogFollower:
         while batch := self._readable():
             news.extend(batch)
             self.position = batch[-1].position
+        if any(isinstance(each.event, TextsForgotten) for each in news):
+            self._engine.sessions.forget_all()
         cancelled = {each.event.turn for each in news if isinstance(each.event, TurnCancelRequested)}
         if cancelled:
             self._engine.in_flight.stop("cancelled", lambda act: act.turn in cancelled)

@@ -1,22 +1,105 @@
 """Edits `config.yaml` and `.env` of a home; all other content stays unchanged, comments included."""
 
 from collections.abc import Mapping
-from io import StringIO
 from pathlib import Path
 
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.settings.env_file import text_of, with_variable, write_atomically
 from hermes_jobs.settings.home import Paths, ensure_home
-from hermes_jobs.settings.load import TIMEZONE, check_timezone
+from hermes_jobs.settings.load import TIMEZONE, check_ensembles, check_timezone, models_of
 from hermes_jobs.settings.secrets import Secrets
-from hermes_jobs.settings.sources import Given, broken, from_file, from_text, read_config, read_env_file
-from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.settings.sources import (
+    Given,
+    broken,
+    from_file,
+    from_text,
+    named_key,
+    read_config,
+    read_env_file,
+)
 
 _NOTHING_SECRET = Secrets({})
 
 
-def set_value(home: Path, key: str, text: str) -> None:
-    """Write one key into `config.yaml`. See `set_up`."""
+def set_value(home: Path, key: str, text: str) -> str:
+    """Write one key into `config.yaml`; returns its full name. See `set_up`.
+
+    A section's name stands for its one obvious key, as `model` does for `model.model`.
+    """
     set_up(home, {key: text})
+    return named_key(key, "config set").name
+
+
+def unset_value(home: Path, key: str) -> tuple[str, bool]:
+    """Take one key out of `config.yaml`; its full name, and whether it stood there.
+
+    Raises `Misconfigured` and leaves the file unchanged if there is no such key, or the file is invalid
+    without it.
+    """
+    from hermes_jobs.settings.yaml_text import CannotEdit, YamlError, remove
+
+    config, which = Paths(home).config, named_key(key, "config unset")
+    text = read_config(config)
+    try:
+        edited = remove(text, which.parts)
+    except YamlError as error:
+        raise broken(config, error, _NOTHING_SECRET) from error
+    except CannotEdit as error:
+        raise _by_hand(config, "config unset", error, f"Take {which.name} out by hand.") from error
+    if edited == text:
+        return which.name, False
+    from_file(config, edited, _NOTHING_SECRET)
+    write_atomically(config, edited)
+    return which.name, True
+
+
+class Draft:
+    """A text that is to become `config.yaml`, in a file of its own until it is valid.
+
+    A draft that was refused stays, so that the next try goes on with it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """Begin with what was refused the last time, else with `config.yaml`. Raises `Misconfigured`."""
+        paths = Paths(home)
+        ensure_home(paths)
+        self._config = paths.config
+        self.path = paths.run / "config.yaml"
+        self._before = read_config(self._config)
+        self.is_refused = self.path.exists()
+        if not self.is_refused:
+            write_atomically(self.path, self._before or "# `hermes-jobs config show` lists every key.\n")
+            self.path.chmod(0o600)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether `config.yaml` has changed since a refused draft was written."""
+        changed_at = self._config.stat().st_mtime if self._config.exists() else 0.0
+        return self.is_refused and changed_at > self.path.stat().st_mtime
+
+    def accept(self) -> bool:
+        """Make it `config.yaml`; whether that changed anything.
+
+        Raises `Misconfigured` where it is invalid, or `config.yaml` has changed since; the draft stays then.
+        """
+        text = read_config(self.path)
+        given = from_file(self.path, text, _NOTHING_SECRET)
+        check_timezone(next((each for each in given if each.key == TIMEZONE), None))
+        check_ensembles(models_of(given), self.path.name)
+        if read_config(self._config) != self._before:
+            raise Misconfigured(
+                f"{self._config} has changed meanwhile, and is left as it is.",
+                hint=f"Your text is in {self.path}; `hermes-jobs config edit` goes on with it.",
+            )
+        changed = text != self._before and (bool(self._before) or bool(text.strip()))
+        if changed:
+            write_atomically(self._config, text)
+        self.discard()
+        return changed
+
+    def discard(self) -> None:
+        """Forget it."""
+        self.path.unlink(missing_ok=True)
 
 
 def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> None:
@@ -29,57 +112,23 @@ def set_up(home: Path, values: Mapping[str, str], secrets: Mapping[str, str] | N
     config = _with_values(paths.config, values)
     if not secrets:
         ensure_home(paths)
-        _write_atomically(paths.config, config)
+        write_atomically(paths.config, config)
         return
     read_env_file(paths.env_file)  # refuses a file that others can read
-    before = _text(paths.env_file)
+    before = text_of(paths.env_file)
     env = before or ""
     for name, value in secrets.items():
         env = with_variable(env, name, value)
     ensure_home(paths)
-    _write_atomically(paths.env_file, env)
+    write_atomically(paths.env_file, env)
     try:
-        _write_atomically(paths.config, config)
+        write_atomically(paths.config, config)
     except Misconfigured:
         if before is None:
             paths.env_file.unlink()
         else:
-            _write_atomically(paths.env_file, before)
+            write_atomically(paths.env_file, before)
         raise
-
-
-def with_variable(text: str, name: str, value: str) -> str:
-    """The text of a `.env` with that variable set, at its old place if it had one."""
-    from dotenv.parser import parse_stream
-
-    line = f"{name}={_quoted(value)}"
-    parts: list[str] = []
-    written = False
-    for binding in parse_stream(StringIO(text)):
-        original = binding.original.string
-        if binding.key == name:
-            before = original[: len(original) - len(original.lstrip())]
-            parts.append(before + ("" if written else f"{line}\n"))
-            written = True
-        else:
-            parts.append(original)
-    kept = "".join(parts)
-    if written:
-        return kept
-    return f"{kept}\n{line}\n" if kept and not kept.endswith("\n") else f"{kept}{line}\n"
-
-
-def _quoted(value: str) -> str:
-    if value and all(each.isalnum() or each in "-_.:/+=~" for each in value):
-        return value
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
 
 
 def _with_values(config: Path, values: Mapping[str, str]) -> str:
@@ -89,24 +138,20 @@ def _with_values(config: Path, values: Mapping[str, str]) -> str:
     edited = read_config(config)
     for key, text in values.items():
         which, value = from_text(key, text)
-        if key == TIMEZONE:
-            check_timezone(Given(key, value, "config set"))
+        if which.name == TIMEZONE:
+            check_timezone(Given(which.name, value, "config set"))
         try:
             edited = replace(edited, which.parts, value)
         except YamlError as error:
             raise broken(config, error, _NOTHING_SECRET) from error
         except CannotEdit as error:
-            raise Misconfigured(
-                f"{config} is written in a way that `config set` cannot change: {error}.",
-                hint=f"Set {key} there by hand.",
-            ) from error
-    from_file(config, edited, _NOTHING_SECRET)
+            raise _by_hand(config, "config set", error, f"Set {key} there by hand.") from error
+    check_ensembles(models_of(from_file(config, edited, _NOTHING_SECRET)), "config set")
     return edited
 
 
-def _write_atomically(path: Path, text: str) -> None:
-    """Replace a file so that a crash leaves the old or the new one; links stay links, the mode as it was."""
-    try:
-        write_bytes(path, text.encode(), keep_mode=True)
-    except OSError as error:
-        raise Misconfigured(f"{path} cannot be written: {error.strerror}.") from error
+def _by_hand(config: Path, command: str, error: Exception, hint: str) -> Misconfigured:
+    return Misconfigured(
+        f"{config} is written in a way that `{command}` cannot change: {error}.",
+        hint=f"{hint} `hermes-jobs config edit` opens it.",
+    )

@@ -41,6 +41,14 @@ class Paths(Struct, frozen=True):
         return self.home / "skills"
 
     @property
+    def commands(self) -> Path:
+        return self.home / "commands"
+
+    @property
+    def agents(self) -> Path:
+        return self.home / "agents"
+
+    @property
     def plugins(self) -> Path:
         return self.home / "plugins"
 
@@ -53,6 +61,10 @@ class Paths(Struct, frozen=True):
         return self.home / "results"
 
     @property
+    def snapshots(self) -> Path:
+        return self.home / "snapshots"
+
+    @property
     def logs(self) -> Path:
         return self.home / "logs"
 
@@ -61,8 +73,28 @@ class Paths(Struct, frozen=True):
         return self.home / "run"
 
     @property
+    def mcp_logins(self) -> Path:
+        """Tokens of MCP servers."""
+        return self.home / "mcp" / "logins"
+
+    @property
+    def processes(self) -> Path:
+        """What runs in the background of this home, on this host."""
+        return self.run / "processes"
+
+    @property
+    def told(self) -> Path:
+        """Up to when a person at a terminal was told what happened."""
+        return self.run / "told"
+
+    @property
     def chat_history(self) -> Path:
         return self.home / "chat_history"
+
+    @property
+    def forgotten(self) -> Path:
+        """How far this home's own files follow what the log has forgotten."""
+        return self.run / "forgotten"
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -14,18 +14,30 @@ class Key(NamedTuple):
     """One key: its dotted name, the type to which its values are converted, and its description.
 
     `mapping` is the key of the mapping that contains it, such as `models.prices` for `models.prices.gpt-5.1`.
+    `within` is the section in which the entry stands by its name alone: `models` for the ensemble
+    `models.NAME`, whose mapping is `models.ensembles`. `part` is the way to a part of an entry, such as
+    `("env", "LANG")` in `mcp_servers.git.env.LANG`; its `mapping` is the entry's.
     """
 
     name: str
     type: Any
     description: str
     mapping: str | None = None
+    within: str | None = None
+    part: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
-        if self.mapping is None:
+        above = self.within or self.mapping
+        if above is None or self.part:
             return tuple(self.name.split("."))
-        return (*self.mapping.split("."), self.name.removeprefix(f"{self.mapping}."))
+        return (*above.split("."), self.name.removeprefix(f"{above}."))
+
+    @property
+    def entries_in(self) -> str | None:
+        """The section in which the entries of this mapping stand by their names; None: in the mapping."""
+        found = (meta.extra for meta in _metas(self.type) if meta.extra and "entries_in" in meta.extra)
+        return next((str(extra["entries_in"]) for extra in found), None)
 
     @property
     def expected(self) -> str:
@@ -40,27 +52,57 @@ class Key(NamedTuple):
 
     def under(self, name: str) -> "Key":
         """The key of one entry of this mapping."""
-        return Key(f"{self.name}.{name}", self.entry, self.description, self.name)
+        above = self.entries_in
+        return Key(f"{above or self.name}.{name}", self.entry, self.description, self.name, above)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the parts of its entries, whose names have no dots, are keys, too."""
+        return any(meta.extra and "parts" in meta.extra for meta in _metas(self.type))
+
+    def part_of_entry(self, name: str) -> "Key | None":
+        """The key of `ENTRY.PART` or `ENTRY.PART.NAME` of this mapping; None where there is no such part."""
+        entry, *path = name.split(".")
+        form: Any = self.entry
+        for part in path:
+            form = _part(form, part)
+        if form is None or not entry:
+            return None
+        return Key(f"{self.name}.{name}", form, self.description, self.name, part=tuple(path))
 
     def convert(self, value: object) -> object:
         """Return `value` in the key's type; raises `msgspec.ValidationError`."""
         converted: object = msgspec.convert(value, self.type)
         return converted
 
-    def nearest(self, value: object) -> str | None:
-        """The accepted word most similar to `value`; None if the key does not take fixed words."""
-        words = [
+    @property
+    def words(self) -> list[str]:
+        """The words that a person can write as its value; none where it takes more than fixed words."""
+        also = ["null"] if accepts_null(self.type) else []
+        if bool in _alternatives(self.type):
+            return ["true", "false", *also]
+        return [*self._fixed_words, *also] if self._fixed_words else []
+
+    @property
+    def _fixed_words(self) -> list[str]:
+        return [
             word
             for form in _alternatives(self.type)
             if get_origin(form) is Literal
             for word in get_args(form)
             if isinstance(word, str)
         ]
+
+    def nearest(self, value: object) -> str | None:
+        """The accepted word most similar to `value`; None if the key does not take fixed words."""
+        words = self._fixed_words
         if not words or not isinstance(value, str):
             return None
         from difflib import get_close_matches
 
-        also: dict[str, str] = next((meta.extra["also"] for meta in _metas(self.type) if meta.extra), {})
+        also: dict[str, str] = next(
+            (meta.extra["also"] for meta in _metas(self.type) if meta.extra and "also" in meta.extra), {}
+        )
         found = get_close_matches(value.lower(), [*words, *also], n=1, cutoff=0.6)
         return also.get(found[0], found[0]) if found else None
 
@@ -84,17 +126,45 @@ def key_named(name: str) -> Key | None:
     if name in keys:
         return keys[name]
     above = (key for key in keys.values() if key.entry is not None and name.startswith(f"{key.name}."))
-    return next((key.under(name.removeprefix(f"{key.name}.")) for key in above), None)
+    entry = next((_entry(key, name.removeprefix(f"{key.name}.")) for key in above), None)
+    if entry is not None or name in known_sections():
+        return entry
+    short = ((key, f"{key.entries_in}.") for key in keys.values() if key.entries_in is not None)
+    return next((key.under(name.removeprefix(at)) for key, at in short if name.startswith(at)), None)
+
+
+def _entry(key: Key, name: str) -> Key | None:
+    return key.part_of_entry(name) if key.has_parts and "." in name else key.under(name)
+
+
+def main_key(section: str) -> Key | None:
+    """The key that a section's name alone stands for, as `model` does for `model.model`.
+
+    It is the section's only key, or the one of the same name; None where there is neither.
+    """
+    inside = [key for name, key in known_keys().items() if name.startswith(f"{section}.")]
+    same = known_keys().get(f"{section}.{section.rpartition('.')[2]}")
+    return inside[0] if len(inside) == 1 else same
 
 
 def nearest_key(name: str) -> str:
     """Return the known key (or, for an undotted name, section) most similar to `name`."""
     from difflib import get_close_matches
 
-    candidates = [*known_keys(), *known_sections()]
+    candidates = [*_parts_beside(name), *known_keys(), *known_sections()]
     if "." in name:
         candidates = [candidate for candidate in candidates if "." in candidate]
     return get_close_matches(name, candidates, n=1, cutoff=0.0)[0]
+
+
+def _parts_beside(name: str) -> list[str]:
+    """The keys of all parts of the entry whose part that name seems to be."""
+    for key in known_keys().values():
+        entry, dot, _ = name.removeprefix(f"{key.name}.").partition(".")
+        if key.has_parts and dot and name.startswith(f"{key.name}."):
+            fields = msgspec.structs.fields(_bare(key.entry))
+            return [f"{key.name}.{entry}.{field.name}" for field in fields]
+    return []
 
 
 def accepts_text(accepted: Any) -> bool:
@@ -109,6 +179,16 @@ def accepts_text(accepted: Any) -> bool:
 def accepts_null(accepted: Any) -> bool:
     """Whether a type accepts None."""
     return NoneType in _alternatives(accepted)
+
+
+def _part(form: Any, name: str) -> Any:
+    """The type of a part of a value of that type: a field, or what a mapping has by that name; else None."""
+    for each in _alternatives(form):
+        if get_origin(each) is dict:
+            return get_args(each)[1] if name else None
+        if isinstance(each, type) and issubclass(each, msgspec.Struct):
+            return next((field.type for field in msgspec.structs.fields(each) if field.name == name), None)
+    return None
 
 
 def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
@@ -156,12 +236,19 @@ def _expected(accepted: Any) -> str:
         return f"a list ([…, …]), each item {_expected(arguments[0])}"
     if get_origin(bare) is dict:
         return f"a mapping, each value {_expected(arguments[1])}"
+    if isinstance(bare, type) and issubclass(bare, Section):
+        return _fields(bare)
     for meta in _metas(accepted):
         if meta.title and meta.examples:
             return f"{meta.title} such as {meta.examples[0]}"
         if meta.min_length:
             return "a text that is not empty"
-    return _SCALARS[bare] + _range(_metas(accepted))
+    is_struct = isinstance(bare, type) and issubclass(bare, msgspec.Struct)
+    return _fields(bare) if is_struct else _SCALARS[bare] + _range(_metas(accepted))
+
+
+def _fields(struct: type[msgspec.Struct]) -> str:
+    return f"a mapping of {', '.join(struct.__struct_fields__)}"
 
 
 _SCALARS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

@@ -1,19 +1,21 @@
 """The settings of one process: precedence of the sources, and the origin of each value."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
+from hermes_jobs.agent.mcp.config import secrets_named
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser
 from hermes_jobs.settings.home import Paths, find_home
-from hermes_jobs.settings.keys import known_keys
+from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
-from hermes_jobs.settings.sections import REHEARSAL_MODEL, AuxiliaryTask, Configuration, Section
+from hermes_jobs.settings.sections import REHEARSAL_MODEL, AuxiliaryTask, Configuration, Models, Section
 from hermes_jobs.settings.sources import (
     SHARED_URL,
     Given,
@@ -25,16 +27,40 @@ from hermes_jobs.settings.sources import (
 )
 
 TIMEZONE = "schedules.timezone"
+ENSEMBLES = "models.ensembles"
+MCP_VARIABLE = "HERMES_JOBS_MCP_SERVERS"
 ANTHROPIC_URL = "ANTHROPIC_BASE_URL"
+ENVIRONMENT = "environment"
+"""How the origin of a value begins that this process's environment sets."""
+
+
+Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 class Settings(Configuration, frozen=True, kw_only=True):
-    """Every key with its value, and besides the keys: the secrets, the home, each value's origin."""
+    """Every key with its value, and besides the keys: the secrets, the home, each value's origin.
+
+    `stamps` are those of the files from before they were read: see `file_stamps`. `variables`: those of the
+    environment that MCP servers name and that are no secrets.
+    """
 
     secrets: Secrets
     paths: Paths
     origins: Mapping[str, str]
     anthropic_url: str | None = None
+    stamps: Stamps = ()
+    variables: Mapping[str, str] = {}
+
+    def value(self, key: Key) -> object:
+        """The value of one key; not of an entry of a mapping."""
+        found: object = self
+        for part in key.parts:
+            found = getattr(found, part)
+        return found
+
+    def same_values(self, other: "Settings") -> bool:
+        """Whether the other ones say the same, wherever their values come from."""
+        return replace(other, origins=self.origins, stamps=self.stamps) == self
 
     @property
     def rehearsal(self) -> bool:
@@ -43,8 +69,14 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     @property
     def model_name(self) -> str:
-        """The model of sessions that name none."""
-        return self.main_model.model
+        """The model of sessions that name none; the ensemble's name where it is one."""
+        named = self.ensemble_name(self.model.model)
+        return named or self.main_model.model
+
+    def ensemble_name(self, model: str | None) -> str | None:
+        """The name of the ensemble that the model or alias stands for; None where it is none."""
+        name = self.models.aliases.get(model or "", model or "")
+        return name if name in self.models.ensembles else None
 
     @property
     def zone(self) -> tzinfo | None:
@@ -63,10 +95,16 @@ class Settings(Configuration, frozen=True, kw_only=True):
     def choice(self, name: str | None) -> Choice:
         """The choice for the model of that name or alias; None: the configured or default one.
 
-        A session that began with the rehearsal model continues with the configured one.
+        For an ensemble it is that of its aggregator. A session that began with the rehearsal model continues
+        with the configured one.
         """
         chosen = self._chosen(name or self.model.model)
         return self.main_model if chosen.rehearsal else chosen
+
+    @property
+    def names_sessions(self) -> bool:
+        """Whether a model is to name the sessions that a person holds; the rehearsal model names none."""
+        return self.auxiliary.title.enabled and not self.main_model.rehearsal
 
     def auxiliary_model(self, purpose: str) -> Choice:
         """The model for a purpose of the section `auxiliary`: its own, else the auxiliary one, else the main
@@ -85,6 +123,12 @@ class Settings(Configuration, frozen=True, kw_only=True):
         choice, main = self._auxiliary(purpose), self.main_model
         named = self._task(purpose).model or self.auxiliary.model
         return choice if named or (choice.base_url, choice.key) != (main.base_url, main.key) else None
+
+    @property
+    def embedding_model(self) -> Choice | None:
+        """The model that gives vectors; None where embeddings are off."""
+        of = self.embeddings
+        return None if of.model is None else self._chosen(of.model, of.base_url, ("EMBEDDINGS_API_KEY",))
 
     def _auxiliary(self, purpose: str, model: str | None = None) -> Choice:
         own, general = self._task(purpose), self.auxiliary
@@ -106,6 +150,9 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
         `base_url` is an endpoint other than the main one; the secrets of `keys` precede the provider's.
         """
+        ensemble = self.ensemble_name(name)
+        if ensemble is not None:
+            name = self.models.ensembles[ensemble].aggregator
         model, choosing = self.models.aliases.get(name or "", name), self._choosing
         nothing = choosing.nothing_named and not any(map(self.secrets.get, keys))
         if model == REHEARSAL_MODEL or (model is None and base_url is None and nothing):
@@ -133,38 +180,96 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
     that another source overrides.
     """
     paths = Paths(home.expanduser().resolve() if home else find_home(environ))
+    stamps = file_stamps(paths)
     env_file = read_env_file(paths.env_file)
-    secrets = _secrets({**env_file, **environ})
+    config = read_config(paths.config)
+    referenced = frozenset(secrets_named(config + environ.get(MCP_VARIABLE, "")))
+    secrets = _secrets(env_file, environ, referenced)
     lowest_first = (
-        from_file(paths.config, read_config(paths.config), secrets),
+        from_file(paths.config, config, secrets),
         from_variables(env_file, ".env", secrets),
-        from_variables(environ, "environment", secrets),
+        from_variables(environ, ENVIRONMENT, secrets),
     )
     given = {value.key: value for value in chain.from_iterable(lowest_first)}
     check_timezone(given.get(TIMEZONE))
     origins = {name: given[name].origin if name in given else "default" for name in known_keys()}
-    return Settings(
+    anthropic = _anthropic_url(environ, env_file, secrets)
+    if anthropic is not None:
+        origins[ANTHROPIC_URL] = anthropic.origin
+    settings = Settings(
         **_values(Configuration, "", given),
         secrets=secrets,
         paths=paths,
         origins=origins,
-        anthropic_url=_anthropic_url(environ, env_file, secrets),
+        anthropic_url=None if anthropic is None else str(anthropic.value),
+        stamps=stamps,
+        variables={
+            name: environ[name] for name in referenced if name in environ and secrets.get(name) is None
+        },
     )
+    check_ensembles(settings.models, origins[ENSEMBLES])
+    return settings
 
 
-def _anthropic_url(environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets) -> str | None:
+def file_stamps(paths: Paths) -> Stamps:
+    """What changes when a file of the configuration does: modification time, size and number of each."""
+    return tuple(_stamp(path) for path in (paths.config, paths.env_file))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def with_values(settings: Settings, given: Mapping[str, Given]) -> Settings:
+    """The settings with other values for these keys, each in its key's type."""
+    if not given:
+        return settings
+    origins = {**settings.origins, **{name: each.origin for name, each in given.items()}}
+    return replace(settings, **_replaced(settings, Configuration, "", given), origins=origins)
+
+
+def _replaced(
+    section: Section, kind: type[Section], prefix: str, given: Mapping[str, Given]
+) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        name, value = prefix + field.name, getattr(section, field.name)
+        if name in given:
+            values[field.name] = given[name].value
+        elif isinstance(value, Section) and any(each.startswith(f"{name}.") for each in given):
+            values[field.name] = replace(value, **_replaced(value, type(value), f"{name}.", given))
+    return values
+
+
+def _anthropic_url(environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets) -> Given | None:
     """The value of ANTHROPIC_BASE_URL, read as Anthropic's own programs do."""
     key = known_keys()["model.base_url"]
-    for variables, where in ((environ, "environment"), (env_file, ".env")):
+    for variables, where in ((environ, ENVIRONMENT), (env_file, ".env")):
         if text := variables.get(ANTHROPIC_URL, "").strip():
-            return str(convert(key, text, f"{where} {ANTHROPIC_URL}", secrets))
+            origin = f"{where} {ANTHROPIC_URL}"
+            return Given(ANTHROPIC_URL, convert(key, text, origin, secrets), origin)
     return None
 
 
-def _secrets(variables: Mapping[str, str]) -> Secrets:
-    named = {name: value.strip() for name, value in variables.items() if looks_secret(name) and value.strip()}
+def _secrets(
+    env_file: Mapping[str, str], environ: Mapping[str, str], referenced: frozenset[str] = frozenset()
+) -> Secrets:
+    """`referenced`: the variables that MCP servers name; those of them in `.env` are secrets, too."""
+    variables = {**env_file, **environ}
+    also = referenced.intersection(env_file)
+    named = {
+        name: value.strip()
+        for name, value in variables.items()
+        if (name in also or looks_secret(name)) and value.strip()
+    }
     unnamed = chain.from_iterable(url_passwords(value) for value in variables.values() if "://" in value)
-    return Secrets(named, unnamed)
+    return Secrets(
+        named, unnamed, own=[name for name in named if env_file.get(name, "").strip() != named[name]]
+    )
 
 
 def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> dict[str, Any]:
@@ -177,6 +282,27 @@ def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> 
         elif isinstance(field.type, type) and issubclass(field.type, Section):
             values[field.name] = field.type(**_values(field.type, f"{name}.", given))
     return values
+
+
+def models_of(given: Iterable[Given]) -> Models:
+    """The section `models` where these values are given."""
+    return Models(**_values(Models, "models.", {each.key: each for each in given}))
+
+
+def check_ensembles(models: Models, origin: str) -> None:
+    """Check that no ensemble is part of another one, and none has an alias's name. Raises `Misconfigured`."""
+    for name, ensemble in models.ensembles.items():
+        if name in models.aliases:
+            raise Misconfigured(
+                f"models.{name}: an alias has the same name ({origin}).", hint="Rename one of the two."
+            )
+        asked = (*ensemble.members, ensemble.aggregator)
+        nested = [each for each in asked if models.aliases.get(each, each) in models.ensembles]
+        if nested:
+            raise Misconfigured(
+                f"models.{name}: {nested[0]!r} is an ensemble itself ({origin}).",
+                hint="Its members and its aggregator are models: name those.",
+            )
 
 
 def check_timezone(given: Given | None) -> None:

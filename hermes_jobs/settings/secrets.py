@@ -49,9 +49,14 @@ def hide_url_passwords(text: str) -> str:
 class Secrets:
     """The secrets of this process by variable name; its representation shows the names only."""
 
-    def __init__(self, values: Mapping[str, str], unnamed: Iterable[str] = ()) -> None:
-        """`unnamed` are further values to redact, such as the password of a broker's URL."""
+    def __init__(
+        self, values: Mapping[str, str], unnamed: Iterable[str] = (), *, own: Iterable[str] = ()
+    ) -> None:
+        """`unnamed` are further values to redact, such as the password of a broker's URL; `own` are the
+        variables whose values are of this process's environment, and not of the home's `.env`.
+        """
         self._values = dict(values)
+        self.own = frozenset(own)
         self._unnamed = tuple(unnamed)
 
     @property
@@ -72,6 +77,11 @@ class Secrets:
     def get(self, name: str) -> str | None:
         """Return the secret of one variable, such as TELEGRAM_BOT_TOKEN."""
         return self._values.get(name)
+
+    @property
+    def fingerprint(self) -> int:
+        """Equal for the same values under the same variables, within this process."""
+        return hash((frozenset(self._values.items()), self._unnamed, self.own))
 
     def redact(self, text: str) -> str:
         """Return the text with `[REDACTED]` for secrets (six characters or more) and passwords in URLs."""

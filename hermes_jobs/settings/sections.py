@@ -9,10 +9,16 @@ from msgspec import Meta, Struct
 
 from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.agent.llm.providers import ALSO_CALLED, ProviderName
+from hermes_jobs.agent.mcp.config import SERVER_NAME, McpServer
+from hermes_jobs.agent.tools.web_search.catalogue import ALSO_CALLED as SEARCH_ALSO_CALLED
+from hermes_jobs.agent.tools.web_search.catalogue import SearchName
 from hermes_jobs.settings.durations import DURATION
 
 DEFAULT_MODEL = "gpt-5-mini"
 """The default model if a key or an endpoint is set and `model.model` is not."""
+
+MOST_MEMBERS = 8
+"""Members of an ensemble at most: each is a model call of its own in every turn."""
 
 REHEARSAL_MODEL = "rehearsal"
 """The name of the rehearsal model; `model.model: rehearsal` selects it also where a key is set."""
@@ -34,6 +40,10 @@ LogUrl: TypeAlias = Annotated[
 Duration: TypeAlias = (
     CountFromZero | Annotated[str, Meta(title="a duration", pattern=DURATION, examples=["6h"])]
 )
+McpName: TypeAlias = Annotated[str, Meta(pattern=SERVER_NAME)]
+McpEntry: TypeAlias = Annotated[
+    McpServer, Meta(title="a server", examples=["{command: npx, args: [-y, some-server]}"])
+]
 ModelPrice: TypeAlias = Annotated[Price, Meta(title="a price", examples=["{input: 0.25, output: 2}"])]
 
 
@@ -97,6 +107,13 @@ class Model(Section, frozen=True, kw_only=True):
     ] = "6h"
 
 
+class EnsembleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Several models by one name: the members are asked first, and the aggregator answers."""
+
+    members: Annotated[tuple[Text, ...], Meta(min_length=1, max_length=MOST_MEMBERS)]
+    aggregator: Text
+
+
 class Models(Section, frozen=True, kw_only=True):
     """Models by name."""
 
@@ -107,6 +124,23 @@ class Models(Section, frozen=True, kw_only=True):
         dict[str, Literal[0] | ModelPrice],
         Meta(description="US dollars for a million tokens, by model; 0: free. They win over known prices."),
     ] = {}
+    ensembles: Annotated[
+        dict[
+            str,
+            Annotated[
+                EnsembleEntry,
+                Meta(
+                    title=f"members (1 to {MOST_MEMBERS}) and an aggregator,",
+                    examples=["{members: [gpt-5-mini, claude-haiku-4-5], aggregator: gpt-5}"],
+                ),
+            ],
+        ],
+        Meta(
+            description="Several models by one name, each also written as models.NAME: the members are asked "
+            "before the aggregator answers.",
+            extra={"entries_in": "models"},
+        ),
+    ] = {}
 
 
 class AuxiliaryTask(Section, frozen=True, kw_only=True):
@@ -114,6 +148,18 @@ class AuxiliaryTask(Section, frozen=True, kw_only=True):
 
     model: Annotated[Text | None, Meta(description="Model name for this task.")] = None
     base_url: Annotated[WebUrl | None, Meta(description="Endpoint for this task.")] = None
+
+
+class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
+    """The model that names sessions, and whether one does."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="A model names sessions that a person holds on a terminal or in a chat, after the "
+            "first answer."
+        ),
+    ] = True
 
 
 class Auxiliary(Section, frozen=True, kw_only=True):
@@ -124,15 +170,46 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     compression: AuxiliaryTask = AuxiliaryTask()
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
+    title: TitleTask = TitleTask()
+
+
+class Embeddings(Section, frozen=True, kw_only=True):
+    """Vectors of memory entries and conversations, for recall by meaning."""
+
+    model: Annotated[Text | None, Meta(description="Model that gives vectors; null: none are made.")] = None
+    base_url: Annotated[
+        WebUrl | None, Meta(description="Its endpoint; null: that of the model that answers.")
+    ] = None
+    dimensions: Annotated[
+        Count | None, Meta(description="Length of its vectors; null: as long as the model makes them.")
+    ] = None
+    max_chars: Annotated[
+        Count, Meta(description="Characters of a text that are embedded, from its beginning.")
+    ] = 6_000
+    threshold: Annotated[
+        float, Meta(ge=0, le=1, description="Cosine below which nothing is recalled by its vector.")
+    ] = 0.35
 
 
 class Agent(Section, frozen=True, kw_only=True):
     """The turn's loop."""
 
     max_iterations: Annotated[
-        Count, Meta(description="Model calls with tools in one turn, before it must conclude.")
-    ] = 15
+        Count, Meta(description="Rounds of tool calls in one turn, after which it must conclude.")
+    ] = 90
     workdir: Annotated[Text | None, Meta(description="Working folder of gateways and schedules.")] = None
+
+
+class Display(Section, frozen=True, kw_only=True):
+    """What terminals show besides answers."""
+
+    news: Annotated[
+        bool,
+        Meta(description="Say once what was learned, and what happened without you since the last terminal."),
+    ] = True
+    footer: Annotated[
+        bool, Meta(description="A dim line below an answer: seconds, cost, context used, turn.")
+    ] = True
 
 
 class Session(Section, frozen=True, kw_only=True):
@@ -190,6 +267,17 @@ class Memory(Section, frozen=True, kw_only=True):
     nudge_interval: Annotated[
         CountFromZero, Meta(description="User turns between two memory reviews; 0: none.")
     ] = 10
+    episodic_days: Annotated[
+        CountFromZero,
+        Meta(description="Days after which what is only recalled and nobody needs expires; 0: never."),
+    ] = 365
+    working_days: Annotated[
+        CountFromZero, Meta(description="Days that an entry of one session holds; 0: for ever.")
+    ] = 14
+    curate: Annotated[
+        Literal["ask", "apply"],
+        Meta(description="Whether the curator waits for a person, or does by the clock what is safe."),
+    ] = "ask"
     recall: Annotated[bool, Meta(description="Search earlier sessions before each turn.")] = False
     recall_tokens: Annotated[
         Count, Meta(description="Limit of what recall adds to a request, in tokens.")
@@ -209,6 +297,25 @@ class Skills(Section, frozen=True, kw_only=True):
     ] = 10
     external_dirs: Annotated[tuple[Text, ...], Meta(description="Further skill folders, read only.")] = ()
     guard: Annotated[bool, Meta(description="Scan skills that the agent writes.")] = True
+    bundled: Annotated[bool, Meta(description="Skills about hermes-jobs itself that come with it.")] = True
+
+
+class Learning(Section, frozen=True, kw_only=True):
+    """Whether what reviews save is tried out on past turns."""
+
+    verify: Annotated[
+        Literal["off", "cheap", "full"],
+        Meta(
+            description="Ask past turns with and without what a review saved: one it came from and one "
+            "other, or up to eight, several times, compared by a judge."
+        ),
+    ] = "off"
+    judge: Annotated[
+        Text | None, Meta(description="Model that compares answers for `full`; null: auxiliary.model.")
+    ] = None
+    budget_usd: Annotated[
+        Money | None, Meta(description="US dollars a verification; null: budgets.day_usd alone.")
+    ] = None
 
 
 class Toolsets(Section, frozen=True, kw_only=True):
@@ -222,6 +329,9 @@ class Toolsets(Section, frozen=True, kw_only=True):
         "search",
         "web",
         "schedule",
+        "delegate",
+        "mcp",
+        "consult",
     )
     disabled: Annotated[tuple[Text, ...], Meta(description="Toolsets that are off although enabled.")] = ()
 
@@ -273,13 +383,22 @@ class Terminal(Section, frozen=True, kw_only=True):
     ] = ()
     timeout: Annotated[
         Seconds, Meta(description="Seconds for one command, unless the call says otherwise.")
-    ] = 30
+    ] = 120
     sandbox: Annotated[
         Literal["auto", "on", "off"],
         Meta(description="Hide keys and this home from commands; on: run none where that cannot be done."),
     ] = "auto"
     sandbox_visible: Annotated[
         tuple[Text, ...], Meta(description="Places that commands may use although they are hidden.")
+    ] = ()
+    environment: Annotated[
+        dict[str, str], Meta(description="Variables that commands get besides the worker's; no secrets.")
+    ] = {}
+    grant: Annotated[
+        tuple[Text, ...],
+        Meta(
+            description="Secrets of .env that commands get all the same, by name; none of hermes-jobs' own."
+        ),
     ] = ()
     approval_seconds: Annotated[
         Seconds, Meta(description="Seconds to wait for an approval, then denied.")
@@ -294,6 +413,30 @@ class Files(Section, frozen=True, kw_only=True):
         tuple[Text, ...] | None,
         Meta(description="Folders that file tools may touch; null: the session's working folder."),
     ] = None
+    keep_days: Annotated[
+        CountFromZero,
+        Meta(description="Days for which what file tools replaced can be restored; 0: nothing is kept."),
+    ] = 30
+    keep_file_mb: Annotated[Count, Meta(description="Largest file that is kept, in MiB.")] = 10
+    keep_total_mb: Annotated[
+        Count, Meta(description="Limit of all that is kept, in MiB; the oldest goes first.")
+    ] = 500
+
+
+class WebSearch(Section, frozen=True, kw_only=True):
+    """The tool web_search; keys are the secrets BRAVE_API_KEY, TAVILY_API_KEY and EXA_API_KEY."""
+
+    provider: Annotated[
+        SearchName | None,
+        Meta(
+            description="Who searches the web; null: there is no web_search.",
+            extra={"also": SEARCH_ALSO_CALLED},
+        ),
+    ] = None
+    base_url: Annotated[
+        WebUrl | None,
+        Meta(description="Address of the SearXNG instance, or of a proxy of another; null: the provider's."),
+    ] = None
 
 
 class Web(Section, frozen=True, kw_only=True):
@@ -302,6 +445,7 @@ class Web(Section, frozen=True, kw_only=True):
     allow_private: Annotated[
         bool, Meta(description="Let the agent fetch from this host and from private networks.")
     ] = False
+    search: WebSearch = WebSearch()
 
 
 class Schedules(Section, frozen=True, kw_only=True):
@@ -330,6 +474,15 @@ class Budgets(Section, frozen=True, kw_only=True):
     ] = None
 
 
+class Retention(Section, frozen=True, kw_only=True):
+    """How long conversations are kept."""
+
+    days: Annotated[
+        Count | None,
+        Meta(description="Days after its last use that a conversation is deleted; null: never."),
+    ] = None
+
+
 class Telegram(Section, frozen=True, kw_only=True):
     """The Telegram gateway; its token is the secret TELEGRAM_BOT_TOKEN."""
 
@@ -345,6 +498,34 @@ class Gateway(Section, frozen=True, kw_only=True):
         Meta(description="A person's ids on several platforms, such as {anna: ['telegram:123']}."),
     ] = {}
     telegram: Telegram = Telegram()
+
+
+class Delegation(Section, frozen=True, kw_only=True):
+    """Sub-agents, which work on parts of a task."""
+
+    per_root: Annotated[Count, Meta(description="Sub-agents of one turn that work at once.")] = 3
+    per_home: Annotated[Count, Meta(description="Sub-agents of all turns that work at once.")] = 10
+    depth: Annotated[
+        CountFromZero, Meta(description="Levels of sub-agents below a conversation; 0: none.")
+    ] = 2
+
+
+class AgentRole(Section, frozen=True, kw_only=True):
+    """A kind of sub-agent."""
+
+    description: Annotated[str, Meta(description="What it is for, as the model reads it.")] = ""
+    prompt: Annotated[str, Meta(description="What it is told beside its task.")] = ""
+    toolsets: Annotated[
+        tuple[Text, ...] | None, Meta(description="Its toolsets; null: those of who delegates.")
+    ] = None
+    model: Annotated[Text | None, Meta(description="Its model; null: that of who delegates.")] = None
+    budget: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="US dollars that it may spend; null: no limit of its own."),
+    ] = None
+    max_iterations: Annotated[
+        Count | None, Meta(description="Its rounds of tool calls; null: agent.max_iterations.")
+    ] = None
 
 
 class Workers(Section, frozen=True, kw_only=True):
@@ -371,6 +552,25 @@ class Metrics(Section, frozen=True, kw_only=True):
     )
 
 
+class Mcp(Section, frozen=True, kw_only=True):
+    """Tools of MCP servers."""
+
+    inline_share: Annotated[
+        float,
+        Meta(ge=0, le=1, description="Share of the window; larger lists of tools are searched by the model."),
+    ] = 0.05
+    wait_for_required: Annotated[
+        Duration,
+        Meta(description="Longest wait of a turn for a required server; 0: the turn fails at once."),
+    ] = "6h"
+    input_seconds: Annotated[
+        Seconds, Meta(description="Seconds to wait for input that a server asks for, then cancelled.")
+    ] = 900
+    task_seconds: Annotated[
+        Seconds, Meta(description="Longest time for a call that its server goes on with as a task.")
+    ] = 86_400
+
+
 class Configuration(Section, frozen=True, kw_only=True):
     """All keys, in the structure of `config.yaml`."""
 
@@ -383,12 +583,15 @@ class Configuration(Section, frozen=True, kw_only=True):
     model: Model = Model()
     models: Models = Models()
     auxiliary: Auxiliary = Auxiliary()
+    embeddings: Embeddings = Embeddings()
     agent: Agent = Agent()
+    display: Display = Display()
     session: Session = Session()
     compression: Compression = Compression()
     context: Context = Context()
     memory: Memory = Memory()
     skills: Skills = Skills()
+    learning: Learning = Learning()
     toolsets: Toolsets = Toolsets()
     search: Search = Search()
     tools: Tools = Tools()
@@ -396,7 +599,20 @@ class Configuration(Section, frozen=True, kw_only=True):
     files: Files = Files()
     web: Web = Web()
     schedules: Schedules = Schedules()
+    delegation: Delegation = Delegation()
+    agents: Annotated[
+        dict[str, AgentRole], Meta(description="Kinds of sub-agents by name, beside research and coding.")
+    ] = {}
     budgets: Budgets = Budgets()
+    retention: Retention = Retention()
     gateway: Gateway = Gateway()
     workers: Workers = Workers()
     metrics: Metrics = Metrics()
+    mcp: Mcp = Mcp()
+    mcp_servers: Annotated[
+        dict[McpName, McpEntry],
+        Meta(
+            description="MCP servers by name, whose tools the agent gets; see docs/mcp.md.",
+            extra={"parts": True},
+        ),
+    ] = {}

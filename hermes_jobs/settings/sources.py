@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from hermes_jobs.agent.mcp.config import NAMED
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.home import HOME_VARIABLE
 from hermes_jobs.settings.keys import (
@@ -20,6 +21,7 @@ from hermes_jobs.settings.keys import (
     key_named,
     known_keys,
     known_sections,
+    main_key,
     nearest_key,
 )
 from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
@@ -38,7 +40,17 @@ SHARED_URL = "OPENAI_BASE_URL"
 _SHARED_VARIABLES = {SHARED_URL: "model.base_url"}
 """Variables shared with other programs: our own variable for the same key has precedence."""
 
+ENVIRONMENT_OF_COMMANDS = "terminal.environment"
+MCP_SERVERS = "mcp_servers"
 _LONGEST_SHOWN = 80
+_CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
+
+
+def variables_of(key: str) -> list[str]:
+    """The variables that set a key, those that win first."""
+    own = [name for name, named in _SHORT_VARIABLES.items() if named == key]
+    shared = [name for name, named in _SHARED_VARIABLES.items() if named == key]
+    return [*own, PREFIX + key.replace(".", "__").upper(), *shared]
 
 
 class Given(NamedTuple):
@@ -133,10 +145,19 @@ def read_config(path: Path) -> str:
         raise _unreadable(path, error) from error
 
 
+def named_key(name: str, origin: str) -> Key:
+    """The key that a person names: by its own name, or by that of a section with one obvious key.
+
+    Raises `Misconfigured` where there is none.
+    """
+    short = main_key(name) if name in known_sections() else None
+    return short or _known(name, origin)
+
+
 def from_text(name: str, text: str) -> tuple[Key, object]:
     """Return the key and the value of `config set`, validated as in `config.yaml`. Raises `Misconfigured`."""
     origin = "config set"
-    key = _known(name, origin)
+    key = named_key(name, origin)
     value = _text_value(key, text, origin)
     _refuse_secret_value(key.name, value, origin)
     convert(key, value, origin, Secrets({}))
@@ -145,6 +166,10 @@ def from_text(name: str, text: str) -> tuple[Key, object]:
 
 def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
     """Return the value in the key's type. Raises `Misconfigured` with key, expectation, value and origin."""
+    if ENVIRONMENT_OF_COMMANDS in {key.name, key.mapping}:
+        _refuse_secret_key(key.name, value, origin)
+    if MCP_SERVERS in {key.name, key.mapping} and not key.part:
+        _refuse_literal_secrets(key, value, origin)
     try:
         return key.convert(value)
     except msgspec.ValidationError as error:
@@ -153,9 +178,10 @@ def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
                 convert(key.under(str(name)), each, origin, secrets)
         nearest = key.nearest(value)
         meant = f" The nearest is {nearest!r}." if nearest else ""
+        is_server = key.mapping == MCP_SERVERS and not key.part
         raise Misconfigured(
             f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).{meant}",
-            hint=key.description,
+            hint=f"{secrets.redact(str(error))}." if is_server else key.description,
         ) from error
 
 
@@ -171,6 +197,7 @@ class _File(NamedTuple):
 
 
 def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file: _File) -> Iterator[Given]:
+    gathered: dict[str, dict[str, object]] = {}
     for part, value in mapping.items():
         path = (*above, str(part))
         name = ".".join(path)
@@ -185,11 +212,20 @@ def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file
             continue
         key = _known(name, origin, value)
         _refuse_secret_value(name, value, origin)
-        yield Given(name, convert(key, value, origin, file.secrets), file.path.name)
+        converted = convert(key, value, origin, file.secrets)
+        if key.within is not None and key.mapping is not None:
+            gathered.setdefault(key.mapping, {})[key.parts[-1]] = converted
+        elif key.entries_in is not None and isinstance(converted, dict):
+            gathered.setdefault(key.name, {}).update(converted)
+        else:
+            yield Given(name, converted, file.path.name)
+    for name, entries in gathered.items():
+        yield Given(name, entries, file.path.name)
 
 
 def _known(name: str, origin: str, value: object = None) -> Key:
-    if key := key_named(name):
+    key = key_named(name)
+    if key is not None and (key.within is None or value is None or isinstance(value, dict)):
         return key
     if name in known_sections():
         keys = ", ".join(key for key in known_keys() if key.startswith(f"{name}."))
@@ -279,6 +315,33 @@ def _refuse_secret_value(name: str, value: object, origin: str) -> None:
             f"{name} holds a password, which has no place here ({origin}).",
             hint=f"Put the URL into .env in the home (mode 600) as {variable}=…",
         )
+
+
+def _refuse_literal_secrets(key: Key, value: object, origin: str) -> None:
+    """Raise `Misconfigured` where an MCP server's entry holds a secret instead of naming one."""
+    entries = {key.name: value}
+    if key.mapping is None and isinstance(value, dict):
+        entries = {f"{MCP_SERVERS}.{name}": each for name, each in value.items()}
+    for name, entry in entries.items():
+        for place in _literal_secrets(entry):
+            raise Misconfigured(
+                f"{name}.{place} holds a secret, which has no place here ({origin}).",
+                hint="Put it into .env in the home (mode 600) as NAME=…, and write ${NAME} here.",
+            )
+
+
+def _literal_secrets(value: object) -> list[str]:
+    """Where an entry, as it is written, holds a secret itself instead of naming it: `env.GITHUB_TOKEN`."""
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for part in ("env", "headers", "oauth"):
+        entries = value.get(part)
+        for name, text in entries.items() if isinstance(entries, dict) else ():
+            secret = looks_secret(str(name)) or str(name).lower() in _CREDENTIAL_HEADERS
+            if secret and isinstance(text, str) and text and not NAMED.search(text):
+                found.append(f"{part}.{name}")
+    return found
 
 
 def _found(value: object, secrets: Secrets) -> str:

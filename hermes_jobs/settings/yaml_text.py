@@ -98,6 +98,86 @@ def replace(text: str, path: tuple[str, ...], value: object) -> str:
     return edited
 
 
+def remove(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without the key at `path`, and without the sections that this leaves empty.
+
+    All else is unchanged; a section that holds a comment stays. Returns the text itself where the key is not
+    there. Raises `YamlError` for an invalid text, `CannotEdit` if other content would change too.
+    """
+    before = read(text).value
+    chain = _pairs(_compose(text), path)
+    if len(chain) < len(path):
+        return text
+    depth = len(chain) - 1
+    while (
+        depth and len(chain[depth][0].value) == 1 and not _has_comment(text, chain[depth - 1], chain[depth])
+    ):
+        depth -= 1
+    edited = _cut_out(text, *chain[depth])
+    try:
+        reached = read(edited).value
+    except YamlError as error:
+        raise CannotEdit(error.problem) from error
+    if _without_empty(reached or {}) != _without_empty(_unassigned(before, path)):
+        raise CannotEdit("the change would alter other keys")
+    return edited
+
+
+def _pairs(root: Node | None, path: tuple[str, ...]) -> list[tuple[MappingNode, int]]:
+    """The mappings on the way to a key, each with the index of the pair that leads on."""
+    chain: list[tuple[MappingNode, int]] = []
+    node = root
+    for name in path:
+        if not isinstance(node, MappingNode):
+            break
+        index = next((at for at, (key, _) in enumerate(node.value) if key.value == name), None)
+        if index is None:
+            break
+        chain.append((node, index))
+        node = node.value[index][1]
+    return chain
+
+
+def _has_comment(text: str, section: tuple[MappingNode, int], inside: tuple[MappingNode, int]) -> bool:
+    """Whether there is a comment between a section's name and its first key."""
+    (outer, at), (mapping, first) = section, inside
+    return "#" in text[outer.value[at][0].end_mark.index : mapping.value[first][0].start_mark.index]
+
+
+def _cut_out(text: str, mapping: MappingNode, index: int) -> str:
+    """Without one pair: its lines in a block, its place in the list in `{…}`."""
+    key, node = mapping.value[index]
+    start, end = key.start_mark.index, _end(node)
+    if mapping.flow_style:
+        if index + 1 < len(mapping.value):
+            end = mapping.value[index + 1][0].start_mark.index
+        elif index:
+            start = _end(mapping.value[index - 1][1])
+        return text[:start] + text[end:]
+    start = text.rfind("\n", 0, start) + 1
+    if text[end - 1 : end] != "\n":
+        line_end = text.find("\n", end)
+        end = len(text) if line_end < 0 else line_end + 1
+    return text[:start] + text[end:]
+
+
+def _unassigned(tree: Any, path: tuple[str, ...]) -> Any:
+    tree = deepcopy(tree)
+    branch = tree
+    for name in path[:-1]:
+        branch = branch[name]
+    del branch[path[-1]]
+    return tree
+
+
+def _without_empty(tree: Any) -> Any:
+    """The tree without sections that have nothing in them, which mean the same as none."""
+    if not isinstance(tree, dict):
+        return tree
+    left = {name: _without_empty(value) for name, value in tree.items()}
+    return {name: value for name, value in left.items() if value is not None and value != {}}
+
+
 def _compose(text: str) -> Node | None:
     try:
         loader = _Loader(text)

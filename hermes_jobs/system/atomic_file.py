@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+
+from hermes_jobs.system.randomness import random_hex
 
 OWNER_ONLY = 0o600
 
@@ -27,7 +28,7 @@ def atomic_write(path: Path, *, durable: bool = True, keep_mode: bool = False) -
     The folder must exist. Raises `OSError`.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")  # `path` may be as long as a name can be
+    temporary = target.with_name(f".{random_hex(8)}.tmp")  # `path` may be as long as a name can be
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY)
     try:
         with os.fdopen(descriptor, "w+b") as file:

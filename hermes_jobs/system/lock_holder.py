@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,6 +53,8 @@ def _asked(pid: int) -> str:
     """The same on systems without /proc."""
     if Path("/proc/self").exists():
         return ""
+    import subprocess
+
     with suppress(OSError, subprocess.SubprocessError):
         asked = ["ps", "-o", "args=", "-p", str(pid)]
         return subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False).stdout.strip()

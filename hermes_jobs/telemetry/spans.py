@@ -4,6 +4,7 @@
 |---------------------|--------------------------------|-------------------------------------------------|
 | `invoke_agent NAME` | `TurnSubmitted`, `TurnResumed` | `TurnCompleted`, `TurnFailed`, `TurnCancelled`  |
 | `chat MODEL`        | `ModelCallStarted`             | `ModelReplied`, `ModelCallFailed`               |
+|                     | `ReferenceStarted`             | `ReferenceReplied`, `ReferenceFailed`           |
 |                     | `CompressionStarted`           | `ResponseBooked`                                |
 | `execute_tool NAME` | `ToolStarted`                  | `ToolFinished`, `ToolInterrupted`               |
 | any of the last two | its own                        | `StepAbandoned`                                 |
@@ -22,6 +23,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import CallOutcome
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
@@ -36,6 +38,8 @@ Closing = (
     e.TurnEnd
     | e.ModelReplied
     | e.ModelCallFailed
+    | e.ReferenceReplied
+    | e.ReferenceFailed
     | e.ResponseBooked
     | e.ToolFinished
     | e.ToolInterrupted
@@ -99,8 +103,13 @@ def is_opened_by(event: e.Event, closing: Closing) -> bool:
             return isinstance(event, e.CompressionStarted) and event.step == closing.step
         case e.StepAbandoned():
             step = event.call if isinstance(event, e.ToolStarted) else getattr(event, "step", None)
-            begins = isinstance(event, e.ToolStarted | e.ModelCallStarted | e.CompressionStarted)
+            begins = isinstance(
+                event, e.ToolStarted | e.ModelCallStarted | e.ReferenceStarted | e.CompressionStarted
+            )
             return begins and (step, getattr(event, "attempt", 0)) == (closing.step, closing.attempt)
+        case e.ReferenceReplied() | e.ReferenceFailed():
+            begins = isinstance(event, e.ReferenceStarted) and event.step == closing.step
+            return begins and getattr(event, "attempt", 0) == closing.attempt
         case e.ModelReplied() | e.ModelCallFailed():
             begins = isinstance(event, e.ModelCallStarted) and event.step == closing.step
             return begins and getattr(event, "attempt", 0) == closing.attempt
@@ -172,7 +181,13 @@ def _content_of(
     match event:
         case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
             return _turn(opening, event, between, content=content)
-        case e.ModelReplied() | e.ModelCallFailed() | e.ResponseBooked():
+        case (
+            e.ModelReplied()
+            | e.ModelCallFailed()
+            | e.ReferenceReplied()
+            | e.ReferenceFailed()
+            | e.ResponseBooked()
+        ):
             return _call(event, content=content)
         case e.ToolFinished() | e.ToolInterrupted():
             assert isinstance(opening, e.ToolStarted)
@@ -211,7 +226,7 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
             return _SpanContent("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
 
 
-def _call(event: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, content: bool) -> _SpanContent:
+def _call(event: CallOutcome | e.ResponseBooked, *, content: bool) -> _SpanContent:
     attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
     attributes = {**_request_attributes(event.model, attempt), "hermes_jobs.purpose": event.purpose}
     usage = event.usage
@@ -223,10 +238,10 @@ def _call(event: e.ModelReplied | e.ModelCallFailed | e.ResponseBooked, *, conte
         attributes["gen_ai.usage.reasoning.output_tokens"] = usage.reasoning_tokens
     if event.cost_usd is not None:
         attributes["hermes_jobs.cost_usd"] = event.cost_usd
-    if isinstance(event, e.ModelCallFailed):
+    if isinstance(event, e.ModelCallFailed | e.ReferenceFailed):
         return _SpanContent("chat", event.model, attributes, event.kind, event.message if content else "")
     attributes["gen_ai.response.model"] = event.model
-    if isinstance(event, e.ModelReplied):
+    if isinstance(event, e.ModelReplied | e.ReferenceReplied):
         attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
         if content:
             attributes["gen_ai.output.messages"] = _message("assistant", event.content)

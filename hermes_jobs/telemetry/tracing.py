@@ -140,7 +140,8 @@ class Tracing:
         if turn is None:
             yield
             return
-        has_span = step.id == turn.step_id or turn.call(step.id) is not None
+        beside = turn.call(step.id) or turn.reference(step.id)
+        has_span = step.id == turn.step_id or beside is not None
         own = (
             step_span_id(session.stream, session.version)
             if has_span

@@ -7,11 +7,8 @@ import heapq
 from dataclasses import dataclass
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.diff import DIFF_CHARS, SHOWN_LINE, cut_line, short_diff
 
-CONTEXT = 3  # unchanged lines shown around a change
-DIFF_CHARS = 4_000
-DIFF_LINES = 5_000  # of more changed lines no diff is made
-SHOWN_LINE = 300
 NEAREST_LINES = 20_000  # of a longer file the rest is not compared
 LISTED = 20
 
@@ -112,58 +109,4 @@ def _most_like(lines: list[str], wanted: list[str]) -> int | None:
 
 def _numbered(lines: list[str], start: int, count: int) -> str:
     shown = range(max(0, start - 1), min(len(lines), start + min(count, LISTED) + 1))
-    return "\n".join(f"{i + 1:>5}  {_cut(lines[i])}" for i in shown)
-
-
-def short_diff(before: str, after: str) -> str:
-    """The unified diff of two texts that have most in common, at most `DIFF_CHARS` of it."""
-    old, new = before.split("\n"), after.split("\n")
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    skipped = max(0, head - CONTEXT)
-    a = old[skipped : len(old) - max(0, tail - CONTEXT)]
-    b = new[skipped : len(new) - max(0, tail - CONTEXT)]
-    if max(len(a), len(b)) > DIFF_LINES:
-        return f"({len(a):,} lines became {len(b):,}, from line {skipped + 1:,} on.)"
-    lines = [line for group in _groups(a, b) for line in _hunk(a, b, group, skipped)]
-    return _bounded(lines)
-
-
-def _common(some: list[str], others: list[str]) -> int:
-    pairs = enumerate(zip(some, others, strict=False))
-    return next((i for i, (one, other) in pairs if one != other), min(len(some), len(others)))
-
-
-_Opcode = tuple[str, int, int, int, int]
-
-
-def _groups(a: list[str], b: list[str]) -> list[list[_Opcode]]:
-    matcher = difflib.SequenceMatcher(None, a, b)
-    return [list(group) for group in matcher.get_grouped_opcodes(CONTEXT)]
-
-
-def _hunk(a: list[str], b: list[str], group: list[_Opcode], skipped: int) -> list[str]:
-    _, a1, _, b1, _ = group[0]
-    _, _, a2, _, b2 = group[-1]
-    lines = [f"@@ -{a1 + skipped + 1},{a2 - a1} +{b1 + skipped + 1},{b2 - b1} @@"]
-    for kind, i1, i2, j1, j2 in group:
-        if kind == "equal":
-            lines += [f" {_cut(each)}" for each in a[i1:i2]]
-            continue
-        lines += [f"-{_cut(each)}" for each in a[i1:i2]]
-        lines += [f"+{_cut(each)}" for each in b[j1:j2]]
-    return lines
-
-
-def _bounded(lines: list[str]) -> str:
-    room = DIFF_CHARS
-    for count, line in enumerate(lines):
-        room -= len(line) + 1
-        if room < 0:
-            return "\n".join([*lines[:count], f"(… {len(lines) - count:,} more lines of the diff)"])
-    return "\n".join(lines)
-
-
-def _cut(line: str) -> str:
-    line = line.removesuffix("\r")
-    return line if len(line) <= SHOWN_LINE else f"{line[:SHOWN_LINE]}…"
+    return "\n".join(f"{i + 1:>5}  {cut_line(lines[i])}" for i in shown)

@@ -21,9 +21,11 @@ from hermes_jobs.engine.ports.conversation_search import Role, Scope
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold
 from hermes_jobs.text.search.query import Expression, every
 from hermes_jobs.text.search.terms import is_searchable, pieces
+from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.index_tokens import fts_query, is_exact, metadata_token, quoted
+from hermes_jobs.views.listed import HIDDEN_KINDS
 from hermes_jobs.views.message_texts import Texts
-from hermes_jobs.views.queries import HIDDEN_KINDS, contents_of
+from hermes_jobs.views.queries import contents_of
 from hermes_jobs.views.search_index import ECHO
 from hermes_jobs.views.searchable_text import searchable_text
 
@@ -117,7 +119,7 @@ def _likeliest(index: IndexedMessages, plan: Plan, where: Where, most: int) -> I
         best = _best(index.rows, plan, newest, most)
         chosen = frozenset(best)
         newest = [*best, *(each for each in newest if each not in chosen)]
-    return _at(index, newest, echo=where.echoes)
+    return messages_at(index, newest, echo=where.echoes)
 
 
 def _positions(rows: Connection, plan: Plan, where: Where, most: int) -> list[int]:
@@ -125,7 +127,7 @@ def _positions(rows: Connection, plan: Plan, where: Where, most: int) -> list[in
     scope = where.scope
     first, last = bounds(rows, scope)
     narrowed = bool(scope.outside or scope.after or scope.before)
-    others = "AND m.at >= ? AND m.at < ? AND m.lineage <> ?" if narrowed else ""
+    others = f"AND m.at >= ? AND m.at < ? AND m.lineage NOT IN ({CHAIN})" if narrowed else ""
     values = (scope.after or "", scope.before or END, scope.outside or "") if narrowed else ()
     query = f"""
         SELECT entries.rowid FROM entries
@@ -269,8 +271,8 @@ def matches(
     # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
     query = f"""
         SELECT m.* FROM entries CROSS JOIN messages m ON m.position = entries.rowid
-        WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ? AND m.lineage <> ?
-        AND coalesce(?, m.lineage) = m.lineage
+        WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ?
+        AND m.lineage NOT IN ({CHAIN}) AND coalesce(?, m.lineage) = m.lineage
         ORDER BY {"entries.rank" if best else "entries.rowid DESC"} LIMIT ?
     """
     scope = where.scope
@@ -285,7 +287,7 @@ def matches(
             yield from _candidates(index, rows, echo=where.echoes)
 
 
-def _at(index: IndexedMessages, positions: Sequence[int], *, echo: bool) -> Iterator[Candidate]:
+def messages_at(index: IndexedMessages, positions: Sequence[int], *, echo: bool) -> Iterator[Candidate]:
     """The messages at these positions in that order, some of them read whenever one is asked for."""
     cursor = index.rows.cursor()
     cursor.row_factory = Row

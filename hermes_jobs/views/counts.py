@@ -24,13 +24,15 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """`turns` by status, with those that wait for an approval or a quota apart; `tool_calls` by tool and
-    outcome; `takeovers`: attempts that their worker left."""
+    """`turns` by status, with those that wait for a person or a quota apart; `tool_calls` by tool and
+    outcome; `takeovers`: attempts that their worker left; `children` by depth and how they ended, or `open`.
+    """
 
     turns: Mapping[str, int]
     durations: Mapping[str, Durations]
     tool_calls: Mapping[tuple[str, str], int]
     takeovers: int
+    children: Mapping[tuple[int, str], int] = {}
 
 
 def select_counts(connection: Connection) -> Counts:
@@ -47,11 +49,13 @@ def select_counts(connection: Connection) -> Counts:
         " WHERE steps.kind = 'tool_call' AND steps.ended_at IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"
     )
     left = f"SELECT count(*) FROM steps WHERE message IN ({', '.join('?' * len(_LEFT))})"
+    children = "SELECT depth, coalesce(ended, 'open'), count(*) FROM children GROUP BY 1, 2 ORDER BY 1, 2"
     return Counts(
         turns=turns,
         durations=_durations(connection),
         tool_calls={(name, outcome): count for name, outcome, count in tools},
         takeovers=connection.execute(left, _LEFT).fetchone()[0],
+        children={(depth, ended): count for depth, ended, count in connection.execute(children)},
     )
 
 

@@ -13,8 +13,13 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import CallOutcome
+from hermes_jobs.domain.embedding import Outcome as Embedded
+from hermes_jobs.domain.replay.replay import Outcome
+from hermes_jobs.domain.replay.verification import purpose_of
+from hermes_jobs.domain.session.references import is_reference
 from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.domain.usage import NO_USAGE
+from hermes_jobs.domain.usage import NO_USAGE, Reservation
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import fetched
 
@@ -57,8 +62,16 @@ class Estimates:
         e.StepAbandoned,
         e.ModelReplied,
         e.ModelCallFailed,
+        e.ReferenceReplied,
+        e.ReferenceFailed,
         e.ResponseBooked,
         e.OutcomeDiscarded,
+        e.ReplayCallStarted,
+        e.ReplayCallEnded,
+        e.ReplayCallFailed,
+        e.EmbeddingStarted,
+        e.EmbeddingEnded,
+        e.EmbeddingFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -66,14 +79,51 @@ class Estimates:
         for recorded in events:
             match recorded.event:
                 case e.StepAbandoned(estimated=estimated) as event if estimated != NO_USAGE:
-                    _insert(connection, recorded, event, "turn", _LEFT[event.reason])
-                case e.ModelReplied(estimated=estimated) as event if estimated != NO_USAGE:
+                    purpose = "reference" if is_reference(event.step) else "turn"
+                    _insert(connection, recorded, event, purpose, _LEFT[event.reason])
+                case (
+                    e.ModelReplied(estimated=estimated) | e.ReferenceReplied(estimated=estimated)
+                ) as event if estimated != NO_USAGE:
                     _insert(connection, recorded, event, event.purpose, "its usage was not reported")
-                case e.ModelCallFailed(estimated=estimated) as event if estimated != NO_USAGE:
+                case (
+                    e.ModelCallFailed(estimated=estimated) | e.ReferenceFailed(estimated=estimated)
+                ) as event if estimated != NO_USAGE:
                     reason = _FAILED.get(event.kind, "its answer broke off")
                     _insert(connection, recorded, event, event.purpose, reason)
                 case e.ResponseBooked(estimated=estimated) as event if estimated != NO_USAGE:
                     _insert(connection, recorded, event, event.purpose, "its usage was not reported")
+                case e.ReplayCallStarted(lost=Reservation() as lost) as event:
+                    ended = e.ReplayCallFailed(
+                        step=event.step,
+                        attempt=event.attempt,
+                        kind="worker_lost",
+                        message="",
+                        model=lost.model,
+                        estimated=lost.usage,
+                        estimated_cost_usd=lost.cost_usd,
+                    )
+                    _insert(connection, recorded, ended, purpose_of(recorded.stream), _LEFT["died"])
+                case (
+                    e.ReplayCallEnded(estimated=estimated) | e.ReplayCallFailed(estimated=estimated)
+                ) as event if estimated != NO_USAGE:
+                    _insert(
+                        connection, recorded, event, purpose_of(recorded.stream), "its usage was not reported"
+                    )
+                case e.EmbeddingStarted(lost=Reservation() as lost) as event:
+                    given_up = e.EmbeddingFailed(
+                        step=event.step,
+                        attempt=event.attempt,
+                        kind="worker_lost",
+                        message="",
+                        model=lost.model,
+                        estimated=lost.usage,
+                        estimated_cost_usd=lost.cost_usd,
+                    )
+                    _insert(connection, recorded, given_up, "embedding", _LEFT["died"])
+                case (
+                    e.EmbeddingEnded(estimated=estimated) | e.EmbeddingFailed(estimated=estimated)
+                ) as event if estimated != NO_USAGE:
+                    _insert(connection, recorded, event, "embedding", "its usage was not reported")
                 case e.OutcomeDiscarded(reserved=reserved) as event if reserved is not None:
                     connection.execute(
                         "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?",
@@ -86,7 +136,7 @@ class Estimates:
 def _insert(
     connection: Connection,
     recorded: RecordedEvent,
-    event: e.StepAbandoned | e.ModelReplied | e.ModelCallFailed | e.ResponseBooked,
+    event: e.StepAbandoned | CallOutcome | e.ResponseBooked | Outcome | Embedded,
     purpose: str,
     reason: str,
 ) -> None:
@@ -98,7 +148,7 @@ def _insert(
             recorded.position,
             recorded.recorded_at,
             lineage_of(recorded.stream),
-            event.turn or "",
+            getattr(event, "turn", None) or "",
             event.step,
             attempt,
             worker,

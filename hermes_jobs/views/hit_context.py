@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hermes_jobs.engine.ports.conversation_search import Near, Passage, Role, Scope
 from hermes_jobs.text.search import Matcher, best_window
 from hermes_jobs.text.search.folding import normal
-from hermes_jobs.views.candidates import Candidate, IndexedMessages
+from hermes_jobs.views.candidates import Candidate, IndexedMessages, messages_at
 from hermes_jobs.views.message_search import Answer, answers, hits
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.search_index import Kept
@@ -40,6 +40,17 @@ def passages(index: IndexedMessages, query: str, scope: Scope, limit: int, kept:
             after=around["after"],
         )
         for hit, (answer, around) in zip(found, chosen, strict=True)
+    )
+
+
+def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) -> tuple[Passage, ...]:
+    """The messages at these positions, in that order, each with what was said around it."""
+    found = {each.position: each for each in messages_at(index, positions, echo=False)}
+    said = [found[position] for position in positions if position in found]
+    around = [_around(index, each) for each in said]
+    return tuple(
+        Passage(hit=hit, text=each.text[:TEXT_CHARS], before=near["before"], after=near["after"])
+        for hit, each, near in zip(hits(index.rows, map(Answer, said), "", kept), said, around, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""What a person means by a few characters: an id, the unique beginning of one, or a title."""
+"""What a person means by a few characters: an id, the unique beginning of one, a title, or `last`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from sqlite3 import Connection
 
 from hermes_jobs.domain.session.titles import number_of, title_key
 from hermes_jobs.errors import Rejected
+from hermes_jobs.views.references import find_reference
 
 MAX_CANDIDATES = 6  # candidates that a message names
 NEAR = 400  # newest names among which the nearest are looked for
 
 
-def find_turn(connection: Connection, given: str) -> str:
+def find_turn(connection: Connection, given: str, *, within: str | None = None) -> str:
     """The id of the turn that the text names; a step's id, as Flower shows it, names its turn.
 
-    Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
+    `within`: the lineage in which `last` counts. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
     """
+    if referred := find_reference(connection, "turn", given, within=within):
+        return referred
     if _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", given):
         return given
     turn, dash, _ = given.partition("-")
@@ -34,6 +37,8 @@ def find_turn(connection: Connection, given: str) -> str:
 
 def find_delivery(connection: Connection, given: str) -> str:
     """The id of the delivery that the text names. Raises `Rejected`: `ambiguous` or `unknown_delivery`."""
+    if referred := find_reference(connection, "delivery", given):
+        return referred
     if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", given):
         return given
     query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
@@ -52,6 +57,8 @@ def find_schedule(connection: Connection, given: str, *, removed: bool = False) 
     One that was removed is known by its id, and with `removed` by all of that where no other one is meant.
     Raises `Rejected`: `ambiguous` or `unknown_schedule`.
     """
+    if referred := find_reference(connection, "schedule", given):
+        return referred
     if _exists(connection, "SELECT 1 FROM schedules WHERE schedule = ?", given):
         return given
     query = "SELECT schedule, name FROM schedules WHERE removed = ?"
@@ -86,6 +93,8 @@ def find_session(connection: Connection, given: str) -> str:
 
     Raises `Rejected`, kind `ambiguous` or `unknown_session`.
     """
+    if referred := find_reference(connection, "session", given):
+        return referred
     exact = connection.execute("SELECT lineage FROM sessions WHERE session = ?", (given,)).fetchone()
     if exact:
         return str(exact[0])

@@ -44,7 +44,7 @@ def _insert(connection: Connection, recorded: RecordedEvent, event: e.MemoryEven
         case e.MemoryRemoved():
             entries -= 1
             chars -= len(event.old) + len(SEPARATOR) * bool(entries)
-        case e.MemoryArranged() | e.MemoryConflicted():
+        case e.MemoryArranged() | e.MemoryConflicted() | e.MemoryConfirmed():
             return
     connection.execute(
         "INSERT INTO fill VALUES (?, ?, ?, ?, ?)",

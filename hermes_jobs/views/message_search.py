@@ -16,7 +16,9 @@ from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippe
 from hermes_jobs.text.search.question import Question, Wanted, question
 from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, scores, terms_in
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
-from hermes_jobs.views.queries import HIDDEN_KINDS, fetched
+from hermes_jobs.views.children import CHAIN
+from hermes_jobs.views.listed import HIDDEN_KINDS
+from hermes_jobs.views.queries import fetched
 from hermes_jobs.views.question_candidates import passages_of, question_candidates
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
@@ -250,7 +252,8 @@ def select_recent(connection: Connection, scope: Scope, limit: int) -> tuple[Ses
     query = f"""
         SELECT l.*, (SELECT count(*) FROM messages m WHERE m.lineage = l.lineage) AS num_messages
         FROM lineages l
-        WHERE (? OR l.kind NOT IN {HIDDEN_KINDS}) AND l.lineage <> ? AND coalesce(?, l.source) = l.source
+        WHERE (? OR l.kind NOT IN {HIDDEN_KINDS}) AND l.lineage NOT IN ({CHAIN})
+            AND coalesce(?, l.source) = l.source
             AND l.last_at >= ? AND l.started_at < ?
         ORDER BY l.last_position DESC LIMIT ?
     """

@@ -6,17 +6,22 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.events import SessionKind
+from hermes_jobs.domain.events import InputAction, InputRequested, SessionKind
 from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports.conversation_search import Role
+from hermes_jobs.views.children import Place
 
 TurnStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "merged"]
+StatusFilter = TurnStatus | Literal["stopped"]
+"""What turns can be asked for by: their status, or that a limit ended them early."""
 SessionStatus = Literal["idle", "queued", "running", "waiting", "ended"]
-StepKind = Literal["model_call", "tool_call"]
+StepKind = Literal["model_call", "reference", "tool_call"]
 Outcome = Literal[
     "waiting",
     "approved",
+    "answered",
     "running",
     "ok",
     "error",
@@ -28,22 +33,31 @@ Outcome = Literal[
 ]
 
 
+ANSWERED: dict[InputAction, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+"""What became of what a server asked."""
+
+
 class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of responses; `cost_usd` None where the price of one of them is not known."""
+    """The sum of responses; `cost_usd` None where that of one of them is not known.
+
+    `known_cost_usd` leaves those out.
+    """
 
     usage: Usage
     cost_usd: float | None
     num_model_calls: int
+    known_cost_usd: float = 0.0
 
 
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt at a model call or a tool call.
+    """One attempt at a model call, a call of an ensemble's member, or a tool call.
 
-    `name` is the tool, or the model that answered. `started_at` None: it was never begun (it waits for an
-    approval, was denied or cancelled before).
-    `outcome`: `waiting` for an approval, `approved` and not yet begun, `running`; `ok`; `error` (a tool's own
-    answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that died or left, and
-    `discarded` where that worker's outcome came too late. `message` says why.
+    `name` is the tool, the model that answered, or the member. `started_at` None: it was never begun (it
+    waits for an approval, was denied or cancelled before).
+    `outcome`: `waiting` for a person, `approved` or `answered` and not yet begun, `running`; `ok`; `error` (a
+    tool's own answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that died or
+    left, and `discarded` where that worker's outcome came too late. `message` says why. `asks`: what its
+    server asks the person, without what was answered.
     """
 
     kind: StepKind
@@ -58,6 +72,7 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     finish_reason: str
     books: UsageTotals
+    asks: InputRequested | None = None
 
 
 class TurnFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +88,15 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
 
     A merged turn's answer and error are those of the turn `into` which it was merged.
     `began_waiting_at` is when it was submitted, or resumed; `seen_at` the time of its newest event.
-    `waits_until`: when the quota resets that it waits for.
-    `position` is that of the event that submitted it. `compressed`: the history was, on its way.
+    `waits_until`: when the quota resets that it waits for, or when it is tried again; `waits_for` says why it
+    could not begin, empty for a quota.
+    `stopped_by` is the limit that ended it early, `budget` or `schema` where that made it fail.
+    `has_schema`: its answer is a JSON document that fits the schema that came with its text.
+    `warnings`: the limits that were nearly used up in it, a sentence for each.
+    `position` is that of the event that submitted it. `compressed`: the history was, on its way. `ensemble`:
+    whose members were asked first; empty for none.
+    `place`: where a sub-agent's stands in its tree. `rating`: what a person said of it, `up` or `down`;
+    `labels`: those that people gave it.
     """
 
     id: str
@@ -99,6 +121,14 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     books: UsageTotals
     num_tool_calls: int
     waits_until: str | None = None
+    waits_for: str = ""
+    warnings: tuple[str, ...] = ()
+    has_schema: bool = False
+    ensemble: str = ""
+    place: Place | None = None
+    rating: str | None = None
+    rating_note: str = ""
+    labels: tuple[str, ...] = ()
     steps: tuple[StepView, ...] = ()
 
     @property
@@ -106,12 +136,19 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
         """The stream that holds its events."""
         return stream_of(self.lineage)
 
+    @property
+    def status_word(self) -> str:
+        """Its status for people, who tell an end by a limit from others."""
+        return STOPPED if self.stopped_by and self.status in {"completed", "failed"} else self.status
+
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """A lineage of sessions: what its tip is, and the whole lineage's counts.
 
     `preview` is the beginning of its first text. `parent` is the session that it works for; with `at` the
-    one that it was forked from, at that event of its stream.
+    one that it was forked from, at that event of its stream. `root` and `place` are those of a sub-agent,
+    whose parent is the one that began it. `workdir` is the folder that its tools work in.
+    `undone_into`: the one in which the user went on after taking back a turn here.
     """
 
     id: str
@@ -120,6 +157,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     at: int | None
     kind: SessionKind
     source: str
+    workdir: str | None
     title: str | None
     preview: str
     model: str
@@ -130,6 +168,14 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     books: UsageTotals
     started_at: str
     last_at: str
+    undone_into: str | None = None
+    root: str | None = None
+    place: Place | None = None
+
+    @property
+    def status_word(self) -> str:
+        """Its status for people: what was undone is idle, and nobody goes on there."""
+        return "undone" if self.undone_into and self.status == "idle" else self.status
 
     @property
     def stream(self) -> str:

@@ -6,46 +6,82 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection, Row
 from typing import Any
 
+from msgspec import json
 from msgspec.structs import replace
 
+from hermes_jobs.domain.events import InputRequested
+from hermes_jobs.domain.session.stops import FAILING, STOPPED
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
+from hermes_jobs.views.children import PLACE, place_of
+from hermes_jobs.views.listed import LISTED_SESSIONS, LISTED_TURNS
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.models import (
     MessageView,
     SessionView,
+    StatusFilter,
     StepView,
     TurnFailure,
-    TurnStatus,
     TurnView,
     UsageTotals,
 )
-
-HIDDEN_KINDS = ("review", "subagent")
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 SUMS = ", ".join(f"coalesce(sum(r.{column}), 0) AS {column}" for column in TOKENS)
 # One unknown price makes the sum unknown.
 BOOKS = f"""{SUMS}, count(r.position) AS num_model_calls,
-    iif(count(r.position) = count(r.cost_usd), coalesce(sum(r.cost_usd), 0.0), NULL) AS cost_usd"""
-WAITS = """(turns.waits_until IS NOT NULL
-    OR EXISTS (SELECT 1 FROM steps WHERE steps.turn = turns.turn AND steps.outcome = 'waiting'))"""
+    iif(count(r.position) = count(r.cost_usd), coalesce(sum(r.cost_usd), 0.0), NULL) AS cost_usd,
+    coalesce(sum(r.cost_usd), 0.0) AS known_cost_usd"""
+OF_SCHEDULE = "r.turn IN (SELECT turn FROM runs WHERE schedule = ?) OR r.lineage = ?"
+"""Whether a response is of a schedule, by its id and stream: of a run, or of the reading of its words."""
+ASKS = "EXISTS (SELECT 1 FROM steps WHERE steps.turn = turns.turn AND steps.outcome = 'waiting')"
+"""Whether a call of the turn itself waits for a person."""
+ASKS_BELOW = """EXISTS (SELECT 1 FROM ancestors a CROSS JOIN steps
+    WHERE a.above = turns.turn AND steps.turn = a.turn AND steps.outcome = 'waiting'
+    AND NOT EXISTS (SELECT 1 FROM ancestors p CROSS JOIN children c
+        WHERE p.above = turns.turn AND c.turn = p.turn AND c.ended IS NOT NULL AND (c.turn = a.turn
+            OR EXISTS (SELECT 1 FROM ancestors q WHERE q.turn = a.turn AND q.above = c.turn))))"""
+"""Whether a call of one of its sub-agents, or of theirs, does. One that a person went on with after its end
+had been told belongs to nobody any more."""
+WAITS = f"(turns.waits_until IS NOT NULL OR {ASKS} OR {ASKS_BELOW})"
+FORSAKEN = f"""({ASKS} AND EXISTS (SELECT 1 FROM children c JOIN turns root ON root.turn = c.root_turn
+    WHERE c.turn = turns.turn AND (root.ended_at IS NOT NULL OR c.ended IS NOT NULL OR EXISTS (
+        SELECT 1 FROM ancestors q CROSS JOIN children m
+        WHERE q.turn = turns.turn AND m.turn = q.above AND m.ended IS NOT NULL))))"""
+"""A sub-agent that waits for a person while nobody above it waits for its end any more."""
+STOPPED_SHORT = f"""(status = 'completed' AND stopped_by IS NOT NULL
+    OR status = 'failed' AND error_kind IN ({", ".join("?" * len(FAILING))}))"""
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
 
 
 def select_turns(
-    connection: Connection, texts: Texts, *, lineage: str | None, status: TurnStatus | None, limit: int
+    connection: Connection,
+    texts: Texts,
+    *,
+    lineage: str | None,
+    status: StatusFilter | None,
+    label: str | None,
+    hidden: bool,
+    limit: int,
 ) -> tuple[TurnView, ...]:
-    """Turns without their steps, newest first."""
-    conditions = ["TRUE"]
+    """Turns without their steps, newest first; all of a lineage, else with `hidden` those of reviews too.
+
+    A sub-agent that waits for a person makes the turns above it wait; where the root's has ended, it is
+    among those that wait itself.
+    """
+    listed = f"({LISTED_TURNS} OR {FORSAKEN})" if status == "waiting" else LISTED_TURNS
+    conditions = ["TRUE" if hidden or lineage is not None else listed]
     values: list[str] = []
     if lineage is not None:
         conditions.append("lineage = ?")
         values.append(lineage)
     if status is not None:
         stored = "running" if status == "waiting" else status
-        conditions.append("status = ?")
-        values.append(stored)
+        conditions.append(STOPPED_SHORT if status == STOPPED else "status = ?")
+        values += FAILING if status == STOPPED else (stored,)
+    if label is not None:
+        conditions.append("EXISTS (SELECT 1 FROM json_each(labels) WHERE value = ?)")
+        values.append(label)
     if status in {"running", "waiting"}:
         conditions.append(WAITS if status == "waiting" else f"NOT {WAITS}")
     chosen = f"SELECT turn FROM turns WHERE {' AND '.join(conditions)} ORDER BY position DESC LIMIT ?"
@@ -57,10 +93,28 @@ def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView:
     """One turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`."""
     found = _find_turn(connection, texts, turn)
     if found is None:
-        raise Rejected(
-            f"There is no turn {turn!r}.", kind="unknown_turn", hint="See `hermes-jobs turns list`."
-        )
+        raise _unknown_turn(turn)
     return replace(_with_end(connection, texts, found), steps=_steps(connection, turn))
+
+
+def select_turns_below(connection: Connection, texts: Texts, turn: str) -> tuple[TurnView, ...]:
+    """The turns of the tree that one belongs to, without their steps, in the order in which they began.
+
+    Raises `Rejected`, kind `unknown_turn`.
+    """
+    query = "SELECT root_turn FROM children WHERE turn = ?"
+    (root,) = connection.execute(query, (turn,)).fetchone() or (turn,)
+    chosen = "SELECT ?1 UNION ALL SELECT turn FROM ancestors WHERE above = ?1"
+    found = _turns(connection, texts, chosen, (root,))
+    if not found:
+        raise _unknown_turn(turn)
+    return tuple(reversed(found))
+
+
+def select_waiting_calls(connection: Connection, turns: Sequence[str]) -> list[tuple[str, StepView]]:
+    """The calls of these turns that wait for a person, each with its turn, in their order."""
+    asked = f"s.outcome = 'waiting' AND s.turn IN ({', '.join('?' * len(turns))})"
+    return [(row["turn"], _step(row)) for row in _step_rows(connection, asked, turns)]
 
 
 def _with_end(connection: Connection, texts: Texts, turn: TurnView) -> TurnView:
@@ -80,10 +134,12 @@ def _turns(
     connection: Connection, texts: Texts, chosen: str, values: Sequence[object]
 ) -> tuple[TurnView, ...]:
     query = f"""
-        SELECT turns.*, {STATUS} AS shown_status, {BOOKS},
+        SELECT turns.*, {STATUS} AS shown_status, {BOOKS}, {PLACE},
             (SELECT count(DISTINCT step) FROM steps
-             WHERE steps.turn = turns.turn AND steps.kind = 'tool_call') AS num_tool_calls
-        FROM turns LEFT JOIN responses r ON r.turn = turns.turn
+             WHERE steps.turn = turns.turn AND steps.kind = 'tool_call') AS num_tool_calls,
+            (SELECT json_group_array(text) FROM
+                (SELECT text FROM warnings w WHERE w.turn = turns.turn ORDER BY position)) AS warnings
+        FROM turns LEFT JOIN responses r ON r.turn = turns.turn LEFT JOIN children c ON c.turn = turns.turn
         WHERE turns.turn IN ({chosen}) GROUP BY turns.turn ORDER BY turns.position DESC
     """
     rows = fetched(connection, query, values)
@@ -97,8 +153,8 @@ def _answers_with_reply(row: Row) -> bool:
 
 
 def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
-    columns = """position lineage session source model into stopped_by cancelled_by submitted_at
-        began_waiting_at begun_at ended_at seen_at num_tool_calls waits_until"""
+    columns = """position lineage session source model into cancelled_by submitted_at
+        began_waiting_at begun_at ended_at seen_at num_tool_calls waits_until ensemble rating"""
     error = None
     if row["error_kind"] is not None:
         error = TurnFailure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])
@@ -108,32 +164,56 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         text=said[row["position"]],
         answer=said[row["reply"]] if _answers_with_reply(row) else row["answer"],
         error=error,
+        stopped_by=row["error_kind"] if row["error_kind"] in FAILING else row["stopped_by"],
         compressed=bool(row["compressed"]),
-        books=_books(row),
+        has_schema=bool(row["has_schema"]),
+        rating_note=row["rating_note"] or "",
+        labels=json.decode(row["labels"] or "[]", type=tuple[str, ...]),
+        waits_for=row["waits_for"] or "",
+        books=books_of(row),
+        place=place_of(row),
+        warnings=tuple(json.decode(row["warnings"], type=list[str])),
         **_same(row, columns),
     )
 
 
+def _unknown_turn(turn: str) -> Rejected:
+    return Rejected(f"There is no turn {turn!r}.", kind="unknown_turn", hint="See `hermes-jobs turns list`.")
+
+
 def _steps(connection: Connection, turn: str) -> tuple[StepView, ...]:
     """The turn's steps, in the order in which they were begun."""
+    return tuple(map(_step, _step_rows(connection, "s.turn = ?", (turn,))))
+
+
+def _step_rows(connection: Connection, condition: str, values: Sequence[str]) -> list[Row]:
     query = f"""
-        SELECT s.*, {BOOKS}, coalesce(calls.name, r.model, '') AS name,
+        SELECT s.*, {BOOKS}, coalesce(calls.name, nullif(s.member, ''), r.model, '') AS name,
             coalesce(calls.arguments, '') AS arguments
         FROM steps s LEFT JOIN calls ON calls.call = s.step LEFT JOIN responses r ON r.position = s.response
-        WHERE s.turn = ? GROUP BY s.position ORDER BY s.position
+        WHERE {condition} GROUP BY s.position ORDER BY s.position
     """
+    return fetched(connection, query, values)
+
+
+def _step(row: Row) -> StepView:
     columns = "kind name arguments attempt worker started_at ended_at outcome message finish_reason"
-    return tuple(
-        StepView(id=row["step"], books=_books(row), **_same(row, columns))
-        for row in fetched(connection, query, (turn,))
-    )
+    asks = json.decode(row["asks"], type=InputRequested) if row["asks"] else None
+    return StepView(id=row["step"], books=books_of(row), asks=asks, **_same(row, columns))
 
 
 def select_sessions(connection: Connection, *, hidden: bool, limit: int) -> tuple[SessionView, ...]:
-    """Lineages, the last used first; with `hidden` also those of reviews and sub-agents."""
-    kinds = "TRUE" if hidden else f"kind NOT IN {HIDDEN_KINDS}"
-    chosen = f"SELECT lineage FROM lineages WHERE {kinds} ORDER BY last_position DESC LIMIT ?"
+    """Lineages, the last used first; with `hidden` also undone and deleted ones, reviews and sub-agents."""
+    shown = "TRUE" if hidden else LISTED_SESSIONS
+    chosen = f"SELECT lineage FROM lineages WHERE {shown} ORDER BY last_position DESC LIMIT ?"
     return _sessions(connection, chosen, (limit,))
+
+
+def select_newest_conversation(connection: Connection, workdir: str | None) -> SessionView | None:
+    """The conversation that was used last in that folder (None: anywhere); None where there is none."""
+    chosen = """SELECT lineage FROM lineages WHERE kind = 'conversation' AND undone_into IS NULL
+        AND (?1 IS NULL OR workdir = ?1) ORDER BY last_position DESC LIMIT 1"""
+    return next(iter(_sessions(connection, chosen, (workdir,))), None)
 
 
 def select_session(connection: Connection, session: str) -> SessionView:
@@ -152,19 +232,29 @@ def select_session(connection: Connection, session: str) -> SessionView:
 def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> tuple[SessionView, ...]:
     open_turns = f"SELECT {STATUS} FROM turns WHERE turns.lineage = l.lineage AND turns.status"
     query = f"""
-        SELECT l.*, {BOOKS},
+        SELECT l.*, {BOOKS}, {PLACE},
             (SELECT count(*) FROM turns WHERE turns.lineage = l.lineage) AS num_turns,
             (SELECT count(*) FROM messages m WHERE m.lineage = l.lineage) AS num_messages,
             coalesce(({open_turns} = 'running' LIMIT 1), ({open_turns} = 'queued' LIMIT 1),
                      iif(l.ended_because IS NULL, 'idle', 'ended')) AS status
         FROM lineages l LEFT JOIN responses r ON r.lineage = l.lineage
+            LEFT JOIN children c ON c.lineage = l.lineage
         WHERE l.lineage IN ({chosen}) GROUP BY l.lineage ORDER BY l.last_position DESC
     """
-    columns = """lineage parent at kind source title preview model status ended_because num_turns num_messages
-        started_at last_at"""
-    return tuple(
-        SessionView(id=row["tip"], books=_books(row), **_same(row, columns))
-        for row in fetched(connection, query, values)
+    return tuple(_session(row) for row in fetched(connection, query, values))
+
+
+def _session(row: Row) -> SessionView:
+    columns = """lineage at kind source workdir title preview model status ended_because num_turns
+        num_messages started_at last_at undone_into"""
+    place = place_of(row)
+    return SessionView(
+        id=row["tip"],
+        parent=row["parent"] if place is None else place.parent,
+        root=None if place is None else place.root,
+        place=place,
+        books=books_of(row),
+        **_same(row, columns),
     )
 
 
@@ -202,6 +292,7 @@ def _same(row: Row, columns: str) -> dict[str, Any]:
     return {column: row[column] for column in columns.split()}
 
 
-def _books(row: Row) -> UsageTotals:
-    usage = Usage(**_same(row, " ".join(TOKENS)))
-    return UsageTotals(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])
+def books_of(row: Row) -> UsageTotals:
+    """The columns of `BOOKS` as a value."""
+    sums = _same(row, "cost_usd num_model_calls known_cost_usd")
+    return UsageTotals(usage=Usage(**_same(row, " ".join(TOKENS))), **sums)

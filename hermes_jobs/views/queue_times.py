@@ -38,7 +38,8 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A step, or a turn's next one. `since` None: it waits for something else, as for the calls `after`.
 
     `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
-    call waits for approval.
+    call waits for a person, `asked`: for so many answers. `task`: its server goes on
+    with it, and no look at it is a wait.
     """
 
     turn: str
@@ -47,6 +48,8 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     lane: Queue | None = None
     begun: bool = False
     held: bool = False
+    asked: int = 0
+    task: bool = False
     after: tuple[str, ...] = ()
 
 
@@ -64,9 +67,17 @@ class DueTracker(msgspec.Struct, kw_only=True):
         match event:
             case e.TurnSubmitted():
                 lane: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
-                self.due[event.turn] = DueStep(turn=event.turn, since=at, lane=lane)
+                since = None if event.held else at
+                self.due[event.turn] = DueStep(turn=event.turn, since=since, lane=lane, held=event.held)
+            case e.TurnReleased() if event.turn in self.due:
+                self.due[event.turn].held = False
+                self._release(event.turn, at)
             case e.WaitEnded() if event.turn in self.due:
                 self.due[event.turn].since = at
+            case e.TurnPostponed():
+                wait = self._started(event.turn, f"{event.turn}-prefetch", "turn.prefetch", at)
+                self._again(event.turn, max(event.retry_at, at))
+                return wait
             case e.TurnResumed():
                 self.due[event.turn] = DueStep(turn=event.turn, since=at)
             case e.ContextPrefetched():
@@ -101,6 +112,20 @@ class DueTracker(msgspec.Struct, kw_only=True):
                 pass
         return None
 
+    def reference(self, event: e.Event, at: float) -> QueueWait | None:
+        match event:
+            case e.ReferenceStarted():
+                if event.step not in self.due and event.turn in self.due:  # members are due with the turn
+                    self.due[event.step] = DueStep(turn=event.turn, since=self.due[event.turn].since)
+                return self._started(event.step, event.step, "turn.reference", at)
+            case e.ReferenceFailed(retry_at=float() as retry_at):
+                self._again(event.step, max(retry_at, at))
+            case e.ReferenceReplied() | e.ReferenceFailed():
+                self._call_ended(event.turn, event.step, at)
+            case _:
+                pass
+        return None
+
     def tool(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.ToolStarted():
@@ -110,12 +135,27 @@ class DueTracker(msgspec.Struct, kw_only=True):
             case e.ApprovalRequested() if event.call in self.due:
                 self.due[event.call].since = None
                 self.due[event.call].held = True
+            case e.InputRequested(live=False) if event.call in self.due:
+                self.due[event.call].since = None
+                self.due[event.call].held = True
+                self.due[event.call].asked = len(event.requests)
+            case e.ServerTaskBegun() if event.call in self.due:
+                self.due[event.call].task = True
+            case e.InputAnswered() if event.call in self.due:
+                self._input_answered(event.call, at)
             case e.ApprovalGiven() if event.call in self.due:
                 self.due[event.call].held = False
                 self._release(event.call, at)
             case _:
                 pass
         return None
+
+    def _input_answered(self, call: str, at: float) -> None:
+        due = self.due[call]
+        due.asked -= 1
+        if due.held and due.asked == 0:
+            due.held = False
+            self._release(call, at)
 
     def compression(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
@@ -185,7 +225,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
 
     def _release(self, call: str, at: float) -> None:
         due = self.due[call]
-        if not due.after and not due.held:
+        if not due.after and not due.held and not due.task:
             due.since = at
 
     def _started(self, key: str, step: str, kind: StepKind, at: float) -> QueueWait | None:
@@ -207,7 +247,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
         return wait
 
     def _again(self, key: str, at: float) -> None:
-        if key in self.due and not self.due[key].held:
+        if key in self.due and not self.due[key].held and not self.due[key].task:
             self.due[key].since = at
 
     def _ended(self, turn: str, at: float) -> None:
@@ -230,14 +270,18 @@ PARTS: Mapping[type[e.Event], Callable[[DueTracker, e.Event, float], QueueWait |
         (
             DueTracker.turn,
             (
-                *(e.TurnSubmitted, e.TurnResumed, e.WaitEnded, e.ContextPrefetched),
-                *(e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
+                *(e.TurnSubmitted, e.TurnReleased, e.TurnResumed, e.WaitEnded, e.ContextPrefetched),
+                *(e.TurnPostponed, e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged),
             ),
         ),
+        (DueTracker.reference, (e.ReferenceStarted, e.ReferenceReplied, e.ReferenceFailed)),
         (DueTracker.model_call, (e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.StepAbandoned)),
         (
             DueTracker.tool,
-            (e.ToolStarted, e.ToolFinished, e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven),
+            (
+                *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven),
+                *(e.InputRequested, e.InputAnswered, e.ServerTaskBegun),
+            ),
         ),
         (
             DueTracker.compression,

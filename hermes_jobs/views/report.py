@@ -19,6 +19,7 @@ import msgspec
 from hermes_jobs.domain.schedule.runs import ON_TIME
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.views.queries import TOKENS, fetched
+from hermes_jobs.views.spending import UnknownCost, select_unknown_costs
 
 Period = Literal["day", "week", "month"]
 
@@ -107,6 +108,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     waited: tuple[QueueWaits, ...]
     memory: tuple[MemoryUsage, ...]
     schedules: tuple[ScheduleRuns, ...]
+    unknown_costs: tuple[UnknownCost, ...] = ()
 
 
 def select_report(
@@ -129,6 +131,7 @@ def select_report(
         waited=waited,
         memory=_memory(connection, key, days[0]),
         schedules=_schedules(connection, key, since.timestamp()),
+        unknown_costs=select_unknown_costs(connection, since=moment),
     )
 
 

@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.replay.verification import purpose_of
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import RecordedEvent
@@ -30,9 +31,15 @@ class Responses:
     event_types: Final = (
         e.ModelReplied,
         e.ModelCallFailed,
+        e.ReferenceReplied,
+        e.ReferenceFailed,
         e.OutcomeDiscarded,
         e.ResponseBooked,
         e.ScheduleWorded,
+        e.ReplayCallEnded,
+        e.ReplayCallFailed,
+        e.EmbeddingEnded,
+        e.EmbeddingFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -44,9 +51,11 @@ class Responses:
 def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
-        case e.ModelReplied():
+        case e.ModelReplied() | e.ReferenceReplied():
             purpose, cost = event.purpose, event.cost_usd
-        case e.ModelCallFailed():
+        case e.ReferenceFailed(model=""):  # it was never called
+            return None
+        case e.ModelCallFailed() | e.ReferenceFailed():
             purpose, cost = event.purpose, 0.0 if event.usage == NO_USAGE else event.cost_usd
         case e.OutcomeDiscarded() if event.model:
             purpose, cost = "discarded", event.cost_usd
@@ -54,6 +63,16 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
             purpose, cost = event.purpose, event.cost_usd
         case e.ScheduleWorded():
             purpose, cost = "schedule", event.cost_usd
+        case e.ReplayCallFailed(model=""):
+            return None
+        case e.ReplayCallEnded() | e.ReplayCallFailed():
+            known = isinstance(event, e.ReplayCallEnded) or event.usage != NO_USAGE
+            purpose, cost = purpose_of(recorded.stream), event.cost_usd if known else 0.0
+        case e.EmbeddingFailed(model="") | e.EmbeddingEnded(dimensions=0):  # nobody was asked
+            return None
+        case e.EmbeddingEnded() | e.EmbeddingFailed():
+            known = isinstance(event, e.EmbeddingEnded) or event.usage != NO_USAGE
+            purpose, cost = "embedding", event.cost_usd if known else 0.0
         case _:
             return None
     return (

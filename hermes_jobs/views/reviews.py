@@ -14,6 +14,7 @@ from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import BOOKS, fetched
+from hermes_jobs.views.references import find_reference
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
 
@@ -110,7 +111,8 @@ def select_reviews(connection: Connection, limit: int | None) -> tuple[ReviewVie
 
 
 def select_review(connection: Connection, given: str) -> ReviewView:
-    """The review of that id, or unique beginning of one. Raises `Rejected`."""
+    """The review of that id, or unique beginning of one, or `last`. Raises `Rejected`."""
+    given = find_reference(connection, "review", given) or given
     found = _reviews(
         connection,
         "v.review >= ? AND v.review < ? GROUP BY v.review"

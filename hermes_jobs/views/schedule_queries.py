@@ -10,11 +10,10 @@ import msgspec
 
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, stream_of
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
 from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
 from hermes_jobs.views.models import UsageTotals
-from hermes_jobs.views.queries import BOOKS, TOKENS, fetched
+from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of, fetched
 
 RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
 
@@ -138,10 +137,6 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
 
 
 def _books(connection: Connection, schedule: str) -> UsageTotals:
-    query = f"""
-        SELECT {BOOKS} FROM responses r
-        WHERE r.turn IN (SELECT turn FROM runs WHERE schedule = ?) OR r.lineage = ?
-    """
+    query = f"SELECT {BOOKS} FROM responses r WHERE {OF_SCHEDULE}"
     (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
-    usage = Usage(**{column: row[column] for column in TOKENS})
-    return UsageTotals(usage=usage, cost_usd=row["cost_usd"], num_model_calls=row["num_model_calls"])
+    return books_of(row)

@@ -12,19 +12,22 @@ from hermes_jobs.eventlog.log import RecordedEvent
 
 PREFIX = "session-"
 PREVIEW = 80  # characters
-CHANGING = (e.SessionStarted, e.SessionTitled, e.SessionEnded, e.ModelChanged)
+CHANGING = (e.SessionStarted, e.SessionTitled, e.SessionEnded, e.SessionUndone, e.ModelChanged)
 
 
 class Sessions:
-    """Tables `lineages`, one row a stream, and `sessions`, one row for each that ever was its tip."""
+    """Tables `lineages`, one row a stream, and `sessions`, one row for each that ever was its tip.
+
+    `undone_into`: the lineage in which the user went on after an undo; None again after a later text here.
+    """
 
     name: Final = "sessions"
     tables: Final = """
         CREATE TABLE lineages (
             lineage TEXT PRIMARY KEY, tip TEXT NOT NULL, parent TEXT, at INTEGER, kind TEXT NOT NULL,
-            source TEXT NOT NULL, title TEXT, named TEXT, preview TEXT NOT NULL, model TEXT NOT NULL,
-            ended_because TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL,
-            last_position INTEGER NOT NULL
+            source TEXT NOT NULL, workdir TEXT, title TEXT, named TEXT, preview TEXT NOT NULL,
+            model TEXT NOT NULL, ended_because TEXT, started_at TEXT NOT NULL, last_at TEXT NOT NULL,
+            last_position INTEGER NOT NULL, undone_into TEXT
         ) WITHOUT ROWID;
         CREATE INDEX lineages_by_last_position ON lineages (last_position);
         CREATE TABLE sessions (session TEXT PRIMARY KEY, lineage TEXT NOT NULL) WITHOUT ROWID;
@@ -40,6 +43,9 @@ class Sessions:
                 if recorded.version == 1 or isinstance(recorded.event, CHANGING):
                     _take(connection, recorded, lineage)
                 last[lineage] = recorded
+            if isinstance(recorded.event, e.TurnSubmitted) and recorded.version > 1:
+                query = "UPDATE lineages SET undone_into = NULL WHERE lineage = ? AND undone_into IS NOT NULL"
+                connection.execute(query, (recorded.stream.removeprefix(PREFIX),))
         _preview(connection, events)
         connection.executemany(
             "UPDATE lineages SET last_at = ?, last_position = ? WHERE lineage = ?",
@@ -87,13 +93,14 @@ def _begun(connection: Connection, recorded: RecordedEvent, lineage: str) -> Non
         kind = "review"  # of no conversation: a curator's
     connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (lineage, lineage))
     connection.execute(
-        "INSERT INTO lineages (lineage, tip, kind, source, title, named, preview, model, started_at,"
-        " last_at, last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO lineages (lineage, tip, kind, source, workdir, title, named, preview, model, started_at,"
+        " last_at, last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             lineage,
             lineage,
             kind,
             submitted.source if submitted else "",
+            opening.workdir,
             opening.title,
             opening.title,
             preview(submitted.text) if submitted else "",
@@ -114,11 +121,14 @@ def _changes(event: e.Event) -> dict[str, str | int | None]:
                 "parent": event.parent,
                 "at": event.at,
                 "source": event.source,
+                "workdir": event.workdir,
                 "model": event.model,
                 "ended_because": None,
             }
         case e.SessionTitled():
             return {"title": event.title}
+        case e.SessionUndone():
+            return {"undone_into": event.into, "title": None, "named": None}
         case e.SessionEnded():
             return {"ended_because": event.reason}
         case e.ModelChanged():

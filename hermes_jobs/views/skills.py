@@ -1,4 +1,7 @@
-"""How often each skill was read for somebody's turn, and how those turns ended. A review's look is no use."""
+"""How often each skill was read for somebody's turn, or put into it, and how those turns ended.
+
+A review's look is no use.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ TOOL = "skill_view"
 
 
 class SkillUse(msgspec.Struct, frozen=True, kw_only=True):
-    """The turns that read a skill, by how they ended; `open`: those that have not."""
+    """The turns that had a skill, by how they ended; `open`: those that have not."""
 
     uses: int = 0
     completed: int = 0
@@ -33,7 +36,7 @@ _asked = msgspec.json.Decoder(_Asked)
 
 
 class SkillUses:
-    """Table `skill_uses`: one row a call that read a skill."""
+    """Table `skill_uses`: one row a call that read a skill, or a skill that a person put into a turn."""
 
     name: Final = "skill uses"
     tables: Final = """
@@ -44,7 +47,7 @@ class SkillUses:
         CREATE INDEX skill_uses_by_skill ON skill_uses (skill);
     """
 
-    event_types: Final = (e.ToolStarted, e.ToolFinished)
+    event_types: Final = (e.TurnSubmitted, e.ToolStarted, e.ToolFinished)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
@@ -54,6 +57,10 @@ class SkillUses:
                 _started(connection, event, recorded.recorded_at)
             elif isinstance(event, e.ToolFinished) and event.ok:
                 connection.execute("UPDATE skill_uses SET read = 1 WHERE call = ?", (event.call,))
+            elif isinstance(event, e.TurnSubmitted):
+                for skill in event.skills:
+                    row = (f"{event.turn}:{skill}", event.turn, skill, recorded.recorded_at)
+                    connection.execute("INSERT OR REPLACE INTO skill_uses VALUES (?, ?, ?, ?, 1)", row)
 
 
 def _started(connection: Connection, event: e.ToolStarted, at: str) -> None:

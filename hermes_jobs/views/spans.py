@@ -10,15 +10,29 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.references import is_reference
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.models import Outcome
+from hermes_jobs.views.models import ANSWERED, Outcome
 from hermes_jobs.views.queue_times import DueTracker, QueueWait
 
 SpanKind = Literal[
-    "queued", "waiting", "model_call", "backoff", "tool_call", "approval", "compression", "record", "paused"
+    "queued",
+    "waiting",
+    "model_call",
+    "backoff",
+    "reference",
+    "tool_call",
+    "approval",
+    "question",
+    "compression",
+    "record",
+    "paused",
 ]
 TURN_LANE = 0
-"""The queue of what a turn does one after the other; calls of tools have those from 1 on."""
+"""The queue of what a turn does one after the other; calls of members and tools have those from 1 on."""
+
+BESIDE = frozenset({"reference", "tool_call", "approval", "question"})
+"""What runs beside others of its kind."""
 
 _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
 
@@ -27,10 +41,10 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a turn's time.
 
     `start` and `end` are in seconds: since the turn was submitted, once they stand in a `Timeline`.
-    `kind`: `queued` behind another turn, `waiting` for a worker, `backoff` until a failed call is tried
-    again, `paused` between the turn's end and being taken up again; the others are at work. `label`: the
-    tool, the model, or what is done; `arguments` are those of the tool. `position`: the event that ended it,
-    or began it where it goes on.
+    `kind`: `queued` behind another turn, `waiting` for a worker, `backoff` until what has failed is tried
+    again (at `retry_at`, in seconds since the epoch, while that lies ahead), `paused` between the turn's end
+    and being taken up again; the others are at work. `label`: the tool, the model, or what is done;
+    `arguments` are those of the tool. `position`: the event that ended it, or began it where it goes on.
     """
 
     kind: SpanKind
@@ -45,6 +59,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome = "ok"
     message: str = ""
     arguments: str = ""
+    retry_at: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -63,6 +78,8 @@ class Spans:
         self._spans: list[Span] = []
         self._open: dict[str, Span] = {}
         self._requested: dict[str, tuple[str, str]] = {}
+        self._asked: dict[str, set[str]] = {}
+        self._tasks: set[str] = set()
         self._dues = DueTracker()
         self._retry_at = 0.0
         self._ended = False
@@ -81,11 +98,12 @@ class Spans:
         if not is_own or (self._ended and not isinstance(event, e.TurnResumed)):
             return
         self.last = at
-        if wait is not None:
+        if wait is not None and not (isinstance(event, e.TurnPostponed) and "backoff" in self._open):
             self._end_backoff(recorded.position)
             self._waited(wait, recorded)
         self._apply_turn(event, recorded)
         self._apply_model_call(event, recorded)
+        self._apply_reference(event, recorded)
         self._apply_tool(event, recorded)
         self._apply_compression(event, recorded)
 
@@ -93,12 +111,13 @@ class Spans:
         """All spans; those that go on end now."""
         if not self._ended:
             self.last = max(self.last, now or 0.0)
-            self._end_backoff(0)
-            pending = self._pending()
+            is_postponed = self._stop_backing_off()
+            pending = () if is_postponed else self._pending()
             for key, span in list(self._open.items()):
                 self._end(key, span.position, outcome=span.outcome)
             for key, since in pending:
-                self._wait(key, since, self.last, 0, is_call=key in self._requested)
+                is_call = key in self._requested or is_reference(key)
+                self._wait(key, since, self.last, 0, is_call=is_call)
         return self._spans
 
     def _pending(self) -> Sequence[tuple[str, float]]:
@@ -122,6 +141,10 @@ class Spans:
                 self._ended = False
                 self._end("paused", recorded.position)
                 self._begin(self.turn, "queued", "queued", recorded)
+            case e.WaitEnded():
+                self._end_backoff(recorded.position)
+            case e.TurnPostponed():
+                self._postpone(event, recorded)
             case e.TurnCompleted() | e.TurnMerged() | e.TurnFailed() | e.TurnCancelled():
                 self._end_backoff(recorded.position)
                 for key in list(self._open):
@@ -150,9 +173,24 @@ class Spans:
                 message = f"{event.kind}: {event.message}"
                 self._end(event.step, recorded.position, outcome=outcome, message=message)
                 self._back_off(event.step, event.retry_at, event.kind, recorded)
-            case e.StepAbandoned() if not self._is_held(event.step):
+            case e.StepAbandoned() if not self._is_held(event.step) and event.step not in self._tasks:
                 left = _LEFT[event.reason]
                 self._end(event.step, recorded.position, outcome="abandoned", message=left)
+            case _:
+                pass
+
+    def _apply_reference(self, event: e.Event, recorded: RecordedEvent) -> None:
+        match event:
+            case e.ReferenceStarted():
+                self._begin(event.step, "reference", f"asks {event.model}", recorded, attempt=event.attempt)
+            case e.ReferenceReplied():
+                self._end(event.step, recorded.position, message=event.finish_reason)
+            case e.ReferenceFailed():
+                if event.step not in self._open:  # it was never called
+                    self._begin(event.step, "reference", f"asks {event.member}", recorded, worker=None)
+                outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
+                message = f"{event.kind}: {event.message}"
+                self._end(event.step, recorded.position, outcome=outcome, message=message)
             case _:
                 pass
 
@@ -175,8 +213,29 @@ class Spans:
             case e.ApprovalDenied():
                 self._end(event.call, recorded.position, outcome="denied", message=f"by {event.by}")
                 self._requested.pop(event.call, None)
+            case e.ServerTaskBegun():
+                self._tasks.add(event.call)
+            case e.InputRequested(live=False):
+                self._ask(event, recorded)
+            case e.InputAnswered():
+                asked = self._asked.get(event.call, set())
+                asked.discard(event.key)
+                if not asked and self._is_held(event.call):
+                    told = f"{ANSWERED[event.action]} by {event.by}"
+                    self._end(event.call, recorded.position, outcome="answered", message=told)
+                    if event.call in self._tasks:  # its server goes on
+                        name, arguments = self._requested.get(event.call, ("", ""))
+                        self._begin(event.call, "tool_call", name, recorded, arguments=arguments)
             case _:
                 pass
+
+    def _ask(self, event: e.InputRequested, recorded: RecordedEvent) -> None:
+        """The wait for answers: until the call is made again with them."""
+        name, arguments = self._requested.get(event.call, (event.server, ""))
+        self._end(event.call, recorded.position, outcome="ok", message="asks")
+        self._asked[event.call] = {each.key for each in event.requests}
+        waits = {"outcome": "waiting", "arguments": arguments}
+        self._begin(event.call, "question", name, recorded, **waits)
 
     def _apply_compression(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
@@ -200,7 +259,7 @@ class Spans:
     # --- spans ----------------------------------------------------------------------------------
 
     def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **told: Any) -> None:
-        at_work = kind in {"model_call", "tool_call", "compression"}
+        at_work = kind in {"model_call", "reference", "tool_call", "compression"}
         self._open[key] = Span(
             **{
                 "kind": kind,
@@ -209,7 +268,7 @@ class Spans:
                 "start": self.last,
                 "end": self.last,
                 "position": recorded.position,
-                "lane": TURN_LANE + (kind in {"tool_call", "approval"}),
+                "lane": TURN_LANE + (kind in BESIDE),
                 "worker": recorded.meta.worker if at_work else None,
                 "outcome": "running" if at_work else "ok",
                 **told,
@@ -238,17 +297,37 @@ class Spans:
         self._end(call, recorded.position, outcome=outcome, message=message)
 
     def _is_held(self, call: str) -> bool:
-        """Whether the call waits for approval: who ends then has only looked whether that has expired."""
+        """Whether the call waits for a person: who ends then has only looked whether that has expired."""
         span = self._open.get(call)
-        return span is not None and span.kind == "approval"
+        return span is not None and span.kind in {"approval", "question"}
 
     def _back_off(self, step: str, retry_at: float | None, why: str, recorded: RecordedEvent) -> None:
         if retry_at is not None and retry_at > self.last:
-            self._begin("backoff", "backoff", f"after {why.replace('_', ' ')}", recorded)
+            self._begin("backoff", "backoff", f"pause after {why.replace('_', ' ')}", recorded)
             self._retry_at = retry_at
+
+    def _postpone(self, event: e.TurnPostponed, recorded: RecordedEvent) -> None:
+        """One stretch for all tries: until it can begin."""
+        told = {"step": f"{event.turn}-prefetch", "message": event.reason}
+        begun = self._open.get("backoff")
+        self._begin("backoff", "backoff", f"waits for {event.what or 'what it needs'}", recorded, **told)
+        if begun is not None:
+            self._open["backoff"] = replace(self._open["backoff"], start=begun.start)
+        self._retry_at = event.retry_at
 
     def _end_backoff(self, position: int) -> None:
         self._end("backoff", position, min(self._retry_at, self.last))
+
+    def _stop_backing_off(self) -> bool:
+        """End a pause of which the end is not recorded; whether it is a turn's that cannot begin.
+
+        The next try of such a turn may be under way.
+        """
+        pause = self._open.get("backoff")
+        is_postponed = pause is not None and pause.step.endswith("-prefetch")
+        told = {"retry_at": self._retry_at} if self._retry_at > self.last else {}
+        self._end("backoff", 0, self.last if is_postponed else min(self._retry_at, self.last), **told)
+        return is_postponed
 
     def _waited(self, wait: QueueWait, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, e.TurnCompleted):
@@ -258,7 +337,8 @@ class Spans:
         queued = self._open.pop(self.turn, None)
         if queued is not None and queued.start < wait.since:
             self._spans.append(replace(queued, end=wait.since, position=recorded.position))
-        self._wait(wait.step, wait.since, wait.until, recorded.position, is_call=wait.kind == "turn.run_tool")
+        is_call = wait.kind in {"turn.run_tool", "turn.reference"}
+        self._wait(wait.step, wait.since, wait.until, recorded.position, is_call=is_call)
 
     def _wait(self, step: str, since: float, until: float, position: int, *, is_call: bool) -> None:
         if until > since:

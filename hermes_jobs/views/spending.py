@@ -1,17 +1,19 @@
-"""What was used and what it cost, added up by day, session, model, purpose or schedule."""
+"""What was used and what it cost, added up by day, session, model, purpose, schedule or tree."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from sqlite3 import Connection
 from typing import Literal
 
 import msgspec
 
+from hermes_jobs.domain.schedule.schedule import stream_of
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.views.queries import TOKENS, fetched
+from hermes_jobs.views.queries import OF_SCHEDULE, TOKENS, fetched
 
-SpendingKey = Literal["day", "session", "model", "purpose", "schedule"]
+SpendingKey = Literal["day", "session", "model", "purpose", "schedule", "root"]
 
 COLUMNS: dict[SpendingKey, str] = {
     "day": "date(u.at, 'localtime')",
@@ -19,6 +21,7 @@ COLUMNS: dict[SpendingKey, str] = {
     "model": "u.model",
     "purpose": "u.purpose",
     "schedule": "substr(turns.source, length('schedule:') + 1)",
+    "root": "coalesce(c.root_turn, nullif(u.turn, ''), u.lineage)",
 }
 _SUMS = ", ".join(f"coalesce(sum(u.{name}) FILTER (WHERE u.booked), 0) AS {name}" for name in TOKENS)
 _ESTIMATED = ", ".join(
@@ -37,11 +40,20 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """One row: `key` is a day, a session's id, a model, a purpose or a schedule's id.
+class UnknownCost(msgspec.Struct, frozen=True, kw_only=True):
+    """Responses of a model whose cost is not known: without a price, or (`unreported`) without usage."""
 
-    `cost_usd` None where the price of one of its responses is not known. `unpriced` counts those. What is
-    only `estimated` stands apart.
+    model: str
+    requests: int
+    unreported: int
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: `key` is a day, a session's id, a model, a purpose, a schedule's id, or the turn at the root
+    of a tree (what no turn used goes to its session). `num_turns` used it.
+
+    `cost_usd` None where that of one of its responses is not known; `unpriced` counts those, and
+    `known_cost_usd` leaves them out. What is only `estimated` stands apart.
     """
 
     key: str
@@ -49,7 +61,9 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: int
     usage: Usage
     cost_usd: float | None
+    known_cost_usd: float
     estimated: Estimated
+    num_turns: int
 
     @property
     def cached_share(self) -> float:
@@ -69,6 +83,10 @@ def select_spending(
         column = "day_in_zone(u.at)"
         connection.create_function("day_in_zone", 1, lambda at: _day(at, zone), deterministic=True)
     scheduled = by == "schedule"
+    joined = {
+        "schedule": "JOIN turns ON turns.turn = u.turn",
+        "root": "LEFT JOIN children c ON c.turn = u.turn",
+    }
     order = "1" if by == "day" else "cost_usd DESC, requests DESC, 1"
     query = f"""
         WITH u AS (
@@ -77,8 +95,8 @@ def select_spending(
             SELECT {_SAME}, input_tokens, output_tokens, 0, 0, 0, FALSE FROM estimates
         )
         SELECT {column} AS spent_for, {_SUMS}, {_ESTIMATED}, {_costs("u.booked", "")},
-            {_costs("NOT u.booked", "estimated_")}
-        FROM u {"JOIN turns ON turns.turn = u.turn" if scheduled else ""}
+            {_costs("NOT u.booked", "estimated_")}, count(DISTINCT nullif(u.turn, '')) AS num_turns
+        FROM u {joined.get(by, "")}
         WHERE u.at >= ? {"AND turns.source LIKE 'schedule:%'" if scheduled else ""}
         GROUP BY 1 ORDER BY {order}
     """
@@ -89,15 +107,59 @@ def select_spending(
             unpriced=row["requests"] - row["priced"],
             usage=Usage(**{name: row[name] for name in TOKENS}),
             cost_usd=row["cost_usd"],
+            known_cost_usd=row["known_cost_usd"],
             estimated=Estimated(
                 requests=row["estimated_requests"],
                 input_tokens=row["estimated_input_tokens"],
                 output_tokens=row["estimated_output_tokens"],
                 cost_usd=row["estimated_cost_usd"],
             ),
+            num_turns=row["num_turns"],
         )
         for row in fetched(connection, query, (since or "",))
     )
+
+
+_LABELS = {
+    "session": "SELECT lineage, coalesce(title, preview) FROM lineages WHERE lineage",
+    "schedule": "SELECT schedule, name FROM schedules WHERE schedule",
+    "root": "SELECT turn, preview FROM turns WHERE turn",
+}
+
+
+def select_labels(connection: Connection, by: SpendingKey, keys: Sequence[str]) -> dict[str, str]:
+    """What people call the sessions, schedules or turns of these ids; nothing for other keys."""
+    if by not in _LABELS:
+        return {}
+    query = f"{_LABELS[by]} IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(query, (msgspec.json.encode(keys).decode(),)).fetchall())
+
+
+def select_unknown_costs(
+    connection: Connection,
+    *,
+    since: str = "",
+    turns: Sequence[str] | None = None,
+    lineage: str | None = None,
+    schedule: str | None = None,
+) -> tuple[UnknownCost, ...]:
+    """The responses since that moment (ISO 8601, UTC) whose cost is not known, by model; of some turns, a
+    lineage or a schedule only, where those are given.
+    """
+    chosen: list[tuple[str, Sequence[str]]] = []
+    if turns is not None:
+        chosen.append((f"turn IN ({', '.join('?' * len(turns))})", turns))
+    if lineage is not None:
+        chosen.append(("lineage = ?", [lineage]))
+    if schedule is not None:
+        chosen.append((OF_SCHEDULE, [schedule, stream_of(schedule)]))
+    among = "".join(f" AND ({condition})" for condition, _ in chosen)
+    query = f"""
+        SELECT model, count(*) AS requests, count(*) FILTER (WHERE {" + ".join(TOKENS)} = 0) AS unreported
+        FROM responses r WHERE cost_usd IS NULL AND at >= ?{among} GROUP BY model ORDER BY 2 DESC, 1
+    """
+    rows = fetched(connection, query, (since, *(name for _, names in chosen for name in names)))
+    return tuple(UnknownCost(**row) for row in rows)
 
 
 def _costs(condition: str, prefix: str) -> str:
@@ -105,7 +167,7 @@ def _costs(condition: str, prefix: str) -> str:
     requests = f"count(*) FILTER (WHERE {condition})"
     priced = f"count(u.cost_usd) FILTER (WHERE {condition})"
     total = f"coalesce(sum(u.cost_usd) FILTER (WHERE {condition}), 0.0)"
-    return f"""{requests} AS {prefix}requests, {priced} AS {prefix}priced,
+    return f"""{requests} AS {prefix}requests, {priced} AS {prefix}priced, {total} AS {prefix}known_cost_usd,
         iif({requests} = {priced}, {total}, NULL) AS {prefix}cost_usd"""
 
 

@@ -1,6 +1,7 @@
-"""Every attempt at a model call or a tool call as a row, and what the model asked for.
+"""Every attempt at a model call, of a member or a tool call as a row, and what the model asked for.
 
-A row opens with the start of the attempt (or with the wait for an approval) and ends with its outcome. A call
+A row opens with the start of the attempt (or with the wait for an approval) and ends with its outcome; a
+call that is made again with answers of the person goes on in its row. A call
 that ends without having been begun, by a denial or a cancel, has a row without a start.
 """
 
@@ -10,9 +11,11 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Final, NamedTuple
 
+import msgspec
+
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.models import Outcome, StepKind
+from hermes_jobs.views.models import ANSWERED, Outcome, StepKind
 
 OPEN_ROW = "SELECT position FROM steps WHERE step = ? AND ended_at IS NULL ORDER BY position DESC LIMIT 1"
 
@@ -25,7 +28,9 @@ class Steps:
         CREATE TABLE steps (
             position INTEGER PRIMARY KEY, turn TEXT NOT NULL, step TEXT NOT NULL, kind TEXT NOT NULL,
             attempt INTEGER NOT NULL, worker TEXT, started_at TEXT, ended_at TEXT, outcome TEXT NOT NULL,
-            message TEXT NOT NULL DEFAULT '', finish_reason TEXT NOT NULL DEFAULT '', response INTEGER
+            message TEXT NOT NULL DEFAULT '', finish_reason TEXT NOT NULL DEFAULT '', response INTEGER,
+            member TEXT NOT NULL DEFAULT '', asks TEXT NOT NULL DEFAULT '',
+            has_task INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX steps_by_turn ON steps (turn, position);
         CREATE INDEX steps_by_step ON steps (step, position);
@@ -38,7 +43,8 @@ class Steps:
     event_types: Final = (
         *(e.ModelCallStarted, e.ModelReplied, e.ModelCallFailed, e.ToolStarted, e.ToolFinished),
         *(e.ToolInterrupted, e.ApprovalRequested, e.ApprovalGiven, e.ApprovalDenied, e.StepAbandoned),
-        e.OutcomeDiscarded,
+        *(e.InputRequested, e.InputAnswered, e.ServerTaskBegun, e.ServerTaskPolled, e.AnswerRejected),
+        *(e.OutcomeDiscarded, e.ReferenceStarted, e.ReferenceReplied, e.ReferenceFailed),
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -75,7 +81,7 @@ class _Batch:
             case e.ToolStarted() if event.call in self._asked:
                 self._asked.remove(event.call)
                 self._begin(recorded, event.turn, event.call, "tool_call", event.attempt)
-            case e.ToolFinished() if event.call in self._begun:
+            case e.ToolFinished() if event.call in self._begun and not event.refused:
                 self._end(recorded, event.call, "ok" if event.ok else "error", "", None)
             case _:
                 self.write()
@@ -104,7 +110,7 @@ class _Batch:
         self._begun.pop(step)[-4:] = recorded.recorded_at, outcome, finish_reason, response
 
 
-def _take(connection: Connection, recorded: RecordedEvent) -> None:
+def _take(connection: Connection, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
     event = recorded.event
     match event:
         case e.ModelReplied():
@@ -114,10 +120,22 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:
             outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
             message = f"{event.kind}: {event.message}"
             _end_model_call(connection, recorded, event.step, outcome, message, "")
+        case e.AnswerRejected():
+            told = f"does not fit the schema: {'; '.join(event.faults)}"
+            connection.execute(
+                "UPDATE steps SET message = ? WHERE step = ? AND outcome = 'ok'", (told, event.step)
+            )
+        case e.ReferenceStarted():
+            _open_reference(connection, recorded, event, event.model)
+        case e.ReferenceReplied():
+            _end_model_call(connection, recorded, event.step, "ok", "", event.finish_reason)
+        case e.ReferenceFailed():
+            _end_reference(connection, recorded, event)
         case e.ToolStarted():
             _start_tool(connection, recorded, event)
         case e.ToolFinished():
-            _end_tool(connection, recorded, event, "ok" if event.ok else "error", "")
+            ended: Outcome = "denied" if event.refused else "ok" if event.ok else "error"
+            _end_tool(connection, recorded, event, ended, event.rule)
         case e.ToolInterrupted():
             _end_tool(connection, recorded, event, "interrupted", event.reason)
         case e.ApprovalRequested():
@@ -127,6 +145,12 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:
             _approval_ended(connection, event.call, "approved", event.by)
         case e.ApprovalDenied():
             _approval_ended(connection, event.call, "denied", event.by)
+        case e.InputRequested():
+            _input_requested(connection, event)
+        case e.InputAnswered():
+            _input_answered(connection, event)
+        case e.ServerTaskBegun() | e.ServerTaskPolled():
+            _task_said(connection, event)
         case e.StepAbandoned():
             _abandoned(connection, recorded, event)
         case e.OutcomeDiscarded():
@@ -198,8 +222,29 @@ def _end_model_call(
     )
 
 
+def _open_reference(
+    connection: Connection,
+    recorded: RecordedEvent,
+    event: e.ReferenceStarted | e.ReferenceFailed,
+    member: str,
+    outcome: Outcome = "running",
+) -> None:
+    attempt = _Attempt(event.turn, event.step, "reference", event.attempt)
+    _open(connection, recorded, attempt, outcome)
+    connection.execute("UPDATE steps SET member = ? WHERE position = ?", (member, recorded.position))
+
+
+def _end_reference(connection: Connection, recorded: RecordedEvent, event: e.ReferenceFailed) -> None:
+    """A member that was never called has a row of its own without a start."""
+    if _open_row(connection, event.step) is None:
+        _open_reference(connection, recorded, event, event.member, "failed")
+    outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
+    message = f"{event.kind}: {event.message}"
+    _end_model_call(connection, recorded, event.step, outcome, message, "")
+
+
 def _start_tool(connection: Connection, recorded: RecordedEvent, event: e.ToolStarted) -> None:
-    """A call that waited for its approval goes on in the row of that wait."""
+    """A call that waited for a person goes on in the row of that wait."""
     approved = _open_row(connection, event.call)
     if approved is None:
         _open(connection, recorded, _Attempt(event.turn, event.call, "tool_call", event.attempt))
@@ -223,7 +268,7 @@ def _end_tool(
         attempt = _Attempt(event.turn, event.call, "tool_call", event.attempt)
         _open(connection, recorded, attempt, "approved")
     connection.execute(
-        "UPDATE steps SET ended_at = ?, outcome = iif(outcome = 'denied', outcome, ?),"
+        "UPDATE steps SET ended_at = ?, asks = '', outcome = iif(outcome = 'denied', outcome, ?),"
         " message = iif(? = '', message, ?) WHERE position = ?",
         (recorded.recorded_at, outcome, message, message, row),
     )
@@ -243,10 +288,46 @@ def _approval_ended(connection: Connection, call: str, outcome: Outcome, by: str
     )
 
 
-def _abandoned(connection: Connection, recorded: RecordedEvent, event: e.StepAbandoned) -> None:
+def _input_requested(connection: Connection, event: e.InputRequested) -> None:
+    told = f"{event.server} asks: {' / '.join(each.message for each in event.requests)}"
     connection.execute(
-        "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?"
-        " WHERE position = ? AND outcome = 'running'",
+        f"UPDATE steps SET outcome = 'waiting', message = ?, asks = ? WHERE position = ({OPEN_ROW})",
+        (told, msgspec.json.encode(event).decode(), event.call),
+    )
+
+
+def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
+    """The requests that are left; with the last one the wait ends."""
+    row = connection.execute(
+        f"SELECT asks FROM steps WHERE position = ({OPEN_ROW})", (event.call,)
+    ).fetchone()
+    if row is None or not row[0]:
+        return
+    asked = msgspec.json.decode(row[0], type=e.InputRequested)
+    left = asked.without(event.key)
+    asks = msgspec.json.encode(left).decode() if left else ""
+    outcome: Outcome = "waiting" if left else "running" if asked.live else "answered"
+    connection.execute(
+        f"UPDATE steps SET asks = ?, outcome = ?, message = message || ? WHERE position = ({OPEN_ROW})",
+        (asks, outcome, f" ({ANSWERED[event.action]} by {event.by})", event.call),
+    )
+
+
+def _task_said(connection: Connection, event: e.ServerTaskBegun | e.ServerTaskPolled) -> None:
+    """The call is a task of its server, which says how far it is."""
+    told = event.message or ("a task of its server" if isinstance(event, e.ServerTaskBegun) else "")
+    connection.execute(
+        "UPDATE steps SET outcome = 'running', has_task = 1, message = iif(? = '', message, ?)"
+        f" WHERE position = ({OPEN_ROW})",
+        (told, told, event.call),
+    )
+
+
+def _abandoned(connection: Connection, recorded: RecordedEvent, event: e.StepAbandoned) -> None:
+    """The attempt has ended, unless its worker has only looked at a task of a server."""
+    connection.execute(
+        "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?, asks = ''"
+        " WHERE position = ? AND NOT has_task AND (outcome = 'running' OR asks LIKE '%\"live\":true%')",
         (recorded.recorded_at, f"its worker {_left(event.reason)}", _open_row(connection, event.step)),
     )
 

@@ -23,6 +23,8 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final, NamedTuple, TypeVar
 
+from hermes_jobs.domain.events import TextsForgotten
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.system.lock_holder import described, sqlite_writer
@@ -45,7 +47,7 @@ from hermes_jobs.views.sqlite import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 14  # of the tables and of what stands in them: raise it with every change of a projection
+SCHEMA: Final = 29  # of the tables and of what stands in them: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
@@ -55,7 +57,7 @@ T = TypeVar("T")
 
 
 class LogRewound(HermesJobsError):
-    """The log does not hold what these rows were made from."""
+    """The log does not hold what these rows were made from, or not any more."""
 
 
 class Progress(NamedTuple):
@@ -236,10 +238,11 @@ class Store:
             raise LogRewound
         return row
 
-    def _advance(self, connection: Connection, batch: int, last: int) -> Progress:
+    def _advance(self, connection: Connection, batch: int, last: int, *, is_replay: bool = False) -> Progress:
         """At most `batch` events more, of a log that reached to `last` or beyond before this began.
 
-        The connection holds the write lock.
+        The connection holds the write lock. Raises `LogRewound` where the log has forgotten texts that the
+        rows hold: they are made again, in a file that never had them.
         """
         position, event_hash = self._stands(connection)
         events, stopped = self._unread(position, event_hash, batch)
@@ -247,6 +250,8 @@ class Store:
             if stopped is None and position < last:
                 raise Corrupt(f"The log ends at position {position} and says that it goes on to {last}.")
             return Progress(position, stopped)
+        if not is_replay and any(isinstance(each.event, TextsForgotten) for each in events):
+            raise LogRewound
         self._router.apply(connection, events)
         newest = events[-1]
         move_checkpoint(connection, newest.position, newest.hash)
@@ -278,7 +283,12 @@ class Store:
                 self.generations.delete_others()
                 if self.generations.current() == instead_of:
                     generation = self.generations.next()
+                    newest = self._log.key(KEY_SCOPE, NEWEST)
                     self._replay(generation, progress)
+                    while newest != (newer := self._log.key(KEY_SCOPE, NEWEST)):
+                        newest = newer  # texts were forgotten meanwhile: it may hold them
+                        self.generations.delete_others()
+                        self._replay(generation, progress)
                     self.generations.switch_to(generation)
                     self.generations.delete_others()
         except (OSError, sqlite3.Error) as error:
@@ -292,7 +302,7 @@ class Store:
             caught_up = Progress(0)
             with transaction(connection, "IMMEDIATE"):  # nobody reads it before it is whole
                 while caught_up.position < last and caught_up.stopped is None:
-                    caught_up = self._advance(connection, BULK, last)
+                    caught_up = self._advance(connection, BULK, last, is_replay=True)
                     progress(caught_up.position, last)
                 self._built(connection)
             connection.execute("PRAGMA journal_mode = WAL")

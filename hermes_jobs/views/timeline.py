@@ -46,7 +46,7 @@ class Track(msgspec.Struct, frozen=True):
             return "until begun" if span.step.endswith("-prefetch") else "waits for a worker"
         if span.kind == "queued":
             return "behind another turn"
-        return f"pause {span.label}" if span.kind == "backoff" else span.label
+        return span.label
 
 
 def tracks(spans: Iterable[Span]) -> Sequence[Track]:
@@ -55,7 +55,7 @@ def tracks(spans: Iterable[Span]) -> Sequence[Track]:
     open_: dict[str, tuple[Span, ...]] = {}
     for span in spans:
         gathered = (*open_.pop(span.step, ()), span)
-        if span.kind in {"waiting", "approval"}:
+        if span.kind in {"waiting", "approval", "question"}:
             open_[span.step] = gathered
         else:
             done.append(gathered)

@@ -23,9 +23,9 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
 
     @property
-    def known_cost_usd(self) -> float | None:
-        """The cost; None where nothing of it is known."""
-        return None if self.requests and self.unpriced == self.requests else self.cost_usd
+    def whole_cost_usd(self) -> float | None:
+        """The cost; None where a part of it is not known."""
+        return None if self.unpriced else self.cost_usd
 
     @property
     def cached_share(self) -> float:

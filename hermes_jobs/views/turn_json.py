@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from hermes_jobs.domain.events import InputRequested
 from hermes_jobs.domain.usage import Usage
+from hermes_jobs.text.json_schema import compact
+from hermes_jobs.views.children import Place
 from hermes_jobs.views.models import Outcome, StepKind, StepView, TurnFailure, TurnStatus, TurnView
 
 
@@ -22,10 +26,32 @@ class UsageJson(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int
 
 
+class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that was not run: `why` names the rule, and who refused it."""
+
+    call: str
+    tool: str
+    why: str
+
+
+class ReferenceJson(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of the turn's ensemble; `why` says why it is left out, empty where it has answered."""
+
+    model: str
+    ok: bool
+    why: str
+
+
 class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry).
 
-    `waits_until`: when the quota resets that it waits for; left out where it waits for none.
+    `is_error`: it has ended without having done what was asked: failed, cancelled, or stopped by a limit.
+    `waits_until`: when the quota resets that it waits for, or when it is tried again, for the reason
+    `waits_for`; left out where it waits for neither. `refused`: calls that were not allowed; left out where
+    there are none. `structured`: the answer as the JSON value that it is; only where a schema was asked for,
+    and the answer is there. `ensemble` and `references`: whose members were asked before `model`, and what
+    became of each; left out where there is none. `rating` and `rating_note`: what a person said of it; left
+    out where nobody did. `labels`: those that people gave it; left out where there are none.
     """
 
     turn: str
@@ -42,14 +68,25 @@ class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: float | None
     compressed: bool
     stopped_by: str | None
+    is_error: bool
+    warnings: tuple[str, ...]
     waits_until: str | None = None
+    waits_for: str = ""
+    refused: tuple[RefusedCall, ...] = ()
+    structured: msgspec.Raw | UnsetType = UNSET
+    ensemble: str = ""
+    references: tuple[ReferenceJson, ...] = ()
+    rating: str | None = None
+    rating_note: str = ""
+    labels: tuple[str, ...] = ()
 
 
-class StepJson(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt at a model call or a tool call as scripts see it."""
+class StepJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One attempt at a model call, a call of an ensemble's member, or a tool call as scripts see it. `asks`:
+    what its server asks the person; left out where it asks nothing."""
 
     kind: StepKind
-    id: str
+    step: str
     name: str
     arguments: str
     attempt: int
@@ -61,12 +98,14 @@ class StepJson(msgspec.Struct, frozen=True, kw_only=True):
     finish_reason: str
     usage: UsageJson
     cost_usd: float | None
+    asks: InputRequested | None = None
 
 
 class DetailedTurnJson(TurnJson, frozen=True, kw_only=True):
-    """The same with what was done for it."""
+    """The same with what was done for it. `place`: where a sub-agent's stands in its tree."""
 
     steps: tuple[StepJson, ...]
+    place: Place | None = None
 
 
 def turn_json(turn: TurnView) -> TurnJson:
@@ -86,14 +125,55 @@ def turn_json(turn: TurnView) -> TurnJson:
         cost_usd=turn.books.cost_usd,
         compressed=turn.compressed,
         stopped_by=turn.stopped_by,
+        is_error=turn.status in {"failed", "cancelled"} or turn.error is not None or bool(turn.stopped_by),
+        warnings=turn.warnings,
         waits_until=turn.waits_until,
+        waits_for=turn.waits_for,
+        refused=tuple(
+            RefusedCall(call=step.id, tool=step.name, why=step.message)
+            for step in turn.steps
+            if step.outcome == "denied"
+        ),
+        structured=structured(turn.answer) if turn.has_schema and turn.answer is not None else UNSET,
+        ensemble=turn.ensemble,
+        references=references_of(turn),
+        rating=turn.rating,
+        rating_note=turn.rating_note,
+        labels=turn.labels,
     )
+
+
+def references_of(turn: TurnView) -> tuple[ReferenceJson, ...]:
+    """What became of each member of the turn's ensemble, as its last attempt says."""
+    last = {step.id: step for step in turn.steps if step.kind == "reference"}
+    return tuple(
+        ReferenceJson(
+            model=step.name, ok=step.outcome == "ok", why="" if step.outcome == "ok" else step.message
+        )
+        for step in sorted(last.values(), key=lambda step: step.id)
+    )
+
+
+def as_object(turn: TurnJson) -> dict[str, object]:
+    """The turn as a dict, to be encoded with more keys."""
+    found: dict[str, object] = msgspec.to_builtins(turn, builtin_types=(msgspec.Raw,))
+    return found
+
+
+def structured(answer: str) -> msgspec.Raw | UnsetType:
+    """An answer as the JSON value that it is; unset where somebody had its texts removed since."""
+    try:
+        return msgspec.Raw(compact(answer).encode())
+    except ValueError:
+        return UNSET
 
 
 def detailed_turn_json(turn: TurnView) -> DetailedTurnJson:
     """The turn as `turns show --json` prints it."""
     return DetailedTurnJson(
-        **msgspec.structs.asdict(turn_json(turn)), steps=tuple(_step(step) for step in turn.steps)
+        **msgspec.structs.asdict(turn_json(turn)),
+        steps=tuple(step_json(step) for step in turn.steps),
+        place=turn.place,
     )
 
 
@@ -108,10 +188,11 @@ def milliseconds(start: str, end: str) -> int:
     return max(0, round(elapsed.total_seconds() * 1000))
 
 
-def _step(step: StepView) -> StepJson:
+def step_json(step: StepView) -> StepJson:
+    """One attempt as `turns show --json` prints it."""
     return StepJson(
         kind=step.kind,
-        id=step.id,
+        step=step.id,
         name=step.name,
         arguments=step.arguments,
         attempt=step.attempt,
@@ -123,4 +204,5 @@ def _step(step: StepView) -> StepJson:
         finish_reason=step.finish_reason,
         usage=usage_json(step.books.usage),
         cost_usd=step.books.cost_usd,
+        asks=step.asks,
     )

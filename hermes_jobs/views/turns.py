@@ -1,6 +1,6 @@
 """Turns as rows.
 
-A turn that waits for an approval is `running` here: whether one of its calls waits is for `steps` to say.
+A turn that waits for a person is `running` here: whether one of its calls waits is for `steps` to say.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from sqlite3 import Connection
 from typing import Final
 
+import msgspec
+
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import warning_sentence
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import RecordedEvent
@@ -18,8 +21,8 @@ from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.sessions import preview
 
 OF_THE_END = (
-    *("ended_at", "waits_until", "stopped_by", "cancelled_by"),
-    *("error_kind", "error_message", "error_hint"),
+    *("ended_at", "waits_until", "waits_for", "stopped_by", "cancelled_by"),
+    *("error_kind", "error_message", "error_hint", "rating", "rating_note"),
 )
 COLUMNS = (
     *(
@@ -37,15 +40,17 @@ COLUMNS = (
     ),
     *("error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by"),
     *("submitted_at", "began_waiting_at", "begun_at", "ended_at", "seen_at", "compressed", "waits_until"),
+    *("has_schema", "ensemble", "rating", "rating_note", "waits_for", "labels"),
 )
 
 Row = dict[str, str | int | None]
 
 
 class Turns:
-    """Table `turns`.
+    """Table `turns`, and `warnings` for what people were warned of in them.
 
-    `waits_until`: when the quota resets that the turn waits for.
+    `waits_until`: when the quota resets that the turn waits for, or when it is tried again for the reason
+    `waits_for`.
     A turn's text stands in the log at its position. `reply` is the position of its last reply; where that is
     the answer, `answer` is None.
     """
@@ -58,8 +63,12 @@ class Turns:
             model TEXT NOT NULL, "into" TEXT, reply INTEGER, answer TEXT, error_kind TEXT,
             error_message TEXT, error_hint TEXT, stopped_by TEXT, cancelled_by TEXT,
             submitted_at TEXT NOT NULL, began_waiting_at TEXT NOT NULL, begun_at TEXT, ended_at TEXT,
-            seen_at TEXT NOT NULL, compressed INTEGER NOT NULL, waits_until TEXT
+            seen_at TEXT NOT NULL, compressed INTEGER NOT NULL, waits_until TEXT,
+            has_schema INTEGER NOT NULL, ensemble TEXT NOT NULL, rating TEXT, rating_note TEXT,
+            waits_for TEXT, labels TEXT
         );
+        CREATE TABLE warnings (turn TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL);
+        CREATE INDEX warnings_by_turn ON warnings (turn, position);
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
     """
@@ -94,6 +103,14 @@ class Turns:
         connection.executemany(
             f"INSERT INTO turns ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})",
             [tuple(map(row.get, COLUMNS)) for row in new.values()],
+        )
+        connection.executemany(
+            "INSERT INTO warnings VALUES (?, ?, ?)",
+            [
+                (each.event.turn, each.position, warning_sentence(each.event))
+                for each in events
+                if isinstance(each.event, e.BudgetWarned)
+            ],
         )
         for turn, row in changed.items():
             assignments = ", ".join(f'"{column}" = ?' for column in row)
@@ -134,27 +151,28 @@ def _submitted(recorded: RecordedEvent, event: e.TurnSubmitted) -> Row:
         "began_waiting_at": at,
         "seen_at": at,
         "compressed": 0,
+        "has_schema": int(bool(event.answer_schema)),
+        "ensemble": "",
     }
 
 
-def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 - one line an event
+def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911, PLR0912 - one line an event
     """The columns that the event gives new values, apart from `answer`."""
     at = recorded.recorded_at
     match event:
+        case e.TurnPostponed():
+            return {"status": "running", "waits_until": _moment(event.retry_at), "waits_for": event.reason}
         case e.ContextPrefetched():
-            return {"status": "running", "begun_at": at, "model": event.model}
-        case e.ModelCallStarted():
+            begun: Row = {"status": "running", "begun_at": at, "waits_until": None, "waits_for": None}
+            return {**begun, "model": event.model, "ensemble": event.ensemble}
+        case e.ModelCallStarted() | e.ReferenceStarted():
             return {"status": "running", "waits_until": None}  # a resumed turn is not prefetched again
         case e.ModelCallFailed():
-            until = (
-                None
-                if event.quota_until is None
-                else datetime.fromtimestamp(event.quota_until, UTC).isoformat()
-            )
+            until = None if event.quota_until is None else _moment(event.quota_until)
             moved = {"model": moved_to} if (moved_to := event.fallback or event.back_to) else {}
             return {"waits_until": until, **moved}
         case e.WaitEnded():
-            return {"waits_until": None, **({"model": event.model} if event.model else {})}
+            return {"waits_until": None, "waits_for": None, **({"model": event.model} if event.model else {})}
         case e.ModelReplied():
             return {"reply": recorded.position}
         case e.ContextCompressed():
@@ -162,7 +180,7 @@ def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 -
         case e.TurnMerged():
             return {"status": "merged", "into": event.into, "ended_at": at}
         case e.TurnResumed():
-            chosen = {"model": event.model} if event.model else {}
+            chosen = {"model": event.model, "ensemble": event.ensemble} if event.model else {}
             return {"status": "queued", "began_waiting_at": at, **dict.fromkeys(OF_THE_END), **chosen}
         case e.TurnCompleted():
             return {
@@ -173,8 +191,17 @@ def _changes(event: e.Event, recorded: RecordedEvent) -> Row:  # noqa: PLR0911 -
             }
         case e.TurnFailed():
             error: Row = {"error_kind": event.kind, "error_message": event.message, "error_hint": event.hint}
-            return {"status": "failed", "ended_at": at, "waits_until": None, **error}
+            return {"status": "failed", "ended_at": at, "waits_until": None, "waits_for": None, **error}
         case e.TurnCancelled():
-            return {"status": "cancelled", "ended_at": at, "waits_until": None, "cancelled_by": event.by}
+            ended: Row = {"status": "cancelled", "ended_at": at, "waits_until": None, "waits_for": None}
+            return {**ended, "cancelled_by": event.by}
+        case e.TurnLabelled():
+            return {"labels": msgspec.json.encode(event.labels).decode() if event.labels else None}
+        case e.TurnRated():
+            return {"rating": None if event.rating == "none" else event.rating, "rating_note": event.note}
         case _:
             return {}
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

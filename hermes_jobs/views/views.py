@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, TypeVar
 
+from hermes_jobs.domain.memory.entries import Uses
 from hermes_jobs.engine.ports.conversation_search import (
     EVERYWHERE,
     Passage,
@@ -20,7 +21,9 @@ from hermes_jobs.engine.ports.conversation_search import (
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import id_lookup, queries
+from hermes_jobs.views.approval_rules import ApprovalRules
 from hermes_jobs.views.candidates import IndexedMessages
+from hermes_jobs.views.children import Children
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
     Deliveries,
@@ -29,13 +32,33 @@ from hermes_jobs.views.deliveries import (
     select_deliveries,
     select_delivery,
 )
+from hermes_jobs.views.embeddings import (
+    EmbeddingCounts,
+    Embeddings,
+    nearest_exchanges,
+    nearest_texts,
+    select_embedding_counts,
+    select_exchanges,
+    select_exchanges_without,
+    select_missing,
+)
+from hermes_jobs.views.entities import Entities, select_names
 from hermes_jobs.views.estimates import Estimate, Estimates, select_estimates
-from hermes_jobs.views.hit_context import passages
+from hermes_jobs.views.exchanges import Exchange, Exchanges
+from hermes_jobs.views.hit_context import passages, passages_at
 from hermes_jobs.views.memory_usage import Fill
+from hermes_jobs.views.memory_uses import MemoryUses, select_memory_uses
 from hermes_jobs.views.message_search import count_messages, search, select_recent, within
 from hermes_jobs.views.message_texts import texts_of
 from hermes_jobs.views.messages import Messages
-from hermes_jobs.views.models import MessageView, SessionView, TurnStatus, TurnView, ViewsStatus
+from hermes_jobs.views.models import (
+    MessageView,
+    SessionView,
+    StatusFilter,
+    TurnView,
+    UsageTotals,
+    ViewsStatus,
+)
 from hermes_jobs.views.projection import Projection
 from hermes_jobs.views.queue_waits import Waits
 from hermes_jobs.views.responses import Responses
@@ -51,11 +74,21 @@ from hermes_jobs.views.schedules import Schedules
 from hermes_jobs.views.search_index import SearchIndex, in_one_piece
 from hermes_jobs.views.sessions import Sessions
 from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
-from hermes_jobs.views.spending import Spending, SpendingKey, select_spending
+from hermes_jobs.views.spending import (
+    Spending,
+    SpendingKey,
+    UnknownCost,
+    select_labels,
+    select_spending,
+    select_unknown_costs,
+)
 from hermes_jobs.views.status import select_status
 from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import OnProgress, Progress, Store
+from hermes_jobs.views.tree import Tree, select_tree, select_used_below
 from hermes_jobs.views.turns import Turns
+from hermes_jobs.views.unattended import Unattended, select_unattended
+from hermes_jobs.views.verifications import Verifications, VerificationView, select_verifications
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +99,7 @@ if TYPE_CHECKING:
 
 PROJECTIONS: tuple[Projection, ...] = (
     Sessions(),
+    Children(),
     Responses(),
     Steps(),
     Estimates(),
@@ -73,8 +107,11 @@ PROJECTIONS: tuple[Projection, ...] = (
     SkillUses(),
     Schedules(),
     Reviews(),
+    Verifications(),
     Waits(),
     Fill(),
+    MemoryUses(),
+    ApprovalRules(),
 )
 
 
@@ -89,36 +126,79 @@ class Views:
         self._log = log
         self._texts = texts_of(log)
         texts = self._texts
-        others: Sequence[Projection] = (Messages(texts), Turns(texts), SearchIndex(log.result, texts))
+        others: Sequence[Projection] = (
+            Messages(texts),
+            Turns(texts),
+            SearchIndex(log.result, texts),
+            Exchanges(),
+            Entities(),
+            Embeddings(log.result),
+        )
         self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece, notify)
 
     # --- turns ------------------------------------------------------------------------------------
 
     def turns(
-        self, *, session: str | None = None, status: TurnStatus | None = None, limit: int = 20
+        self,
+        *,
+        session: str | None = None,
+        status: StatusFilter | None = None,
+        label: str | None = None,
+        hidden: bool = False,
+        limit: int = 20,
     ) -> tuple[TurnView, ...]:
-        """Turns without their steps, newest first. `session` is the id of any session of a lineage."""
+        """Turns without their steps, newest first; with `hidden` also those of reviews and sub-agents.
+
+        `session` is the id of any session of a lineage, all of whose turns count.
+        """
         lineage = self.session(session).lineage if session is not None else None
         return self._store.read(
-            lambda rows: queries.select_turns(rows, self._texts, lineage=lineage, status=status, limit=limit)
+            lambda rows: queries.select_turns(
+                rows, self._texts, lineage=lineage, status=status, label=label, hidden=hidden, limit=limit
+            )
         )
 
     def turn(self, turn: str) -> TurnView:
         """A turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`; `NewerSchema`."""
         return self._named(lambda rows: queries.select_turn(rows, self._texts, turn))
 
-    def find_turn(self, given: str) -> str:
-        """The id that a unique prefix means. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
+    def tree(self, turn: str) -> Tree:
+        """The whole tree of sub-agents that a turn belongs to, from its root; a turn of its own is one alone.
 
+        Raises `Rejected`, kind `unknown_turn`; `NewerSchema`.
+        """
+        return self._named(lambda rows: select_tree(rows, self._texts, turn))
+
+    def tree_below(self, turn: str) -> Tree:
+        """That turn with all below it. Raises what `tree` does."""
+        tree = self.tree(turn)
+        return tree.find(turn) or tree
+
+    def used_below(self, lineage: str) -> UsageTotals:
+        """What the sub-agents of a conversation, and theirs, have used."""
+        return self._store.read(lambda rows: select_used_below(rows, lineage))
+
+    def find_turn(self, given: str, *, session: str | None = None) -> str:
+        """The id that a unique prefix means, or `last` and `last~N`: those of that session, else of all.
+
+        Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
         `NewerSchema` where it may stand behind an event that only a newer hermes-jobs can read.
         """
-        return self._named(lambda rows: id_lookup.find_turn(rows, given))
+        lineage = self.session(session).lineage if session is not None else None
+        return self._named(lambda rows: id_lookup.find_turn(rows, given, within=lineage))
 
     # --- sessions ---------------------------------------------------------------------------------
 
     def sessions(self, *, hidden: bool = False, limit: int = 20) -> tuple[SessionView, ...]:
         """One row a lineage, the last used first; with `hidden` also reviews and sub-agents."""
         return self._store.read(lambda rows: queries.select_sessions(rows, hidden=hidden, limit=limit))
+
+    def newest_conversation(self, workdir: str | None = None) -> SessionView | None:
+        """The conversation that was used last, in that folder where one is given; None where there is none.
+
+        Runs of schedules, reviews and sub-agents are no conversations.
+        """
+        return self._store.read(lambda rows: queries.select_newest_conversation(rows, workdir))
 
     def session(self, session: str) -> SessionView:
         """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
@@ -179,6 +259,59 @@ class Views:
         """Lineages within the scope's kinds and source, the last used first."""
         return self._store.read(lambda rows: select_recent(rows, within(rows, scope), limit))
 
+    def names_of(self, aliases: Collection[str]) -> tuple[str, ...]:
+        """The names that these aliases mean, the newest first. See `text.entities`."""
+        return self._store.read(lambda rows: select_names(rows, aliases))
+
+    # --- vectors ----------------------------------------------------------------------------------
+
+    def texts_at(self, positions: Iterable[int]) -> Mapping[int, str]:
+        """What the messages at these positions of the log say."""
+        return self._texts(positions)
+
+    def without_vectors(self, model: str, digests: Iterable[str]) -> frozenset[str]:
+        """Those of the digests for which no vector of the model is there or planned."""
+        return self._store.read(lambda rows: select_missing(rows, model, digests))
+
+    def exchanges_without_vectors(self, model: str, *, before: str, limit: int) -> tuple[Exchange, ...]:
+        """Exchanges that have none, oldest first; of open ones those last added to before that moment."""
+        return self._store.read(lambda rows: select_exchanges_without(rows, model, before, limit))
+
+    def exchanges(self, digests: Iterable[str]) -> Mapping[str, Exchange]:
+        """The exchanges with these digests."""
+        return self._store.read(lambda rows: select_exchanges(rows, digests))
+
+    def embedding_counts(self, model: str) -> EmbeddingCounts:
+        """How many vectors of the model there are, and are planned."""
+        return self._store.read(lambda rows: select_embedding_counts(rows, model))
+
+    def has_vectors(self, model: str) -> bool:
+        """See `VectorSearch`."""
+        return self.embedding_counts(model).there > 0
+
+    def nearest_texts(
+        self, model: str, vector: bytes, digests: Collection[str], *, least: float, limit: int
+    ) -> tuple[str, ...]:
+        """See `VectorSearch`."""
+        found = self._store.read(lambda rows: nearest_texts(rows, model, vector, digests, limit))
+        return tuple(each.digest for each in found if each.cosine >= least)
+
+    def nearest_passages(
+        self, model: str, vector: bytes, *, outside: str, least: float, limit: int
+    ) -> tuple[Passage, ...]:
+        """See `VectorSearch`."""
+        scope = Scope(outside=outside)
+
+        def query(rows: Connection) -> tuple[Passage, ...]:
+            own = within(rows, scope).outside or ""
+            near = nearest_exchanges(rows, model, vector, own, limit)
+            digests = [each.digest for each in near if each.cosine >= least]
+            exchanges = select_exchanges(rows, digests)
+            firsts = [exchanges[digest].positions[0] for digest in digests]
+            return passages_at(IndexedMessages(rows, self._texts), firsts, self._log.result)
+
+        return self._store.read(query)
+
     # --- what was learned -------------------------------------------------------------------------
 
     def reviews(self, *, limit: int | None = None) -> tuple[ReviewView, ...]:
@@ -188,6 +321,14 @@ class Views:
     def review(self, given: str) -> ReviewView:
         """The review that an id or a unique prefix means. Raises `Rejected`."""
         return self._store.read(lambda rows: select_review(rows, given))
+
+    def verifications(self, review: str | None = None) -> tuple[VerificationView, ...]:
+        """What was found of the things that reviews saved, or one review, in the order of time."""
+        return self._store.read(lambda rows: select_verifications(rows, review))
+
+    def memory_uses(self) -> Mapping[int, Uses]:
+        """When entries were recalled, by the versions of the writes that made them."""
+        return self._store.read(select_memory_uses)
 
     def skill_uses(self) -> Mapping[str, SkillUse]:
         """How often each skill was read, and how those turns ended, by the skill's name."""
@@ -200,6 +341,25 @@ class Views:
     ) -> tuple[Spending, ...]:
         """What was used since that moment (ISO 8601, UTC), added up. `zone` is where days begin."""
         return self._store.read(lambda rows: select_spending(rows, by=by, since=since, zone=zone))
+
+    def labels(self, by: SpendingKey, keys: Sequence[str]) -> Mapping[str, str]:
+        """What people call the sessions, schedules or turns of these ids; nothing for other keys."""
+        return self._store.read(lambda rows: select_labels(rows, by, keys))
+
+    def unknown_costs(
+        self,
+        *,
+        since: str = "",
+        turns: Sequence[str] | None = None,
+        lineage: str | None = None,
+        schedule: str | None = None,
+    ) -> tuple[UnknownCost, ...]:
+        """The responses since that moment (ISO 8601, UTC) whose cost is not known, by model."""
+        return self._store.read(
+            lambda rows: select_unknown_costs(
+                rows, since=since, turns=turns, lineage=lineage, schedule=schedule
+            )
+        )
 
     def estimates(self, *, since: str | None = None, turn: str | None = None) -> tuple[Estimate, ...]:
         """Model calls that ended without their response, and what they may have used, oldest first."""
@@ -237,6 +397,10 @@ class Views:
     def unread(self) -> int:
         """How many deliveries stand in the inbox."""
         return self._store.read(count_unread)
+
+    def unattended(self, since: str) -> Unattended:
+        """What happened without the person after that moment (ISO 8601, UTC)."""
+        return self._store.read(lambda rows: select_unattended(rows, since))
 
     # --- schedules --------------------------------------------------------------------------------
 

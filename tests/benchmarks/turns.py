@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from redis import Redis
 
@@ -212,9 +213,10 @@ def installation_of(home: Path, base_url: str) -> Application:
 
 
 @contextmanager
-def model_server(folder: Path) -> Iterator[str]:
+def model_server(folder: Path, follows: Mapping[str, Any] = SCRIPT) -> Iterator[str]:
+    """A server of its own that follows a script; its address."""
     script = folder / "script.json"
-    script.write_text(json.dumps(SCRIPT), "utf-8")
+    script.write_text(json.dumps(follows), "utf-8")
     command = [sys.executable, "-m", "tests.model_server", "--script", str(script), "--port", "0"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

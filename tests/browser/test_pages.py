@@ -10,13 +10,14 @@ import pytest
 from selenium.webdriver import Chrome
 
 from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.html.report_page import report_page
 from hermes_jobs.interfaces.html.turn_page import turn_page
 from hermes_jobs.views import Views
 from hermes_jobs.views.timeline import timeline
 from hermes_jobs.views.turn_events import events_of
 from tests.html.months import BEGAN, Months
-from tests.html.samples import TURN, append, busy_turn
+from tests.html.samples import PARENT, TURN, append, append_tree, busy_turn
 from tests.views.histories import new_log
 from tests.views.test_reporting import UNTIL
 
@@ -56,18 +57,24 @@ return [...document.querySelectorAll('h1, h2, p, dt, dd, td, th, pre, small, .na
 """
 
 
+def _tree_page(views: Views, events: Sequence[RecordedEvent]) -> str:
+    return turn_page(views.turn(PARENT), timeline(PARENT, events), events, str, tree=views.tree(PARENT))
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Path]:
     """A page of a turn in which nearly everything happens, and one of some months, empty ones too."""
     folder = tmp_path_factory.mktemp("pages")
     log = new_log(folder)
     append(log, busy_turn(text=f"{LONG} {busy_turn()[0][2].text}"))  # type: ignore[attr-defined]
+    append_tree(log, LONG)
     Months(80).write(log)
     views = Views(log, folder / "views")
     turn = views.turn(TURN)
     events = events_of(log, turn)
     made = {
         "turn": turn_page(turn, timeline(TURN, events), events, str),
+        "tree": _tree_page(views, events_of(log, views.turn(PARENT))),
         "report": report_page(views.report(since=BEGAN, until=UNTIL), Limits(), str),
         "weeks": report_page(views.report(since=BEGAN, until=UNTIL, period="week"), Limits(), str),
     }

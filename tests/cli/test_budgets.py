@@ -43,10 +43,11 @@ def test_a_limit_in_tokens_beside_it_holds_and_the_turn_goes_on_when_it_is_raise
     turn = ran.json
     assert turn["error"]["kind"] == "budget"
     assert "budgets.turn_tokens allows 2,900 tokens; 1,000 spent so far" in turn["error"]["message"]
-    assert "turns retry" in turn["error"]["hint"]
+    assert "turns continue" in turn["error"]["hint"]
+    assert turn["stopped_by"] == "budget"
     assert turn["usage"]["total_tokens"] == 1000
     home.run("config", "set", "budgets.turn_tokens", "100000")
-    retried = home.run("turns", "retry", turn["turn"], "--json", **room)
+    retried = home.run("turns", "continue", turn["turn"], "--json", **room)
     assert retried.code == 0
     assert (retried.json["turn"], retried.json["result"]) == (turn["turn"], "Yes.")
     assert home.turn(turn["turn"])["usage"]["total_tokens"] == 2000
@@ -62,3 +63,32 @@ def test_a_turn_taken_up_again_may_get_a_budget_of_its_own(home: Home) -> None:
     assert ran.json["error"]["kind"] == "budget"
     assert "the turn's own budget ($0.5) cannot be held" in ran.json["error"]["message"]
     assert home.run("turns", "retry", turn["turn"], "--budget", "-1").code == 2
+
+
+def test_a_limit_that_is_nearly_used_up_is_said_once(home: Home, model_server: ModelServer) -> None:
+    prices = {"HERMES_JOBS_MODELS__PRICES": "{scripted: {input: 1000, output: 1000}}"}  # $1 a call
+    model_server.follow(Script(default=Answer(text="Yes.", usage=USED)))
+    day = {**prices, "HERMES_JOBS_BUDGETS__DAY_USD": "100", "HERMES_JOBS_TOOLSETS__ENABLED": "[]"}
+    first = home.run("send", "One", **day)
+    assert (first.code, first.out, first.err) == (0, "Yes.\n", "")
+    limit = {**day, "HERMES_JOBS_BUDGETS__DAY_USD": "2.5", "HERMES_JOBS_MODEL__MAX_TOKENS": "300"}
+    told = "80% of budgets.day_usd is used up ($2.00 of $2.50)"
+    second = home.run("send", "Two", **limit)
+    assert (second.code, second.out, second.err) == (0, "Yes.\n", f"· {told}\n")
+    (turn, before) = home.run("turns", "list", "--json").json
+    assert (turn["warnings"], before["warnings"]) == ([told], [])
+    higher = {**limit, "HERMES_JOBS_BUDGETS__DAY_USD": "3.5"}
+    third = home.run("send", "--json", "Three", **higher)
+    assert third.json["warnings"] == ["86% of budgets.day_usd is used up ($3.00 of $3.50)"]
+    assert home.run("views", "rebuild").code == 0
+    assert home.turn(turn["turn"])["warnings"] == [told]
+
+
+def test_a_limit_in_tokens_is_told_in_tokens_and_for_each_turn(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(Script(default=Answer(text="Yes.", usage=USED)))
+    room = {"HERMES_JOBS_TOOLSETS__ENABLED": "[]", "HERMES_JOBS_BUDGETS__TURN_TOKENS": "1200"}
+    room["HERMES_JOBS_MODEL__MAX_TOKENS"] = "300"
+    for _ in range(2):
+        warned = home.send("Hello", **room)["warnings"]
+        assert warned == ["83% of budgets.turn_tokens is used up (1,000 of 1,200 tokens)"]
+    assert home.run("send", "-q", "Hello", **room).err == ""

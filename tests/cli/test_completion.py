@@ -25,7 +25,7 @@ def offered(home: WrittenHome, line: str) -> list[str]:
 
 
 def test_commands_and_flags_are_offered(home: WrittenHome) -> None:
-    assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions"]
+    assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions", "service"]
     assert offered(home, "hermes-jobs turns f") == ["follow"]
     assert offered(home, "hermes-jobs send --if") == ["--if-busy"]
     assert offered(home, "hermes-jobs send --if-busy st") == ["steer"]
@@ -42,8 +42,19 @@ def test_ids_of_recent_turns_and_sessions_are_offered_as_far_as_the_views_have_c
     home.run("turns", "list")
     assert offered(home, "hermes-jobs turns show ab") == ["abd2", "abc1"]
     assert offered(home, "hermes-jobs turns follow abc") == ["abc1"]
-    assert offered(home, "hermes-jobs sessions show ") == ["bb", "aa"]
+    assert offered(home, "hermes-jobs sessions show ") == ["last", "bb", "aa"]
+    assert offered(home, "hermes-jobs turns show la") == ["last", "last~1"]
+    assert offered(home, "hermes-jobs turns show last~") == ["last~1"]
     assert offered(home, "hermes-jobs send -s a") == ["aa"]
+
+
+def test_numbers_of_rules_are_offered_while_they_are_in_force(home: WrittenHome) -> None:
+    for pattern in ("npm test *", "make *", "edit:src/*"):
+        home.run("approvals", "add", "allow", pattern)
+    home.run("approvals", "remove", "2")
+    home.run("turns", "list")
+    assert offered(home, "hermes-jobs approvals remove ") == ["3", "1"]
+    assert offered(home, "hermes-jobs approvals remove 3") == ["3"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -15,9 +15,19 @@ import pytest
 
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli import COMMANDS, hermes_jobs
+from hermes_jobs.interfaces.cli import COMMANDS, SECTIONS, hermes_jobs
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.exit_codes import report
+from hermes_jobs.interfaces.cli.exit_codes import (
+    CREDENTIALS,
+    FAILED,
+    INTERRUPTED,
+    LOG,
+    TIMED_OUT,
+    UNFIT,
+    USAGE,
+    report,
+)
+from hermes_jobs.interfaces.cli.help_topics import TOPICS, Rows
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
@@ -78,6 +88,57 @@ def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path,
     lines = [line for line in listed.partition("\n\n")[0].splitlines() if not line.startswith(" " * 3)]
     assert lines
     assert [line for line in lines if line.endswith("...")] == []
+
+
+def test_every_command_stands_once_in_a_section_of_the_help(home: WrittenHome) -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+    out = home.run("--help", COLUMNS="80").out
+    assert [line.rstrip(":") for line in out.splitlines() if line.rstrip(":") in SECTIONS] == list(SECTIONS)
+    assert all(f"{entry.summary}\n" in out for entry in COMMANDS.values())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("words", [("turns", "show"), ("send",), ("schedule",), ()], ids=" ".join)
+def test_help_of_a_command_is_what_its_flag_prints(home: WrittenHome, words: Path) -> None:
+    told = home.run("help", *words)
+    assert (told.code, told.err) == (0, "")
+    assert told.out == home.run(*words, "--help").out
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_help_tells_about_topics(home: WrittenHome, topic: str) -> None:
+    told = home.run("help", topic, COLUMNS="80")
+    assert told.code == 0
+    assert len(told.out.splitlines()) > 5
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("exitcodes",), "Did you mean exit-codes?"),
+        (("turn",), "Did you mean turns?"),
+        (("turns", "shwo"), "Did you mean show?"),
+        (("send", "more"), "has no commands of its own"),
+        (("xyzzy",), "Topics: exit-codes, environment, files, json."),
+    ],
+)
+def test_help_about_what_there_is_not_says_what_is_near(home: WrittenHome, words: Path, told: str) -> None:
+    ran = home.run("help", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+
+
+def test_exit_codes_of_the_help_are_those_that_are_used() -> None:
+    (rows,) = [block for block in TOPICS["exit-codes"].blocks if isinstance(block, Rows)]
+    used = {0, FAILED, USAGE, TIMED_OUT, CREDENTIALS, LOG, UNFIT, INTERRUPTED}
+    assert {int(code) for code, _ in rows.rows} == used
+
+
+def test_without_a_terminal_and_without_a_command_the_help_is_shown(home: WrittenHome) -> None:
+    ran = home.run()
+    assert ran.code == 2
+    assert "Talk:" in ran.out + ran.err
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -145,7 +206,7 @@ def test_the_version_is_told(home: WrittenHome) -> None:
         (["config", "set", "model.model", "caf\udce9"], "it is not UTF-8 text"),
         (["export", "-s", "caf\udce9", "-"], "it is not UTF-8 text"),
         (["schedule", "add", "--yes", "--every", "1h", "--task", "x", "--model", ""], "it is empty"),
-        (["usage", "--since", "soon"], "'soon' is no date: write 2026-11-01, or 2026-11-01 12:30."),
+        (["usage", "--since", "soon"], "'soon' is no moment that is understood."),
         (["send", "--session", "", "Hi"], "'--session': it is empty"),
         (["send", "--key", "", "Hi"], "'--key': it is empty"),
         (["send", "--timeout", "nan", "Hi"], "nan is no amount"),

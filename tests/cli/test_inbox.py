@@ -107,7 +107,7 @@ def test_an_unknown_or_ambiguous_id_is_a_usage_error(filled: WrittenHome) -> Non
 def test_a_turn_shows_how_its_deliveries_stand(filled: WrittenHome) -> None:
     shown = filled.run("turns", "show", "t1").out
     assert "To file:/srv/a.md" in shown
-    assert "3 attempts failed, tried again at" in shown
+    assert "3 attempts failed, next try Fri 15 Jan" in shown
     assert "No such folder." in shown
     assert "failed, and left in the inbox: It answered 404." in shown
     filled.run("inbox", "read")

@@ -155,6 +155,21 @@ def test_what_is_under_way_stands_below_and_is_gone_in_the_end() -> None:
     assert (paper.above, paper.below) == (["· a line that stays"], ())
 
 
+def test_a_note_is_broken_between_words_and_a_line_of_a_diff_is_not() -> None:
+    paper = Paper()
+    display = LiveDisplay(paper)
+    display.print_line(
+        f"{click.style('Error:', fg='red')} Nothing answers there, and the hint says what to do."
+    )
+    display.print_lines(["+" + "x y " * 20])
+    display.close()
+    assert [click.unstyle(line) for line in paper.above] == [
+        "Error: Nothing answers there, and the",
+        "hint says what to do.",
+        "+" + "x y " * 20,
+    ]
+
+
 def test_what_a_turn_that_failed_has_said_is_no_beginning_of_the_next() -> None:
     paper, random = Paper(), Random(1)
     display = LiveDisplay(paper)

@@ -114,7 +114,7 @@ def test_the_configuration_is_shown_with_its_origin_and_without_secrets(home: Wr
     shown = home.run("config", "show", "--origin", "--json", **environ)
     assert shown.json["model.model"] == {"value": "gpt-9", "origin": "environment HERMES_JOBS_MODEL"}
     assert "very-secret" not in shown.out + shown.err
-    assert home.run("config", "show", "--json").json["agent.max_iterations"] == 15
+    assert home.run("config", "show", "--json").json["agent.max_iterations"] == 90
     assert "environment HERMES_JOBS_MODEL" in home.run("config", "show", "--origin", **environ).out
 
 

@@ -39,6 +39,7 @@ def test_models_are_listed_as_json(home: Home, model_server: ModelServer) -> Non
         "endpoint": model_server.base_url,
         "models": [{"name": "scripted", "window": None, "price": price, "aliases": [], "configured": True}],
         "aliases": {},
+        "ensembles": {},
     }
     assert home.run("models", "list", "--json", "none-such").json["models"] == []
 
@@ -75,7 +76,7 @@ def test_a_mistyped_model_names_the_nearest_that_is_offered(home: Home, model_se
     )
     sent = home.run("send", "-m", "scrpted", "Hello")
     assert sent.code == 1
-    assert "The nearest that it offers: scripted." in sent.err
+    assert f"{message}. The nearest that it offers: scripted." in sent.err
 
 
 LISTED = (200, {"object": "list", "data": [{"id": "a"}]})

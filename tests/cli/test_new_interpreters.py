@@ -21,11 +21,25 @@ DETERMINISTIC = """
     export --format sharegpt -
     inbox list --json
     inbox read --json
+    mcp accept none
+    mcp list --json
+    mcp login none
+    mcp read none none
+    mcp resources --json
+    mcp logout none
+    mcp remove none
+    mcp serve
+    mcp show none
+    mcp test none
+    mcp tools --json
     memory at 2027-01-01 --json
     memory log --json
     memory show --json
     memory provider
     memory why milk --json
+    processes kill none
+    processes list --json
+    processes read none
     queues --json
     reviews cancel vnone
     reviews list --json
@@ -47,16 +61,30 @@ DETERMINISTIC = """
     setup
     skills approve none
     skills deny none
+    skills install nosuch
+    skills update none
     skills list --json
     skills log none
     skills scan none
     skills show none
     skills undo none
     turns approve t1
+    turns answer t1 --decline
     turns cancel t1
+    turns rate t1 up
+    turns label t1 hard
+    turns replay none
+    experiments list --json
+    experiments show none
+    experiments run none
+    experiments judge none
+    experiments cancel none
     turns deny t1
+    turns diff t1 --json
+    turns rewind t1
     turns follow t1 --json
     turns list --json
+    turns continue t1
     turns retry t1
     turns show t1 --json
     turns wait t1 --json
@@ -64,28 +92,56 @@ DETERMINISTIC = """
     views rebuild
 """
 OTHERS = """
+    agents list
+    agents show research
+    turns tree t1
+    approvals add allow "make *"
+    approvals list
+    approvals remove 9
+    approvals test "make it"
     backup {home}.zip
+    bench learning --person nosuch
     chat
+    config edit
+    config get model
     config path
     config set model.model other
+    config unset model
     doctor
+    experiments new brief --turns newest:1 --variants nosuch.yaml
+    help files
     import no-such-file
+    mcp add files --no-test -- no-such-program
+    mcp import --dry-run
     memory add user "Likes milk"
+    memory curate
+    memory embed
+    memory forget 1 --dry-run
     memory remove milk
     memory replace milk tea
     memory undo w1
     metrics
     models forget-limits
     models list
+    models show none
+    redact "Likes" --dry-run
     report
     reviews apply none
+    reviews keep none
+    skills why none
     reviews curate --no-wait
     schedule add --yes --every 1h --task "Look around"
     schedule preview "every day at 9"
     send "Hello again"
+    service install --print
+    service remove
+    service status
     sessions compress aa --no-wait
+    sessions delete aa --yes
     sessions export aa
     sessions fork aa
+    sessions summary aa
+    update-check --index http://127.0.0.1:9
     views status
 """
 """What they print names the home, the time or a random id."""

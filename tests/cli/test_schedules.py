@@ -37,11 +37,11 @@ def test_a_sentence_is_taken_apart_and_shown_back_before_it_is_recorded(home: Wr
     told = done.err.splitlines()
     assert told[:3] == [
         "Understood:",
-        "  when  every weekday at 09:00, Europe/Berlin",
-        "  task  Check my mail and summarise it",
+        "  when    every weekday at 09:00, Europe/Berlin",
+        "  task    Check my mail and summarise it",
     ]
-    assert [line[8:11] for line in told[3:6]] != []
-    assert all(line.endswith(("CET", "CEST")) for line in told[3:6])
+    assert [line[2:6] for line in told[3:6]] == ["next", "    ", "    "]
+    assert all(line.endswith(" 09:00") for line in told[3:6])
     schedule = shown(home, done.out.strip())
     assert (schedule["canonical"], schedule["timezone"]) == ("every weekday at 09:00", "Europe/Berlin")
     assert (schedule["task"], schedule["said"]) == ("Check my mail and summarise it", MAIL)
@@ -125,7 +125,7 @@ def test_every_option_is_kept_and_shown(home: WrittenHome) -> None:
     assert (schedule["toolsets"], schedule["model"]) == (["web", "files"], "m2")
     assert len(home.run("schedule", "show", "mail", "-n", "5", "--json").json["next"]) == 5
     told = home.run("schedule", "show", "mail").out
-    for text in ("Mail", "every weekday at 09:00, UTC", "sab1", "file:~/mail.md", "queue", "m2", "$0.0000"):
+    for text in ("Mail", "every weekday at 09:00, UTC", "sab1", "file:~/mail.md", "queue", "m2", "$0.00"):
         assert text in told
 
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_is_refused_before_anything_is_recorded(
 def test_a_list_says_the_year_of_what_is_not_due_in_this_one(home: WrittenHome) -> None:
     added(home, "--at", "2099-03-01T09:30", "--task", "Look back")
 
-    assert "01 Mar 2099 09:30" in home.run("schedule", "list").out
+    assert "Sun 1 Mar 2099 09:30 CET" in home.run("schedule", "list").out
 
 
 def test_a_name_belongs_to_one_schedule(home: WrittenHome) -> None:
@@ -238,7 +238,7 @@ def test_a_run_at_once_answers_and_stands_in_the_history(home: WrittenHome) -> N
     left = home.run("schedule", "run", name, "--no-wait")
 
     assert ran.code == 0, ran
-    assert "rehearsal" in ran.out
+    assert "No language model is connected" in ran.out
     assert left.code == 0
     history = home.run("schedule", "history", name, "--json").json
     assert [(run["outcome"], run["by"]) for run in history] == [("running", "user"), ("completed", "user")]

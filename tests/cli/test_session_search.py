@@ -86,7 +86,7 @@ def test_what_a_model_wrote_does_not_move_the_cursor(three: WrittenHome) -> None
     ("arguments", "told"),
     [
         (("--role", "user,bob"), "'bob' is none of user, assistant, tool"),
-        (("--after", "yesterday"), "yesterday"),
+        (("--after", "whenever"), "whenever"),
         (("-n", "0"), "0"),
         ((), "QUERY"),
     ],

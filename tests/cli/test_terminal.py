@@ -8,11 +8,14 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
+from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.interfaces.cli.output import format_age, format_cost
+from hermes_jobs.text import figures
+from hermes_jobs.text.figures import moment, money
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
@@ -52,10 +55,13 @@ def test_a_table_fits_the_terminal_and_is_coloured_there(home: WrittenHome) -> N
     home.answered("aa", "t2", "長い文章です" * 30)
     seen = on_a_terminal(home, "turns", "list")
     assert COLOUR.search(seen)
-    lines = COLOUR.sub("", seen).splitlines()
-    assert len(lines) == 3
-    assert all(len(line) <= 60 for line in lines)
-    assert all(line.endswith("…") for line in lines[1:])
+    told = figures.day(datetime(2026, 11, 21, 12, tzinfo=UTC), datetime.now(UTC))
+    shown_day = told[0].upper() + told[1:]
+    header, day, *lines = COLOUR.sub("", seen).splitlines()
+    assert (header.split(), day) == (["TURN", "STATUS", "WHEN", "TEXT"], shown_day)
+    assert len(lines) == 4
+    assert all(cell_len(line) <= 60 for line in (header, *lines))
+    assert all(line.endswith("…") for line in lines[1::2])
     assert not COLOUR.search(on_a_terminal(home, "turns", "list", NO_COLOR="1"))
 
 
@@ -100,15 +106,34 @@ def test_following_shows_what_is_appended_until_it_is_interrupted(home: WrittenH
         assert "Traceback" not in follower.stderr.read()
 
 
+NOW = datetime(2026, 11, 23, 11, 52, 7, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
-    ("seconds", "told"), [(0.4, "0 s ago"), (59, "59 s ago"), (60, "1 min ago"), (7300, "2 h ago")]
+    ("at", "told"),
+    [
+        (NOW, "today 11:52"),
+        (datetime(2026, 11, 22, 23, 59, tzinfo=UTC), "yesterday 23:59"),
+        (datetime(2026, 11, 24, 9, tzinfo=UTC), "tomorrow 09:00"),
+        (datetime(2026, 11, 9, 8, tzinfo=UTC), "Mon 9 Nov 08:00"),
+        (datetime(2027, 1, 1, tzinfo=UTC), "Fri 1 Jan 2027 00:00"),
+    ],
 )
-def test_times_are_told_in_the_largest_unit_that_fits(seconds: float, told: str) -> None:
-    assert format_age(seconds) == told
+def test_times_are_told_by_the_day(at: datetime, told: str) -> None:
+    assert moment(at, NOW) == told
 
 
-def test_figures_are_told_for_people() -> None:
-    assert (format_cost(None), format_cost(0.01234)) == ("unknown", "$0.0123")
+def test_a_time_for_another_day_names_its_year() -> None:
+    assert moment(NOW, seconds=True) == "Mon 23 Nov 2026 11:52:07"
+
+
+def test_money_is_told_for_people() -> None:
+    assert (money(None), money(0.01234), money(0), money(1234.5)) == (
+        "unknown",
+        "$0.0123",
+        "$0.00",
+        "$1,234.50",
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import next_steps
 from tests.written_home import WrittenHome
 
@@ -22,6 +24,8 @@ RESULT_KEYS = [
     "cost_usd",
     "compressed",
     "stopped_by",
+    "is_error",
+    "warnings",
 ]
 USAGE = {
     "input_tokens": 200,
@@ -68,7 +72,7 @@ def test_a_turn_is_shown_to_people_with_its_steps_and_its_answer(worked: Written
     shown = worked.run("turns", "show", "abc1")
     assert (shown.code, shown.err) == (0, "")
     assert "terminal" in shown.out
-    assert "$0.5000" in shown.out
+    assert "$0.50" in shown.out
     assert shown.out.endswith("There is a.txt.\n")
     assert "\x1b" not in shown.out
 
@@ -82,13 +86,32 @@ def test_turns_are_listed_newest_first(worked: WrittenHome) -> None:
     ]
     table = worked.run("turns", "list").out.splitlines()
     assert len(table) == 3
-    assert table[0].split() == ["TURN", "SESSION", "STATUS", "WHEN", "COST", "TEXT"]
+    assert table[0].split() == ["TURN", "SESSION", "STATUS", "RATED", "WHEN", "COST", "TEXT"]
     assert table[1].endswith("and now?")
     assert [turn["turn"] for turn in worked.run("turns", "list", "-n", "1", "--json").json] == ["bcd2"]
     assert [turn["turn"] for turn in worked.run("turns", "list", "--status", "completed", "--json").json] == [
         "abc1"
     ]
     assert worked.run("turns", "list", "--session", "a", "--json").json == listed
+
+
+def test_turns_of_reviews_are_listed_with_all_and_last_is_a_turn_of_the_list(worked: WrittenHome) -> None:
+    worked.do(
+        "rr",
+        c.SubmitTurn(
+            turn="rev1",
+            session="rr",
+            text="Review it.",
+            source="review:memory",
+            opening=e.Opening(kind="review"),
+        ),
+    )
+    assert [turn["turn"] for turn in worked.run("turns", "list", "--json").json] == ["abc1"]
+    everything = worked.run("turns", "list", "--all", "--json").json
+    assert [turn["turn"] for turn in everything] == ["rev1", "abc1"]
+    assert worked.run("turns", "show", "last", "--json").json["turn"] == "abc1"
+    refused = worked.run("turns", "show", "last~1")
+    assert (refused.code, refused.err) == (2, "Error: 'last~1' names nothing: there is 1 turn.\n")
 
 
 def test_an_empty_list_is_a_note_and_an_empty_json_value(home: WrittenHome) -> None:
@@ -130,8 +153,6 @@ def test_a_turn_under_way_is_asked_to_stop(home: WrittenHome) -> None:
     home.prefetch("aa")
     home.reply("aa", "", "terminal")
     (step,) = next_steps(home.session("aa"))
-    from hermes_jobs.domain.session import commands as c
-
     home.do("aa", c.BeginStep(step=step.id))
     done = home.run("turns", "cancel", "abc1", "--json")
     assert (done.code, done.json["status"]) == (0, "running")
@@ -146,7 +167,7 @@ def test_a_cancelled_turn_can_be_retried_under_the_same_id(home: WrittenHome) ->
     home.answered("bb", "xyz1")
     refused = home.run("turns", "retry", "xyz1")
     assert refused.code == 1
-    assert "only failed and cancelled turns" in refused.err
+    assert "only failed, cancelled and stopped turns" in refused.err
 
 
 @pytest.mark.parametrize(("verb", "outcome"), [("approve", "approved"), ("deny", "denied")])

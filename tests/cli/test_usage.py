@@ -43,15 +43,35 @@ def test_an_unknown_price_is_not_guessed(home: Home) -> None:
     home.send("one")
     ran = home.run("usage", "--by", "model")
     assert "unknown" in ran.out
-    assert "price is not known" in ran.err
+    assert "Not in the cost: 1 call of scripted without a price" in ran.err
     (row,) = home.run("usage", "--by", "model", "--json").json[-1:]
     assert row["cost_usd"] is None
+
+
+def test_a_sum_with_unknown_parts_says_what_it_is_at_least_and_what_is_missing(home: Home) -> None:
+    home.run("config", "set", "models.prices.paid", "{input: 1000, output: 1000}")
+    session = home.run("send", "--json", "-m", "paid", "one").json["session"]
+    turn = home.run("send", "--json", "-s", session, "-m", "free-of-price", "two").json["turn"]
+    missing = "1 call of free-of-price without a price (set one in models.prices)"
+    for command in (("usage",), ("report",), ("sessions", "list"), ("sessions", "show", session)):
+        assert "≥ $0." in home.run(*command).out, command
+    for command in (("usage",), ("report",), ("turns", "list")):
+        assert missing in home.run(*command).err, command
+    for command in (("sessions", "show", session), ("turns", "show", turn)):
+        assert missing in home.run(*command).out, command
+    assert "config set models.prices.free-of-price '{" in home.run("usage").err
+    assert "$0.0000" not in home.run("turns", "list").out
+    assert home.turn(turn)["cost_usd"] is None
+    page = home.work / "turn.html"
+    home.run("turns", "show", turn, "--html", str(page))
+    assert "<dd>unknown</dd>" in page.read_text()
+    assert "Not in the cost: 1 call of free-of-price" in page.read_text()
 
 
 def test_only_what_was_used_since_a_day_is_shown(home: Home) -> None:
     home.send("one")
     assert home.run("usage", "--since", "2999-01-01", "--json").json == []
-    assert home.run("usage", "--since", "yesterday").code == 2
+    assert home.run("usage", "--since", "whenever").code == 2
 
 
 @pytest.mark.parametrize(
@@ -64,6 +84,16 @@ def test_a_day_that_some_zone_cannot_write_is_wrong_usage(
     ran = home.run(*arguments, day)
     assert ran.code == 2
     assert "is not of the years 1900 to 9998" in ran.err
+
+
+def test_people_see_the_day_in_words_and_what_a_session_is_called(home: Home) -> None:
+    session = home.send("What colour is tea?")["session"]
+    assert home.run("usage").out.splitlines()[1].startswith("today ")
+    (header, row) = home.run("usage", "--by", "session").out.splitlines()
+    assert header.split()[-1] == "TITLE"
+    assert row.startswith(session)
+    assert row.endswith("What colour is tea?")
+    assert "TITLE" not in home.run("usage", "--by", "model").out
 
 
 def test_the_share_that_came_from_the_providers_cache_is_shown(home: Home) -> None:

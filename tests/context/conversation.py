@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from hermes_jobs.agent.context.checkpoint import SECTIONS
 from hermes_jobs.agent.context.compressor import Compressor
 from hermes_jobs.agent.context.engine_host import BuiltIn
 from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.agent.context.summary import SECTIONS
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.llm.windows import estimated_tokens
 from hermes_jobs.domain import events as e

@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context.boundaries import TokenBudget, cut
+from hermes_jobs.agent.context.checkpoint import SECTIONS, is_checkpoint
 from hermes_jobs.agent.context.compressor import Compressor, summary_budget
 from hermes_jobs.agent.context.message_groups import NO_RESULT, flat, message_groups, newest_request, repaired
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import (
     OPEN,
-    SECTIONS,
     TODOS_OPEN,
     enclosed,
-    is_checkpoint,
     todos_note,
     without_notes,
 )
@@ -339,3 +338,67 @@ def long_talk(rounds: int = 12) -> tuple[Message, ...]:
     for number in range(rounds):
         said += (UserMessage(f"question {number} " + "word " * 80), AssistantMessage(f"answer {number}"))
     return (*said, UserMessage("and now?"))
+
+
+def working(rounds: int) -> tuple[Message, ...]:
+    """Rounds of a command that fails, each with another secret."""
+    said: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
+    for number in range(rounds):
+        call = ToolCall(f"c{number}", "terminal", f'{{"command": "login {number} sesame"}}')
+        result = ToolMessage(call.id, "terminal", "sesame " * 200 + "\n[exit code 1]")
+        said += (
+            UserMessage(f"log in {number}"),
+            AssistantMessage("", (call,)),
+            result,
+            AssistantMessage("no"),
+        )
+    return (*said, UserMessage("and now?"))
+
+
+def test_what_calls_did_is_kept_whoever_summarises_and_without_secrets() -> None:
+    engine = Compressor(CompressorOptions(protect_last=0), lambda text: text.replace("sesame", "[REDACTED]"))
+    for shortened in (
+        engine.compress(history(working(9), window=16_000), answer),
+        engine.set_aside(history(working(9), window=16_000)),
+    ):
+        told = "\n".join(each.content for each in shortened.messages if OPEN in each.content)
+        assert "- failed, exit code 1: login 3 [REDACTED]" in told
+        assert "sesame" not in told
+
+
+def test_the_state_and_the_condensed_detail_go_from_one_compression_to_the_next() -> None:
+    asked: list[str] = []
+
+    def ask(system_prompt: str, text: str, max_tokens: int) -> str:
+        asked.append(text)
+        number = len(asked)
+        return f"{CHECKPOINT}\ndetail {number}\n## Earlier\n- condensed {number}"
+
+    engine = compressor(protect_last=0)
+    messages = working(9)
+    for _ in range(3):
+        messages = engine.compress(
+            history(messages, window=16_000, summary_window=99_000, session="s"), ask
+        ).messages
+        messages = (*messages, AssistantMessage("Good."), *long_talk(30))
+    summary, _ = without_notes(messages)
+    assert "login 3" in asked[1]
+    assert "login 3" in summary
+    assert "condensed 2" not in asked[2]  # what has been condensed is no business of the summariser's
+    assert summary.index("detail 3") < summary.index("condensed 3") < summary.index("condensed 2")
+    assert "detail 2" not in summary
+
+
+def test_an_invention_in_a_line_that_is_kept_stays_marked() -> None:
+    def invent(system_prompt: str, text: str, max_tokens: int) -> str:
+        return (
+            f"{CHECKPOINT}\n## Key Decisions\n- The port is 4711.\n- Go on.\n## Earlier\n- It was 4712, once."
+        )
+
+    engine = compressor(protect_last=0)
+    once = engine.compress(history(long_talk(), session="s"), invent)
+    assert "- (perhaps wrong) The port is 4711.\n- Go on." in once.summary
+    more = (*once.messages, AssistantMessage("Yes."), *long_talk())
+    again = engine.compress(history(more, session="s"), answer)
+    assert "- (perhaps wrong) The port is 4711.\n- Go on." in again.summary
+    assert "- (perhaps wrong) It was 4712, once." in again.summary

@@ -65,8 +65,9 @@ def test_summaries_are_few_each_wins_something_and_requests_fit_where_a_summary_
     assert conversation.model.summaries <= 3 + said / 0.05
     for each in compressions(conversation):
         assert each.tokens_after < each.tokens_before
+    # Soon after a summary a request that just fits by our estimate is sent, and may be refused.
     for request in conversation.model.refused:
-        assert least(request, window) > window * 0.8, "a summary would have made room"
+        assert least(request, window) > window * 0.75, "a summary would have made room"
 
 
 def least(request: ModelRequest, window: int) -> int:

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context import compressor
+from hermes_jobs.agent.context.checkpoint import SECTIONS
 from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.agent.context.message_groups import message_groups, newest_request
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
-from hermes_jobs.agent.context.summary import SECTIONS, without_notes
+from hermes_jobs.agent.context.summary import without_notes
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import (

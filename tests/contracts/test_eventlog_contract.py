@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from hermes_jobs.domain.decision import LargeResult
 from hermes_jobs.domain.events import EVENT_TYPES, READS_UP_TO, Event, ToolFinished
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import Append, EventMeta, LargeResult, StreamWrite, WorkerRow
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite, WorkerRow
 from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.eventlog.changes import MOMENT, append, claim, due, finish, held, ids, key, step, titles, write
 

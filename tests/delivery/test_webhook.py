@@ -90,7 +90,7 @@ def test_a_secret_in_the_standard_s_form_is_decoded(receiver: Receiver, is_genui
 
 
 def test_the_guide_makes_secrets_in_the_form_that_the_standard_s_libraries_take() -> None:
-    (made,) = re.findall(r'"WEBHOOK_SECRET=(.*)"', GUIDE.read_text())
+    (made,) = re.findall(r'echo "(.*)" \| hermes-jobs config set WEBHOOK_SECRET', GUIDE.read_text())
     assert made == "whsec_$(openssl rand -base64 32)"
 
 

@@ -7,6 +7,9 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args, get_type_hints
 
 import click
@@ -14,17 +17,24 @@ import grimp
 import msgspec
 
 from hermes_jobs.agent.llm.providers import PROVIDERS
+from hermes_jobs.agent.tools.toolbox import ALWAYS
+from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import KINDS, StreamKind
+from hermes_jobs.interfaces.chat.commands import COMMANDS
 from hermes_jobs.interfaces.cli import hermes_jobs
+from hermes_jobs.interfaces.cli.help_topics import TOPICS, Bullets, Rows
+from hermes_jobs.interfaces.cli.tool_words import told
 from hermes_jobs.runtime.queues import QUEUES
-from hermes_jobs.settings import known_keys
-from hermes_jobs.settings.sections import Configuration
+from hermes_jobs.settings import known_keys, load
+from hermes_jobs.settings.sections import Configuration, Toolsets
 from tests.docs.pages import ROOT
 from tests.domain.world import World
 
 HELP = {"-h", "--help"}
+CURATION = "curation"  # the curator's own tools
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -258,7 +268,75 @@ def providers() -> str:
     return table(heads, rows)
 
 
+def tools() -> str:
+    """Every tool that works for a person, by toolset, and which toolsets are on."""
+    with TemporaryDirectory() as folder:
+        searching = {"HERMES_JOBS_WEB__SEARCH__PROVIDER": "searxng"}
+        application = Application(load(searching, home=Path(folder)), {})
+        try:
+            found = [each for each in application.toolbox.tools if each.toolset != CURATION]
+        finally:
+            application.close()
+    on = {*Toolsets().enabled, *ALWAYS}
+    rows = [
+        (
+            code(each.name),
+            code(each.toolset) + ("" if each.toolset in on else " (off)"),
+            "only reads" if each.effect == "read" else "",
+            told(each.name, each.description),
+        )
+        for each in sorted(found, key=lambda each: (each.toolset not in on, each.toolset, each.name))
+    ]
+    return table(("tool", "toolset", "", "what it does"), rows)
+
+
+def search_providers() -> str:
+    """Every search provider: what to set, and what one should know of it."""
+    rows = [
+        (
+            f"[{each.title}]({each.docs})",
+            code(each.name),
+            code(each.base_url or "") or ("`web.search.base_url`" if each.name == "searxng" else ""),
+            code(each.key) if each.key else "",
+            each.note,
+        )
+        for each in SEARCH_PROVIDERS.values()
+    ]
+    return table(("provider", "`web.search.provider`", "address", "key", "worth knowing"), rows)
+
+
+def topic(name: str) -> Callable[[], str]:
+    """What `hermes-jobs help` tells about that topic."""
+
+    def block(found: str | Rows | Bullets) -> str:
+        if isinstance(found, Rows):
+            return table(found.heads, [(code(first), second) for first, second in found.rows])
+        return "\n".join(f"* {item}" for item in found.items) if isinstance(found, Bullets) else found
+
+    return lambda: "\n\n".join(map(block, TOPICS[name].blocks))
+
+
+def chat_commands() -> str:
+    """Every slash command, by its group."""
+    rows = [
+        (
+            f"**{group}**" if first else "",
+            code(each.usage) + "".join(f", {code(f'/{alias}')}" for alias in each.aliases),
+            each.summary,
+        )
+        for group, found in COMMANDS.items()
+        for first, each in zip(chain([True], repeat(False)), found, strict=False)
+    ]
+    return table(("", "command", "what it does"), rows)
+
+
 PARTS: Mapping[str, Callable[[], Any]] = {
+    "chat_commands": chat_commands,
+    "tools": tools,
+    "help_exit_codes": topic("exit-codes"),
+    "help_environment": topic("environment"),
+    "help_files": topic("files"),
+    "help_json": topic("json"),
     "packages": packages,
     "turn": turn,
     "queues": queues,
@@ -266,4 +344,5 @@ PARTS: Mapping[str, Callable[[], Any]] = {
     "keys": keys,
     "commands": commands,
     "providers": providers,
+    "searchers": search_providers,
 }

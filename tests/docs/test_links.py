@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -54,9 +55,27 @@ def test_every_file_of_ours_that_is_named_exists(page: Page) -> None:
             assert (ROOT / span).exists(), f"{page.name} names {span}, which is not there"
 
 
-def test_every_page_is_reached_from_the_readme() -> None:
-    readme = Page.read(ROOT / "README.md")
-    linked = {(ROOT / target.partition("#")[0]).resolve() for target in readme.targets}
+def test_every_page_is_reached_from_the_readme_or_the_index_that_it_names() -> None:
+    index = ROOT / "docs" / "README.md"
+    assert index in linked(ROOT / "README.md")
+    found = linked(ROOT / "README.md") | linked(index)
     for page in PAGES:
         if page.path.parent == ROOT / "docs":
-            assert page.path in linked, f"nobody who reads the README finds {page.name}"
+            assert page.path in found, f"nobody who reads {index.name} finds {page.name}"
+
+
+def linked(file: Path) -> set[Path]:
+    """The files that a page leads to."""
+    targets = Page.read(file).targets
+    return {(file.parent / target.partition("#")[0]).resolve() for target in targets}
+
+
+def test_decision_records_have_numbers_of_their_own() -> None:
+    numbers: dict[int, str] = {}
+    for record in sorted((ROOT / "docs" / "adr").glob("*.md")):
+        number = int(record.name[:4])
+        assert number not in numbers, f"{record.name} and {numbers[number]} have the same number"
+        assert record.read_text().startswith(f"# {number}. "), (
+            f"{record.name} has another number in its heading"
+        )
+        numbers[number] = record.name

@@ -166,6 +166,18 @@ def test_status_says_what_is_being_done_and_what_waits() -> None:
     assert len(told) < 250
 
 
+def test_rate_says_whether_the_last_answer_was_good() -> None:
+    log = Log()
+    assert "no conversation" in log.answered("/rate up")
+    session = submitted(log.hear("Hello")).session
+    assert "no conversation" in log.answered("/rate up")
+    log.begin(session)
+    log.do(session, c.CancelTurn(turn="t2", by="user"))
+    assert "/rate up" in log.answered("/rate well")
+    (rated,) = facts_of(log.hear("/rate down  Too long."), e.TurnRated)
+    assert rated == e.TurnRated(turn="t2", rating="down", by=ANNA, note="Too long.")
+
+
 def test_model_tells_and_changes_the_conversation_s_model() -> None:
     log = Log()
     assert "no conversation" in log.answered("/model gpt-5")

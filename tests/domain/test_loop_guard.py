@@ -1,4 +1,7 @@
-"""The same call with the same result, again and again: warned of, refused, and the turn asked to conclude."""
+"""The same call with the same result, again and again: warned of, refused, and the turn asked to conclude.
+
+`world` is a turn of an older log, whose first refusal ends it; `guarded` one of this build.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import (
+    MAX_REFUSALS,
     REFUSAL,
     WARNING,
     RepeatedCall,
@@ -17,8 +21,9 @@ from hermes_jobs.domain.session.loop_guard import (
     with_warning,
 )
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
-from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.session.turn import Turn, repeats_before
 from tests.domain.world import World, complaints, turn_of
 
 LOOK = ToolCall("p", "look", '{"at": 1, "how": "well"}')
@@ -29,19 +34,26 @@ def turn_in(world: World) -> Turn:
     return world.session.current
 
 
-def rounds(world: World, *results: str, name: str = "look") -> list[str]:
+def rounds(world: World, *results: str, name: str = "look", effect: e.Effect = "read") -> list[str]:
     """One call a round, answered as a worker would that has this result; what the model reads."""
     read = []
     for result in results:
-        world.reply("", [(name, "read")])
-        step = world.begin()
-        turn = turn_in(world)
-        asked = turn.calls[0].asked
-        refused = is_blocked(turn.repeats, asked)
-        content = REFUSAL if refused else with_warning(turn.repeats, step.id, asked, result)
-        world.finish_tool(step, content, ok=not refused)
-        read.append(content)
+        world.reply("", [(name, effect)])
+        read.append(answer(world, world.due[0], result))
     return read
+
+
+def answer(world: World, step: Step, result: str) -> str:
+    """Run a due call as a worker would that has this result; what the model reads."""
+    world.begin(step)
+    turn = turn_in(world)
+    call = turn.call(step.id)
+    assert call is not None
+    known = repeats_before(turn, step.id)
+    refused = is_blocked(known, call.asked)
+    content = REFUSAL if refused else with_warning(known, step.id, call.asked, result)
+    world.finish_tool(step, content, ok=not refused)
+    return content
 
 
 @pytest.fixture
@@ -50,6 +62,68 @@ def world() -> World:
     world.submit()
     world.prefetch()
     return world
+
+
+@pytest.fixture
+def guarded() -> World:
+    world = World(max_iterations=90, max_refusals=MAX_REFUSALS)
+    world.submit()
+    world.prefetch()
+    return world
+
+
+def test_a_refused_call_ends_the_turn_only_after_three_refusals(guarded):
+    rounds(guarded, *["same"] * 4)
+    for _ in range(MAX_REFUSALS):
+        assert not turn_in(guarded).finalizing
+        assert rounds(guarded, "same") == [REFUSAL]
+    assert turn_in(guarded).finalizing
+    assert guarded.session.messages[-1] == UserMessage(CONCLUDE["loop_guard"])
+    assert all(complaints(request) == [] for request in guarded.requests)
+
+
+def test_the_same_test_after_an_edit_is_no_loop(guarded):
+    for edit in range(20):
+        assert rounds(guarded, f"changed line {edit}", name="patch", effect="write") == [
+            f"changed line {edit}"
+        ]
+        assert rounds(guarded, "1 failed", name="terminal", effect="write") == ["1 failed"]
+    assert not turn_in(guarded).finalizing
+
+
+def test_an_edit_and_the_test_in_one_reply_count_in_their_order(guarded):
+    rounds(guarded, *["1 failed"] * 4, name="test")
+    guarded.reply("", [("patch", "write"), ("test", "read")])
+    first, second = guarded.due
+    assert answer(guarded, first, "changed") == "changed"
+    assert answer(guarded, second, "1 failed") == "1 failed"
+    assert not turn_in(guarded).finalizing
+
+
+def test_an_edit_that_failed_changes_nothing(guarded):
+    for edit in range(4):
+        guarded.reply("", [("patch", "write")])
+        step = guarded.begin()
+        guarded.finish_tool(step, f"Error: not found {edit}", ok=False)
+        rounds(guarded, "1 failed", name="test")
+    assert rounds(guarded, "1 failed", name="test") == [REFUSAL]
+
+
+def test_two_commands_that_take_turns_are_a_loop_although_each_could_change_something(guarded):
+    read = []
+    for _ in range(6):
+        read += rounds(guarded, "a.txt", name="list", effect="write")
+        read += rounds(guarded, "1 failed", name="test", effect="write")
+    assert read[-2:] == [REFUSAL, REFUSAL]
+
+
+def test_a_turn_that_the_guard_stopped_may_try_again_when_it_is_continued(guarded):
+    rounds(guarded, *["same"] * (4 + MAX_REFUSALS))
+    guarded.reply("So far.")
+    guarded.record()
+    guarded.do(c.ResumeTurn(turn="t1", only_stopped=True))
+    guarded.prefetch()
+    assert rounds(guarded, "same") == ["same"]
 
 
 def test_the_third_and_fourth_same_result_carry_a_warning_and_the_fifth_call_is_refused(world):

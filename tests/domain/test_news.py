@@ -4,11 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import StreamEvents
 from hermes_jobs.domain.gateway.news import news_of, told_at_once, with_news
-from hermes_jobs.domain.reactions import reactions
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import initial_state
+from hermes_jobs.domain.streams import StreamState, initial_state
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 
@@ -55,7 +56,10 @@ PRESSED = e.ContextPressure(turn="t1", tokens=900, threshold=1_000, window=2_000
     ("event", "words"),
     [
         (LEFT, "(The model m cannot be used (out of quota): spare answers instead.)"),
-        (WAITS, "(The quota of the model m is used up until 2027-01-15 08:00 UTC; I go on then by myself.)"),
+        (
+            WAITS,
+            "(The quota of the model m is used up until Fri 15 Jan 2027 08:00 UTC; I go on then by myself.)",
+        ),
         (WAITS, "(/model NAME goes on with another model, /stop ends it.)"),
         (
             COMPRESSED,
@@ -100,5 +104,9 @@ def deliveries_of(
         turn="t1", text="hello", source="telegram", session="s1", opening=e.Opening(), deliver=(target,)
     )
     session = fold(Session(stream="session-s1"), [submitted, *before])
-    writes = reactions(session, facts, initial_state).writes
+
+    def load(stream: str) -> StreamState:
+        return session if stream == session.stream else initial_state(stream)
+
+    writes = with_reactions([StreamEvents(session.stream, facts)], load).writes
     return [fact for write in writes for fact in write.events if isinstance(fact, e.DeliveryRequested)]

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.reactions import reactions
+from hermes_jobs.domain.decision import StreamEvents
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 
 CONVERSATION = "session-s1"
-
-
-def nothing_else(stream: str) -> Any:
-    return Session(stream=stream)
 
 
 def review(source: str) -> Session:
@@ -28,7 +23,11 @@ def review(source: str) -> Session:
 
 def told(session: Session, *facts: e.SessionEvent) -> list[e.Event]:
     """What the conversation is told with those facts."""
-    writes = reactions(session, facts, nothing_else).writes
+
+    def load(stream: str) -> Session:
+        return session if stream == session.stream else Session(stream=stream)
+
+    writes = with_reactions([StreamEvents(session.stream, facts)], load).writes
     return [fact for write in writes if write.stream == CONVERSATION for fact in write.events]
 
 

@@ -20,6 +20,7 @@ from tests.domain.world import World, complaints, turn_of
 
 EFFECTS = st.sampled_from(["read", "idempotent", "write"])
 POLICIES = st.sampled_from(["queue", "collect", "steer", "interrupt", "reject"])
+MEMBERS = st.sampled_from([(), (), ("x",), ("x", "y", "x")])
 CALLS = st.lists(st.tuples(st.sampled_from("abc"), EFFECTS), max_size=3)
 
 
@@ -67,14 +68,12 @@ class AnyHistory(RuleBasedStateMachine):
         turn = turn_of(step)
         match step.kind:
             case "turn.prefetch":
-                self.world.do(
-                    c.FinishPrefetch(
-                        step=step.id,
-                        prefetched=e.ContextPrefetched(
-                            turn=step.id.split("-", 1)[0], model="m", max_iterations=3
-                        ),
-                    )
-                )
+                if data.draw(st.booleans()):
+                    self._finish_prefetch(step, data.draw(MEMBERS))
+                else:
+                    self.world.do(c.PostponeTurn(step=step.id, reason="away", retry_at=2.0, since=1.0))
+            case "turn.reference":
+                self._end_reference(step, data, content)
             case "turn.record_usage":
                 self.world.do(c.FinishTurn(step=step.id))
             case "turn.run_tool":
@@ -87,6 +86,32 @@ class AnyHistory(RuleBasedStateMachine):
             case "turn.call_model":
                 self._end_call(step, data, content, calls)
         assert turn
+
+    def _finish_prefetch(self, step: Step, members: tuple[str, ...] = ()) -> None:
+        prefetched = e.ContextPrefetched(
+            turn=step.id.split("-", 1)[0],
+            model="m",
+            max_iterations=3,
+            ensemble="panel" if members else "",
+            members=members,
+        )
+        self.world.do(c.FinishPrefetch(step=step.id, prefetched=prefetched))
+
+    def _end_reference(self, step: Step, data: st.DataObject, content: str) -> None:
+        """One of the outcomes that the call of a member may have."""
+        turn_now = self.world.session.current
+        match data.draw(st.sampled_from(["reply", "retry", "fail", "died", "shutdown"])):
+            case "reply":
+                self.world.finish_reference(step, content or "I think so")
+            case "retry":
+                self.world.finish_reference(step, retry_at=1.0)
+            case "fail":
+                cancelled = turn_now is not None and turn_now.cancelled_by is not None
+                self.world.finish_reference(step, kind="cancelled" if cancelled else "server")
+            case "died":
+                self.world.do(c.AbandonStep(step=step.id, worker="w", reason="died"))
+            case _:
+                self.world.do(c.AbandonStep(step=step.id, worker="w", reason="shutdown"))
 
     def _end_call(
         self, step: Step, data: st.DataObject, content: str, calls: list[tuple[str, e.Effect]]
@@ -138,24 +163,28 @@ class AnyHistory(RuleBasedStateMachine):
     def resume(self, data: st.DataObject) -> None:
         ended = [turn for turn, end in self.world.session.ended.items() if end.turn]
         if ended:
-            self.world.do(c.ResumeTurn(turn=data.draw(st.sampled_from(ended))))
+            members = data.draw(MEMBERS)
+            turn, model = data.draw(st.sampled_from(ended)), "m" if members else ""
+            ensemble = "panel" if members else ""
+            self.world.do(c.ResumeTurn(turn=turn, model=model, ensemble=ensemble, members=members))
 
     @rule(model=st.sampled_from(["", "m3"]), session_wide=st.booleans())
     def move(self, model: str, session_wide: bool) -> None:
-        """A person lets a turn go on that waits for a quota."""
+        """A person lets a turn go on that waits for a quota, or to begin."""
         turn = self.world.session.current
         if session_wide and model:
             self.world.do(c.ChangeModel(model=model))
-        elif turn is not None and turn.quota_until:
+        elif turn is not None and turn.waits_until:
             self.world.do(c.EndWait(turn=turn.id, model=model))
         self._drop_stale()
 
     @invariant()
-    def a_turn_that_waits_for_a_quota_is_one_timer(self) -> None:
+    def a_turn_that_waits_is_one_timer(self) -> None:
         turn = self.world.session.current
-        if turn is not None and turn.quota_until and turn.cancelled_by is None:
+        if turn is not None and turn.waits_until and turn.cancelled_by is None:
             assert not turn.running
-            assert [step.not_before for step in self.world.due if step.kind == "turn.call_model"] == [2.0]
+            kind = "turn.call_model" if turn.quota_until else "turn.prefetch"
+            assert [step.not_before for step in self.world.due if step.kind == kind] == [2.0]
 
     @invariant()
     def each_request_is_one_that_a_strict_provider_takes(self) -> None:
@@ -191,6 +220,19 @@ class AnyHistory(RuleBasedStateMachine):
         assert len(writes) == len(set(writes))
 
     @invariant()
+    def every_member_is_asked_before_the_model_and_has_one_answer(self) -> None:
+        ended = Counter(
+            f.step
+            for f in self.world.facts
+            if isinstance(f, e.ReferenceReplied)
+            or (isinstance(f, e.ReferenceFailed) and f.retry_at is None and f.kind != "cancelled")
+        )
+        assert all(times == 1 for times in ended.values())
+        turn = self.world.session.current
+        if turn is not None and turn.running:
+            assert turn.open_references == ()
+
+    @invariant()
     def a_turn_ends_when_each_call_that_was_planned_has_one_result(self) -> None:
         facts = self.world.facts
         results = Counter(f.call for f in facts if isinstance(f, (e.ToolFinished, e.ToolInterrupted)))
@@ -215,14 +257,9 @@ class AnyHistory(RuleBasedStateMachine):
     def _finish_plainly(self, step: Step) -> None:
         match step.kind:
             case "turn.prefetch":
-                self.world.do(
-                    c.FinishPrefetch(
-                        step=step.id,
-                        prefetched=e.ContextPrefetched(
-                            turn=step.id.split("-", 1)[0], model="m", max_iterations=3
-                        ),
-                    )
-                )
+                self._finish_prefetch(step)
+            case "turn.reference":
+                self.world.finish_reference(step, "I think so")
             case "turn.record_usage":
                 self.world.do(c.FinishTurn(step=step.id))
             case "turn.run_tool":

@@ -300,7 +300,7 @@ def test_only_failed_and_cancelled_turns_can_be_resumed() -> None:
     with pytest.raises(Rejected, match="not ended"):
         world.do(c.ResumeTurn(turn=turn))
     world.answer()
-    with pytest.raises(Rejected, match="only failed and cancelled"):
+    with pytest.raises(Rejected, match="only failed, cancelled"):
         world.do(c.ResumeTurn(turn=turn))
 
 
@@ -504,3 +504,32 @@ def test_usage_is_the_sum_of_all_responses_and_recorded_once() -> None:
         1,
     )
     assert usage.cost_usd == pytest.approx(0.002)
+
+
+def test_a_turn_that_has_ended_is_rated_and_the_last_rating_counts() -> None:
+    world = World()
+    turn = world.submit("hello")
+    with pytest.raises(Rejected, match="has not ended"):
+        world.do(c.RateTurn(turn=turn, rating="up"))
+    world.prefetch()
+    world.reply("hi")
+    world.record()
+    for rating, note in (("none", ""), ("up", ""), ("up", ""), ("down", "Wrong."), ("none", "")):
+        world.do(c.RateTurn(turn=turn, rating=rating, note=note))  # type: ignore[arg-type]
+    rated = [each for each in world.facts if isinstance(each, e.TurnRated)]
+    assert [(each.rating, each.note) for each in rated] == [("up", ""), ("down", "Wrong."), ("none", "")]
+    assert world.session.ended[turn].rated == rated[-1]
+    assert world.due == ()
+    with pytest.raises(Rejected, match="no turn"):
+        world.do(c.RateTurn(turn="t99", rating="up"))
+
+
+def test_a_merged_turn_is_rated_as_the_one_it_went_into() -> None:
+    world = World()
+    world.submit("one", if_busy="collect")
+    other = world.submit("two", if_busy="collect")
+    world.prefetch()
+    world.reply("both")
+    world.record()
+    with pytest.raises(Rejected, match="went into turn"):
+        world.do(c.RateTurn(turn=other, rating="up"))

@@ -23,11 +23,14 @@ STARTED = e.SessionStarted(
 class World:
     """One session and its whole history."""
 
-    def __init__(self, session: Session | None = None, *, max_iterations: int = 15) -> None:
+    def __init__(
+        self, session: Session | None = None, *, max_iterations: int = 15, max_refusals: int = 0
+    ) -> None:
         self.session = session or Session(stream="session-s1")
         self.facts: list[e.SessionEvent] = []
         self.requests: list[tuple[Message, ...]] = []
         self.max_iterations = max_iterations
+        self.max_refusals = max_refusals
         self._numbers = count(1)
 
     def do(self, command: c.SessionCommand) -> tuple[e.SessionEvent, ...]:
@@ -50,18 +53,55 @@ class World:
     def due(self) -> tuple[Step, ...]:
         return next_steps(self.session)
 
-    def prefetch(self) -> None:
+    def prefetch(self, *members: str) -> None:
+        """Begin the turn; `members` answer before its first model call."""
         (step,) = self.due
         self.do(c.BeginStep(step=step.id))
         self.do(
             c.FinishPrefetch(
                 step=step.id,
                 prefetched=e.ContextPrefetched(
-                    turn=step.id.split("-", 1)[0], model="m", max_iterations=self.max_iterations
+                    turn=step.id.split("-", 1)[0],
+                    model="m",
+                    max_iterations=self.max_iterations,
+                    max_refusals=self.max_refusals,
+                    ensemble="panel" if members else "",
+                    members=members,
                 ),
                 started=STARTED,
             )
         )
+
+    def finish_reference(
+        self, step: Step, content: str = "", *, kind: str = "server", retry_at: float | None = None
+    ) -> tuple[e.SessionEvent, ...]:
+        """The member's answer; without content its failure."""
+        turn = self.session.current
+        asked = turn.reference(step.id) if turn is not None else None
+        assert asked is not None, f"{step.id} is no reference"
+        outcome: e.ReferenceReplied | e.ReferenceFailed = e.ReferenceFailed(
+            turn=turn_of(step),
+            step=step.id,
+            attempt=step.attempt,
+            member=asked.model,
+            kind=kind,
+            message="it broke",
+            retry_at=retry_at,
+            model=asked.model,
+        )
+        if content:
+            outcome = e.ReferenceReplied(
+                turn=turn_of(step),
+                step=step.id,
+                attempt=step.attempt,
+                member=asked.model,
+                content=content,
+                model=asked.model,
+                finish_reason="stop",
+                usage=USAGE,
+                cost_usd=0.001,
+            )
+        return self.do(c.FinishReference(step=step.id, outcome=outcome))
 
     def begin(self, step: Step | None = None) -> Step:
         """Claim a step (the only one due, unless named)."""

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from hermes_jobs.domain import child_slots
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.streams import fold
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
@@ -51,6 +54,24 @@ def assert_all_is_done_once(log: EventLog, acknowledged: Iterable[str]) -> None:
     assert report.is_sound, report.findings
 
 
+def assert_children_ended_once(log: EventLog) -> Counter[str]:
+    """Every child had one end, which its parent was told of once, as what it was; no place is taken. How many
+    ended how."""
+    facts = facts_of(log)
+    begun = [ref for fact in facts if isinstance(fact, e.ChildrenStarted) for ref in fact.children]
+    told = [fact for fact in facts if isinstance(fact, e.ChildEnded)]
+    assert Counter(fact.child for fact in told) == Counter(ref.session for ref in begun)
+    ends = {fact.turn: type(fact) for fact in facts if isinstance(fact, ENDS)}
+    status = {fact.child: fact.status for fact in told}
+    for ref in begun:
+        assert (status[ref.session] == "completed") <= (ends[ref.turn] is e.TurnCompleted), ref
+        assert (status[ref.session] == "cancelled") == (ends[ref.turn] is e.TurnCancelled), ref
+    slots = fold(ChildSlots(), [recorded.event for recorded in log.read(child_slots.STREAM)])
+    assert isinstance(slots, ChildSlots)
+    assert (slots.running, slots.waiting) == ((), ())
+    return Counter(status.values())
+
+
 def assert_one_turn_at_a_time(log: EventLog, stream: str) -> None:
     """The stream's turns began and ended in the order of their texts, none beside another."""
     facts = [recorded.event for recorded in log.read(stream)]
@@ -85,6 +106,6 @@ def assert_views_agree(log: EventLog, folder: Path) -> None:
 
 def _everything(views: Views) -> tuple[object, ...]:
     sessions = views.sessions(hidden=True, limit=10_000)
-    turns = tuple(views.turn(turn.id) for turn in views.turns(limit=10_000))
+    turns = tuple(views.turn(turn.id) for turn in views.turns(hidden=True, limit=10_000))
     said = tuple(views.messages(session.id) for session in sessions)
     return (sessions, turns, said, views.spending(by="purpose"), views.estimates())

@@ -11,11 +11,13 @@ import termios
 import threading
 
 import pyte
+from pyte.screens import Char
 
 from tests.home import PATIENCE, Home
 from tests.processes import start
 from tests.tools.support import wait_until
 
+FAINT, GREY = b"\x1b[2m", b"\x1b[90m"  # this terminal knows nothing faint
 HISTORY = 5_000  # lines that are kept above the screen
 
 
@@ -69,6 +71,12 @@ class Screen:
             rows = [line.rstrip() for line in (*above, *self._screen.display)]
         return "\n".join(row for row in rows if row)
 
+    def rows(self) -> list[list[Char]]:
+        """What stands there, cell by cell."""
+        with self._lock:
+            columns = range(self._screen.columns)
+            return [[self._screen.buffer[line][at] for at in columns] for line in range(self._screen.lines)]
+
     def shows(self, text: str, times: int | None = None) -> None:
         """Wait until that stands there, or so often."""
 
@@ -94,7 +102,7 @@ class Screen:
         with contextlib.suppress(OSError):  # Linux reports so that the other side was closed
             while piece := os.read(self._ours, 65536):
                 with self._lock:
-                    self._stream.feed(piece)
+                    self._stream.feed(piece.replace(FAINT, GREY))
                 self._answer(piece)
 
     def _answer(self, piece: bytes) -> None:

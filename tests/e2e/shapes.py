@@ -37,10 +37,12 @@ RESULT = {
     "cost_usd": (*NUMBER, None),
     "compressed": bool,
     "stopped_by": MAYBE_TEXT,
+    "is_error": bool,
+    "warnings": [str],
 }
 STEP = {
     "kind": ("model_call", "tool_call"),
-    "id": str,
+    "step": str,
     "name": str,
     "arguments": str,
     "attempt": int,
@@ -61,13 +63,15 @@ LISTED_TURN = {
     "begun_at": MAYBE_TEXT,
     "ended_at": MAYBE_TEXT,
 }
+RATED_TURN = {**LISTED_TURN, "rating": ("up", "down"), "rating_note": str}
 SESSION = {
     "session": str,
     "lineage": str,
     "parent": MAYBE_TEXT,
     "at": (int, None),
-    "kind": ("conversation", "review", "scheduled", "subagent"),
+    "kind": ("conversation", "review", "scheduled", "child", "subagent"),
     "source": str,
+    "workdir": MAYBE_TEXT,
     "title": MAYBE_TEXT,
     "preview": str,
     "model": str,
@@ -77,6 +81,9 @@ SESSION = {
     "num_messages": int,
     "started_at": str,
     "last_at": str,
+    "undone_into": MAYBE_TEXT,
+    "root": MAYBE_TEXT,
+    "place": (dict, None),
     "num_model_calls": int,
     "usage": USAGE,
     "cost_usd": (*NUMBER, None),
@@ -102,6 +109,12 @@ EVENT = {
     "meta": dict,
     "recorded_at": str,
 }
+LINE = (
+    EVENT,
+    {"type": "text", "turn": str, "step": str, "attempt": int, "at": int, "text": str},
+    {"type": "turn", **RESULT},
+)
+"""A line of `--jsonl`."""
 DELIVERY = {
     "delivery": str,
     "target": str,
@@ -154,16 +167,90 @@ REPORT = {
     "memory": [{"period": str, "target": ("memory", "user"), "entries": int, "chars": int}],
     "schedules": list,
 }
-MODELS = {"provider": str, "endpoint": str, "models": list, "aliases": dict}
+MODELS = {"provider": str, "endpoint": str, "models": list, "aliases": dict, "ensembles": dict}
 DOCTOR = {
     "ok": bool,
     "checks": [{"check": str, "status": ("ok", "warn", "fail"), "message": str, "hint": str}],
 }
 EXPORTED = dict
+REPLAYED = {
+    "model": str,
+    "content": str,
+    "tool_calls": list,
+    "usage": USAGE,
+    "cost_usd": (*NUMBER, None),
+    "seconds": NUMBER,
+    "error": MAYBE_TEXT,
+}
+REPLAY = {
+    "replay": str,
+    "turn": str,
+    "status": "completed",
+    "calls": [
+        {
+            "step": MAYBE_TEXT,
+            "sample": int,
+            **dict.fromkeys(("same_calls", "same_arguments", "same_text", "diverged"), bool),
+            "recorded": (REPLAYED, None),
+            "replayed": REPLAYED,
+        }
+    ],
+    "first_divergence": MAYBE_TEXT,
+    "tools_run": int,
+    "settings": {"model": str, "others": list},
+    "cost_usd": (*NUMBER, None),
+}
 CONVERSATION = {"id": str, "model": str, "conversations": [{"from": str, "value": str}]}
+RATED_CONVERSATION = {**CONVERSATION, "ratings": list}
 IMPORTED = {"num_events": int, "streams": list, "known": list, "rested": dict}
 VIEWS = {"last_position": int, "generations": list, "stopped": MAYBE_TEXT}
-VERIFIED = {"num_events": int, "num_streams": int, "num_steps": int, "findings": [], "unread": list}
+VERIFIED = {
+    **dict.fromkeys(("num_events", "num_streams", "num_steps", "num_forgotten"), int),
+    "findings": [],
+    "unread": list,
+}
+FORGOTTEN = {
+    "forgetting": MAYBE_TEXT,
+    "dry_run": bool,
+    "streams": dict,
+    **dict.fromkeys(("num_events", "num_results", "num_keys", "num_names"), int),
+}
+CHANGED_FILES = {
+    "turn": str,
+    "session": str,
+    "workdir": MAYBE_TEXT,
+    "files": list,
+    "num_commands": int,
+    "unknown_calls": list,
+    "restored": list,
+}
+PROMPT = {
+    "turn": str,
+    "recall": list,
+    "recall_failed": (str, None),
+    "step": str,
+    "attempt": int,
+    "model": str,
+    "system_prompt": str,
+    "messages": list,
+    "tools": list,
+    "tool_choice": ("auto", "none"),
+    "max_tokens": (int, None),
+}
+RULING = {"decision": ("allow", "ask", "deny"), "reason": str, "by": str, "beyond": list}
+SERVICE = {"name": str, "file": str, "installed": bool, "running": bool, "up": bool}
+
+
+def ids_without_a_name(value: Any, where: str = "it") -> list[str]:
+    """Where a key is `id`: an id stands under what it is the id of (`turn`, `session`, `review`)."""
+    if isinstance(value, list):
+        return [
+            found for at, each in enumerate(value) for found in ids_without_a_name(each, f"{where}[{at}]")
+        ]
+    if not isinstance(value, dict):
+        return []
+    inside = [found for key, each in value.items() for found in ids_without_a_name(each, f"{where}.{key}")]
+    return [f"{where}.id", *inside] if "id" in value else inside
 
 
 def complaint(value: Any, shape: Any, where: str = "it") -> str | None:

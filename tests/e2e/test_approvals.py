@@ -78,7 +78,7 @@ def test_the_person_sees_the_whole_of_what_is_asked(home: Home, model_server: Mo
     with asked(home) as (running, turn):
         whole = f"terminal {lines[0]}\n    {lines[1]}\n"
         assert whole in running.err
-        assert f"{turn}-1-0: {whole}" in home.run("turns", "show", turn).err
+        assert f"{turn} waits for you: {whole}" in home.run("turns", "show", turn).err
 
 
 def test_the_wait_outlives_its_process_and_whoever_allows_it_goes_on_where_nobody_works(home: Home) -> None:

@@ -55,6 +55,13 @@ def test_without_a_terminal_it_says_what_to_use_instead(home: Home) -> None:
     assert "hermes-jobs send" in ran.err
 
 
+def test_it_is_what_a_person_gets_who_names_no_command(home: Home) -> None:
+    with Screen(home, columns=100, lines=40) as screen:
+        screen.shows(BAR)
+        screen.type(CTRL_D)
+        assert screen.end() == 0
+
+
 def test_its_help_loads_nothing_that_draws() -> None:
     script = (
         "import sys; from hermes_jobs.interfaces.cli import run; run(['chat', '--help']); run(['--help']);"
@@ -140,7 +147,7 @@ def test_ctrl_d_leaves_and_says_how_to_follow_what_runs(home: Home, model_server
 def test_commands_change_the_session(home: Home, model_server: ModelServer) -> None:
     with chatting(home, "-m", "first") as screen:
         say(screen, "/help")
-        screen.shows("/compress [TOPIC]")
+        screen.shows("/compact [TOPIC]")
         say(screen, "/titel x")
         screen.shows("Did you mean /title?")
         say(screen, "/compress too early")
@@ -164,7 +171,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         say(screen, "/retry")
         screen.shows("You said: three", times=2)
         say(screen, "/session trip to rome")
-        screen.shows("You said: two", times=2)  # as a reminder of how it stood
+        screen.shows("You said: three", times=3)  # as a reminder of how it stood
         say(screen, "/compress the trip")
         screen.shows("the conversation was not compressed")
         say(screen, "/new")
@@ -174,10 +181,35 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
     assert asked == [("one", "first"), ("two", "second"), ("three", "second"), ("three", "second")]
     _, *last = [message["content"] for message in model_server.requests[3].messages]
     assert last == ["one", "You said: one", "three"]
-    sessions = home.run("sessions", "list", "--json").json
-    assert [(each["title"], each["num_turns"]) for each in sessions].count(("Trip to Rome", 2)) == 1
+    (session,) = home.run("sessions", "list", "--json").json
+    assert (session["title"], session["undone_into"]) == ("Trip to Rome", None)
+    everything = home.run("sessions", "list", "--all", "--json").json
+    assert [each["title"] for each in everything] == ["Trip to Rome", None, None]
+    assert home.run("sessions", "list", "--all").out.count(" undone ") == 2
     with home.open_log() as log:
         assert [fact.model for fact in facts_of(log) if isinstance(fact, e.ModelChanged)] == ["second"]
+
+
+def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
+    home: Home, model_server: ModelServer
+) -> None:
+    with chatting(home, "--env", "COLOUR=blue") as screen:
+        for number, text in enumerate(("one", "two"), start=1):
+            say(screen, text)
+            screen.shows(f"You said: {text}")
+            happened(home, e.TurnCompleted, number)
+        say(screen, "/fork --at nosuch")
+        screen.shows("There is no turn 'nosuch'.")
+        say(screen, "/fork --before last Another way")
+        screen.shows("It goes on in a copy")
+        say(screen, "three")
+        screen.shows("You said: three")
+        say(screen, "/exit")
+    _, *last = [message["content"] for message in model_server.requests[2].messages]
+    assert last == ["one", "You said: one", "three"]
+    with home.open_log() as log:
+        said = [fact for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
+    assert [fact.settings.get("terminal.environment") for fact in said] == [{"COLOUR": "blue"}] * 3
 
 
 def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_take(home: Home) -> None:
@@ -189,7 +221,7 @@ def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_
         say(screen, "/memory add user 'Lives in Lisbon'")
         screen.shows("Lives in Lisbon")
         say(screen, "/skills")
-        screen.shows("No skills")
+        screen.shows("plan-by-the-clock")
         say(screen, "/schedule")
         screen.shows("No schedules")
         say(screen, "/schedule remove nonsense")
@@ -218,6 +250,56 @@ def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_
     assert "Lives in Lisbon" in (home.path / "memories" / "USER.md").read_text()
 
 
+def test_files_and_outputs_of_commands_go_with_what_is_said(home: Home) -> None:
+    (home.work / "notes.txt").write_text("Buy milk\n")
+    with chatting(home) as screen:
+        screen.type(f"Read @not{TAB}")
+        screen.shows("› Read @notes.txt")
+        say(screen, "")
+        screen.shows("· with notes.txt (1 line)")
+        say(screen, "!echo from-the-shell; exit 4")
+        screen.shows("exit code 4; 1 line will go with your next message")
+        say(screen, "Why?")
+        screen.shows("· with what 1 command printed")
+        screen.shows("You said: Why?")
+        say(screen, "And @/dev/null/x.txt?")
+        screen.shows("there is no file /dev/null/x.txt")
+        happened(home, e.TurnCompleted, 3)
+        say(screen, "exit")
+        assert screen.end() == 0
+        screen.shows("3 turns, cost")
+        screen.shows("Come back with: hermes-jobs chat -s")
+    assert texts(home) == [
+        "Read @notes.txt\n\nnotes.txt:\n```\nBuy milk\n```",
+        "Why?\n\nI ran `echo from-the-shell; exit 4` (exit code 4):\n```\nfrom-the-shell\n```",
+        "And @/dev/null/x.txt?",
+    ]
+
+
+def test_a_command_of_the_project_and_one_of_the_home_are_completed_and_said(
+    home: Home, model_server: ModelServer
+) -> None:
+    for folder, name, text in (
+        (home.path / "commands", "greet.md", "Greet $ARGUMENTS."),
+        (home.work / ".hermes/commands", "ship.md", "---\ndescription: Ship it\n---\nShip $1."),
+    ):
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text)
+    with chatting(home) as screen:
+        screen.type(f"/gre{TAB}")
+        screen.shows("› /greet")
+        say(screen, " the world")
+        screen.shows("You said: Greet the world.")
+        say(screen, "/help")
+        screen.shows("project: Ship it")
+        say(screen, "/ship now")
+        screen.shows("Ship now.", times=2)
+    assert texts(home) == [
+        "Greet the world.",
+        "This folder's .hermes/commands/ship.md says:\n\nShip now.",
+    ]
+
+
 def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
     home: Home, model_server: ModelServer
 ) -> None:
@@ -238,6 +320,22 @@ def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
     assert texts(home) == ["Clean up."]
 
 
+def test_a_turn_that_a_limit_stopped_goes_on(home: Home, model_server: ModelServer) -> None:
+    look = Answer(tool_calls=(AskedCall("todo", {}),))
+    model_server.follow([look, Answer(text="Half of it."), Answer(text="All of it.")])
+    with chatting(home, HERMES_JOBS_AGENT__MAX_ITERATIONS="1") as screen:
+        say(screen, "/continue")
+        screen.shows("Nothing was said yet")
+        say(screen, "Tidy up.")
+        screen.shows("/continue goes on")
+        say(screen, "/continue")
+        screen.shows("All of it.")
+        happened(home, e.TurnCompleted, 2)
+        say(screen, "/continue")
+        screen.shows("no limit stopped it")
+    assert texts(home) == ["Tidy up."]
+
+
 def test_what_was_learned_in_the_background_is_told_once(home: Home, model_server: ModelServer) -> None:
     note = AskedCall("memory", {"action": "add", "target": "user", "content": "Likes tea."})
     review = (Answer(tool_calls=(note,)), Answer(text="Noted the tea."))
@@ -249,15 +347,15 @@ def test_what_was_learned_in_the_background_is_told_once(home: Home, model_serve
         screen.shows("Yes.")
         happened(home, e.ReviewCompleted, 1)
         say(screen, "And so?")
-        screen.shows("Learned meanwhile: Noted the tea.", times=1)
+        screen.shows("Learned meanwhile: “Likes tea.” (take it back: hermes-jobs memory undo 1)", times=1)
         screen.shows("Again.")
         happened(home, e.ReviewCompleted, 2)
         say(screen, "Once more.")
         screen.shows("Once more.", times=2)
-        screen.shows("Learned meanwhile: Noted the tea.", times=1)
+        screen.shows("Learned meanwhile: “Likes tea.” (take it back: hermes-jobs memory undo 1)", times=1)
 
 
-def happened(home: Home, kind: type[e.TurnCompleted | e.ReviewCompleted], times: int) -> None:
+def happened(home: Home, kind: type[e.TurnCompleted | e.TurnRated | e.ReviewCompleted], times: int) -> None:
     """Wait until that has happened so often. An answer is shown before its turn has ended."""
     with home.open_log() as log:
         wait_until(

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
+from tests.e2e.screen import Screen
 from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
 from tests.providers.anthropic_server import AnthropicServer
@@ -66,6 +67,15 @@ def test_a_key_alone_is_enough_to_start(tmp_path: Path, claude: AnthropicServer)
     assert claude.requests[0].body["model"].startswith("claude-")
     assert not claude.violations
     assert home.files_holding(KEY) == []
+
+
+def test_claude_names_a_session_of_a_terminal(tmp_path: Path, claude: AnthropicServer) -> None:
+    home = home_at(tmp_path, claude)
+    with Screen(home, "send", "Hello") as screen:
+        assert screen.end() == 0
+    (session,) = home.run("sessions", "list", "--json").json
+    assert session["title"] == "A scripted conversation"
+    assert (len(claude.titles), claude.violations) == (1, [])
 
 
 def test_most_of_a_tool_loop_and_of_the_turn_after_it_is_read_from_the_cache(

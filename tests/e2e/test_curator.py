@@ -78,18 +78,18 @@ def test_proposals_are_shown_applied_once_and_taken_back(shelf: Home, model_serv
     [review] = shelf.run("reviews", "list", "--json").json
     assert (review["kind"], review["status"]) == ("curate", "completed")
     assert review["saved"] == "One merge, one to archive."
-    shown = shelf.run("reviews", "show", review["id"], "--json").json
+    shown = shelf.run("reviews", "show", review["review"], "--json").json
     assert [(each["action"], each["status"]) for each in shown["proposals"]] == [
         ("merge", "open"),
         ("archive", "open"),
     ]
 
-    applied = shelf.run("reviews", "apply", review["id"])
+    applied = shelf.run("reviews", "apply", review["review"])
     assert applied.code == 0, applied
     assert "hermes-jobs skills undo deploy-app" in applied.err
     archived = dict.fromkeys(BEFORE, "archive")
     assert skills(shelf) == {"deploy": "", **archived}
-    again = shelf.run("reviews", "apply", review["id"])
+    again = shelf.run("reviews", "apply", review["review"])
     assert again.code == 1
     assert "were applied already" in again.err
     assert shelf.run("skills", "undo", "old-way").code == 0
@@ -120,7 +120,7 @@ def test_nonsense_is_answered_and_comes_to_nothing(shelf: Home, model_server: Mo
     answers = [each["content"] for each in model_server.requests[-1].messages if each["role"] == "tool"]
     assert len(answers) == len(nonsense)
     assert all(answer.startswith("Error") for answer in answers), answers
-    refused = shelf.run("reviews", "apply", looked.json["id"])
+    refused = shelf.run("reviews", "apply", looked.json["review"])
     assert (refused.code, "proposes nothing" in refused.err) == (1, True)
     assert skills(shelf) == BEFORE
 
@@ -135,7 +135,7 @@ def test_what_changed_since_is_refused_and_one_that_waits_is_not_asked_for_twice
     second = shelf.run("reviews", "curate")
     assert (second.code, "is at it already" in second.err) == (1, True)
     shelf.send("hello")  # whose process does what is due besides
-    review = waiting.json["id"]
+    review = waiting.json["review"]
     assert shelf.run("reviews", "show", review, "--json").json["status"] == "completed"
     drop(shelf, "deploy-app/SKILL.md", text("deploy-app", "By hand."))
     refused = shelf.run("reviews", "apply", review)
@@ -154,8 +154,8 @@ def test_one_that_failed_is_under_way_again_when_it_is_taken_up(
     model_server.follow(Script(sequence=(Refuse(status=400, message="no"),)))
     shelf.run("reviews", "curate")
     [review] = shelf.run("reviews", "list", "--json").json
-    again = shelf.run("reviews", "retry", review["id"], "--json").json
-    cancelled = shelf.run("reviews", "cancel", review["id"], "--json").json
+    again = shelf.run("reviews", "retry", review["review"], "--json").json
+    cancelled = shelf.run("reviews", "cancel", review["review"], "--json").json
 
     assert [each["status"] for each in (review, again, cancelled)] == ["failed", "running", "cancelled"]
 

@@ -36,7 +36,7 @@ def test_following_works_where_nobody_does_and_tells_parallel_tools_apart(
     assert told != ran.err
     assert sorted(re.sub(r"[\d.]+ m?s\b", "TIME", told).splitlines()) == [
         "· terminal echo one: ok, TIME",
-        "· terminal exit 3: failed, TIME",
+        "· terminal exit 3: failed, TIME: exit code 3",
     ]
     again = home.run("turns", "follow", turn)
     assert (again.code, again.out, again.err) == (
@@ -59,7 +59,8 @@ def test_nothing_is_told_of_tools_where_the_output_is_piped(home: Home, model_se
 def test_followed_lines_are_the_turns_events(home: Home, model_server: ModelServer) -> None:
     model_server.follow(TOOLS)
     turn = home.send("Both, please.")["turn"]
-    lines = home.run("turns", "follow", turn, "--json").out.splitlines()
+    *lines, last = home.run("turns", "follow", turn, "--json").out.splitlines()
+    assert json.loads(last)["type"] == "turn"
     logged = [json.loads(line) for line in home.run("events", "--json").out.splitlines()]
     assert [json.loads(line) for line in lines] == [
         each for each in logged if each["data"].get("turn") == turn
@@ -162,13 +163,14 @@ def test_the_lines_of_a_merged_text_go_on_with_the_turn_that_took_it_in(
             ran = other.end()
         assert first.end().code == 0
     types = [json.loads(line)["type"] for line in ran.out.splitlines()]
-    assert types == [
+    assert [kind for kind in types if kind != "text"] == [
         "TurnSubmitted",
         "TurnMerged",
         "ModelCallStarted",
         "ModelReplied",
         "UsageRecorded",
         "TurnCompleted",
+        "turn",
     ]
 
 

@@ -99,7 +99,7 @@ def test_an_entry_that_the_person_extends_during_the_session_is_shown_to_the_age
     assert file.read_text() == "Likes green tea. Allergic to nuts.\n"
 
 
-def test_a_conflict_and_a_memory_beyond_its_limit_are_told_at_the_next_turn(
+def test_a_conflict_is_told_at_the_next_turn_and_what_prompts_have_no_room_for_is_shown(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(rules=(Rule("", (Answer(text="Hello."),)),)))
@@ -111,12 +111,12 @@ def test_a_conflict_and_a_memory_beyond_its_limit_are_told_at_the_next_turn(
     (home.path / "memories" / "MEMORY.md").write_text(f"A\n§\n{'x' * 900_000}\n")
     told = home.run("send", "Hi").err
     assert "both are kept: the agent's «Likes green tea» and yours «Likes tea at four»" in told
-    assert "MEMORY.md has 900,004 of 2,200 characters: prompts leave out 1 entry" in told
+    shown = home.run("memory", "show").out
+    assert "What the agent has noted [0% — 1/2,200 chars]\n- A\n" in shown
+    assert "Recalled when a message is about it\n- xxx" in shown
     assert "conflict" in home.run("memory", "log").out
-    assert "x (900,000 characters)  (not in prompts: the limit)" in home.run("memory", "show").out.replace(
-        "…", ""
-    )
-    assert "prompts leave out 1 entry" in home.run("doctor").out
+    assert "x… (900,000 characters)" in shown
+    assert "1 more entry only recalled" in home.run("doctor").out
     assert len(prompt_of(model_server)) < 20_000
     told = home.run("send", "And now?").err
     assert "both are kept" not in told
@@ -232,3 +232,40 @@ def test_our_own_recall_brings_back_what_was_said_in_other_sessions(
     assert "The boiler's service number is 4711." in said
     home.send("What was the boiler's number?")
     assert model_server.requests[-1].messages[1]["content"] == "What was the boiler's number?"
+
+
+def test_what_prompts_have_no_room_for_is_recalled_for_the_turn_that_is_about_it(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(default=Answer(text="Hello.")))
+    home.run("memory", "add", "The surveyor wants photographs with a scale in them: " + "each plank, " * 20)
+    for number in range(40):
+        home.run("memory", "add", f"Boat {number} lies in the yard and waits for its turn, as all of them do")
+
+    home.run("send", "Which photographs does the surveyor want?")
+    home.run("send", "Hello")
+
+    about, other = model_server.requests[-2:]
+    assert "surveyor wants photographs" not in about.messages[0]["content"]
+    assert "more entries, recalled when a message is about them" in about.messages[0]["content"]
+    assert "surveyor wants photographs with a scale" in about.last_user_text
+    assert "surveyor" not in other.last_user_text
+    (entry,) = (
+        each
+        for each in home.run("memory", "show", "--json").json["memory"]["details"]
+        if "surveyor" in each["entry"]
+    )
+    assert (entry["place"], entry["uses"], entry["kind"]) == ("recalled", 1, "episodic")
+
+
+def test_kind_and_tags_are_shown_and_an_identity_entry_keeps_its_place_in_prompts(home: Home) -> None:
+    home.run("memory", "add", "Never calls before ten", "--kind", "identity", "--tag", "phone")
+    for number in range(40):
+        home.run("memory", "add", f"Boat {number} lies in the yard and waits for its turn, as all of them do")
+    again = home.run("memory", "add", "Never calls before ten")
+    assert again.err.startswith("Confirmed: it is there already.")
+    shown = home.run("memory", "show").out.splitlines()
+    assert (
+        shown[shown.index("(nothing)") + 3] == "- Never calls before ten  (identity, #phone, confirmed once)"
+    )
+    assert "Recalled when a message is about it" in shown

@@ -40,6 +40,8 @@ def lived(home: Home, model_server: ModelServer) -> Home:
     skill = home.path / "skills" / "tea"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: tea\ndescription: Make tea.\n---\nBoil water.\n")
+    (home.path / "commands").mkdir()
+    (home.path / "commands" / "tidy.md").write_text("Tidy up.\n")
     return home
 
 
@@ -80,6 +82,7 @@ def test_what_was_under_way_goes_on_where_it_is_resumed(
     assert there.run("import", str(backup), "--resume").code == 0
     assert there.run("events", "verify").code == 0
     assert (there.path / "SOUL.md").read_text() == "Be kind.\n"
+    assert (there.path / "commands" / "tidy.md").read_text() == "Tidy up.\n"
     assert "Likes tea." in (there.path / "memories" / "MEMORY.md").read_text()
     [turn] = there.run("turns", "list", "--status", "running", "--json").json
     went_on = there.run("turns", "wait", turn["turn"], "--json")
@@ -126,6 +129,7 @@ def test_a_backup_holds_no_secret_and_a_home_is_never_overwritten(lived: Home, t
     assert sorted(names) == [
         "events.jsonl",
         "home/SOUL.md",
+        "home/commands/tidy.md",
         "home/config.yaml",
         "home/memories/MEMORY.md",
         "home/skills/tea/SKILL.md",

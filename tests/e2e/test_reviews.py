@@ -27,7 +27,7 @@ def failed(home: Home, model_server: ModelServer) -> str:
     home.send("One")
     (review,) = home.run("reviews", "list", "--json").json
     assert review["status"] == "failed"
-    review_id: str = review["id"]
+    review_id: str = review["review"]
     return review_id
 
 
@@ -60,7 +60,7 @@ def test_a_review_is_not_taken_up_again_beside_another_one(home: Home, model_ser
     home.environ.update(EACH_TURN)
     home.send("One")
     home.send("-c", "Two")
-    later, earlier = (review["id"] for review in home.run("reviews", "list", "--json").json)
+    later, earlier = (review["review"] for review in home.run("reviews", "list", "--json").json)
     home.run("reviews", "retry", later)
     beside = home.run("reviews", "retry", earlier)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_what_a_model_was_asked_is_booked_whatever_comes_of_it(home: Home, model
     assert [row["requests"] for row in rows if row["purpose"] == "schedule"] == [1]
 
 
+def test_what_a_schedule_s_cost_leaves_out_is_said(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(proposing(timing="every Monday at 09:00", task="Gieße die Pflanzen"))
+    plan = home.run("schedule", "add", "Gieße die Pflanzen jeden Montag um 9 Uhr", "--yes", "--json").json
+    home.run("schedule", "add", "Water the plants every day at 8", "--yes", "--name", "plants")
+
+    assert (
+        "Not in it     1 call of scripted without a price"
+        in home.run("schedule", "show", plan["schedule"]).out
+    )
+    assert "Not in it" not in home.run("schedule", "show", "plants").out
+
+
 def test_no_model_is_asked_where_that_is_not_wanted_or_not_needed(
     home: Home, model_server: ModelServer
 ) -> None:
@@ -100,3 +113,67 @@ def test_an_answer_that_is_exactly_silent_is_not_delivered(home: Home, model_ser
     (run,) = home.run("schedule", "history", "sky", "--json").json
 
     assert (run["outcome"], run["deliveries"]) == ("completed", [])
+
+
+def test_a_run_works_in_the_folder_where_the_schedule_was_added(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    call = Answer(tool_calls=(AskedCall("read_file", {"path": "sky.txt"}),))
+    model_server.follow(Script(rules=(Rule("Look", (call, Answer(text="Seen."))),)))
+    (home.work / "sky.txt").write_text("all blue")
+    (tmp_path / "other").mkdir()
+    home.run("schedule", "add", "Look at the sky every day at 9", "--name", "Sky", "--yes")
+    assert home.run("schedule", "show", "sky", "--json").json["workdir"] == str(home.work)
+    assert home.run("schedule", "run", "sky", "--json").json["result"] == "Seen."
+    assert "all blue" in str(model_server.requests[-1].messages)
+
+    edited = home.run("schedule", "edit", "sky", "--workdir", "../other")
+    assert (edited.code, "folder  ~/other" in edited.err) == (0, True), edited
+    assert "Folder        ~/other" in home.run("schedule", "show", "sky").out
+    (session, *_) = home.run("sessions", "list", "--json").json
+    continued = home.run("schedule", "edit", "sky", "--session", session["session"], "--json").json
+    assert (continued["workdir"], continued["session"]) == (None, session["session"])
+    assert home.run("schedule", "edit", "sky", "--workdir", "../other").code == 2
+    assert home.run("schedule", "edit", "sky", "--session", "none", "--json").json["workdir"] == str(
+        home.work
+    )
+
+
+def test_a_run_whose_every_tool_call_was_refused_is_no_success(home: Home, model_server: ModelServer) -> None:
+    calls = (AskedCall("read_file", {"path": "sky.txt"}), AskedCall("terminal", {"command": "date"}))
+    refused = (Answer(tool_calls=calls), Answer(text="I could not look."))
+    model_server.follow(Script(rules=(Rule("Look", refused),)))
+    added = home.run("schedule", "add", "Look every day at 9", "--name", "Sky", "--yes", "--workdir", "none")
+    assert "Warning: its runs have no working folder" in added.err
+
+    ran = home.run("schedule", "run", "sky", "--json")
+    assert (ran.code, ran.json["status"], ran.json["stopped_by"]) == (1, "completed", "refused")
+    (run,) = home.run("schedule", "history", "sky", "--json").json
+    assert run["outcome"] == "failed"
+    assert run["message"].startswith(
+        "every tool call was refused; the first: this session has no working folder"
+    )
+    (delivery,) = home.run("inbox", "list", "--json").json
+    assert (delivery["ok"], delivery["text"].splitlines()[0]) == (False, "I could not look.")
+    assert home.run("schedule", "show", "sky", "--json").json["failures"] == 1
+
+
+def test_a_run_with_one_tool_call_that_was_allowed_is_a_success(
+    home: Home, model_server: ModelServer
+) -> None:
+    calls = (AskedCall("read_file", {"path": "/etc/passwd"}), AskedCall("terminal", {"command": "exit 3"}))
+    model_server.follow(Script(rules=(Rule("Look", (Answer(tool_calls=calls), Answer(text="Seen."))),)))
+    home.run("schedule", "add", "Look every day at 9", "--name", "Sky", "--yes")
+    assert home.run("schedule", "run", "sky", "--json").json["stopped_by"] is None
+    (run,) = home.run("schedule", "history", "sky", "--json").json
+    assert run["outcome"] == "completed"
+
+
+def test_a_refused_run_that_would_be_silent_is_delivered(home: Home, model_server: ModelServer) -> None:
+    call = Answer(tool_calls=(AskedCall("terminal", {"command": "date"}),))
+    model_server.follow(Script(rules=(Rule("Look", (call, Answer(text="[SILENT]"))),)))
+    home.run("schedule", "add", "Look every day at 9", "--name", "Sky", "--yes", "--workdir", "none")
+    home.run("schedule", "run", "sky")
+    (delivery,) = home.run("inbox", "list", "--json").json
+    assert not delivery["ok"]
+    assert delivery["text"].startswith("This request failed: every tool call was refused")

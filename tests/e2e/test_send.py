@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_jobs.domain import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
-from tests.home import Home
-from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.home import Home, Ran
+from tests.model_script import Answer, AskedCall, Drop, Rule, Script
 from tests.model_server import ModelServer
 
 USAGE = {
@@ -74,14 +75,21 @@ def test_json_is_the_object_that_the_interface_promises(home: Home, model_server
         "cost_usd": None,
         "compressed": False,
         "stopped_by": None,
+        "is_error": False,
+        "warnings": [],
     }
     with_steps = home.turn(turn)
     assert with_steps.pop("steps")
     assert with_steps == {"turn": turn, "session": session, "duration_ms": duration, **result}
 
 
-def test_jsonl_is_the_turns_events_as_the_log_has_them(home: Home) -> None:
-    lines = [json.loads(line) for line in home.run("send", "--jsonl", "Hello").out.splitlines()]
+def lines_of(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def test_jsonl_is_the_turns_events_as_the_log_has_them_and_then_the_turn(home: Home) -> None:
+    *lines, last = lines_of(home.run("send", "--jsonl", "--no-stream", "Hello"))
+    assert last == {"type": "turn", **home.run("turns", "wait", last["turn"], "--json").json}
     assert [line["type"] for line in lines] == [
         "TurnSubmitted",
         "ContextPrefetched",
@@ -93,6 +101,32 @@ def test_jsonl_is_the_turns_events_as_the_log_has_them(home: Home) -> None:
     logged = [json.loads(line) for line in home.run("events", "--json").out.splitlines()]
     assert [line for line in logged if line["type"] != "SessionStarted"] == lines
     assert {"position", "stream", "version", "type", "data", "meta", "recorded_at"} == set(lines[0])
+
+
+def test_jsonl_has_the_text_in_pieces_before_the_event_with_all_of_it(
+    home: Home, model_server: ModelServer
+) -> None:
+    said = "The quick brown fox 🦊 jumps over the lazy dog."
+    model_server.follow([Drop(text="The slow"), Answer(text=said, piece=7)])
+    lines = lines_of(home.run("send", "--jsonl", "Speak"))
+    at = {
+        kind: [n for n, line in enumerate(lines) if line["type"] == kind] for kind in ("text", "ModelReplied")
+    }
+    pieces = [lines[n] for n in at["text"]]
+    by_attempt = {
+        attempt: [piece for piece in pieces if piece["attempt"] == attempt]
+        for attempt in {piece["attempt"] for piece in pieces}
+    }
+    assert "".join(piece["text"] for piece in by_attempt[2]) == said
+    assert len(by_attempt[2]) > 1
+    for told in by_attempt.values():
+        assert [piece["at"] for piece in told] == [
+            sum(len(piece["text"]) for piece in told[:n]) for n in range(len(told))
+        ]
+    assert max(at["text"]) < min(at["ModelReplied"])
+    assert {(piece["turn"], piece["step"]) for piece in pieces} == {
+        (lines[-1]["turn"], f"{lines[-1]['turn']}-1")
+    }
 
 
 @pytest.mark.parametrize(
@@ -117,7 +151,7 @@ def test_text_file_and_standard_input_make_the_text_in_that_order(
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("Text", "-f", "text.txt"), ("-f", "missing.txt"), ("-c", "Text"), ("--json", "--jsonl", "Text")],
+    [(), ("-", "-f", "-"), ("-f", "missing.txt"), ("-c", "Text"), ("--json", "--jsonl", "Text")],
 )
 def test_what_cannot_be_meant_is_a_usage_error_and_nothing_is_recorded(
     home: Home, arguments: tuple[str, ...]

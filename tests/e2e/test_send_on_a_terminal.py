@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGKILL
@@ -103,7 +104,7 @@ def test_what_a_failed_attempt_has_said_gives_way_to_the_next(home: Home, model_
         screen.shows("The sec")
         model_server.release()
         assert screen.end() == 0
-        kept, told, again, answer = screen.text.splitlines()
+        _header, kept, told, again, answer, *_footer = screen.text.splitlines()
         assert (kept, again, answer) == ("Said and kept.", AGAIN, "At last.")
         assert told.startswith("· the model call failed")
 
@@ -124,3 +125,21 @@ def test_nothing_of_a_terminal_reaches_a_pipe(home: Home, model_server: ModelSer
     model_server.follow(HELD)
     model_server.release()
     assert home.run("send", "--stream", "A report, please.").out == f"{FIRST}{REST}\n"
+
+
+def test_below_an_answer_stands_what_it_took(home: Home, model_server: ModelServer) -> None:
+    usage = {"prompt_tokens": 2_000, "completion_tokens": 20}
+    model_server.follow(Script(default=Answer(text="Fine.", usage=usage)))
+    home.environ["HERMES_JOBS_MODELS__PRICES"] = "{scripted: {input: 1, output: 1}}"
+    home.environ["HERMES_JOBS_MODEL__CONTEXT_LENGTH"] = "40000"
+    with Screen(home, "send", "How are you?") as screen:
+        assert screen.end() == 0
+        footer = screen.text.splitlines()[-1]
+    (turn,) = home.run("turns", "list", "--json").json
+    assert re.fullmatch(rf"· [\d.]+ m?s · \$0\.0020 · 5% of 40k tokens · turn {turn['turn']}", footer)
+    for arguments, footer in ((("-q",), "true"), ((), "false")):
+        with Screen(home, "send", *arguments, "Hello", HERMES_JOBS_DISPLAY__FOOTER=footer) as screen:
+            assert screen.end() == 0
+            assert "Fine." in screen.text
+            assert "tokens" not in screen.text
+    assert home.run("send", "Hello").err == ""

@@ -44,8 +44,8 @@ def test_the_same_key_from_eight_processes_at_once_is_one_turn_for_all(
 
 
 def test_a_key_used_again_shows_the_first_turn_and_refuses_another_text(home: Home) -> None:
-    first = home.run("send", "--jsonl", "--key", "k", "Once")
-    again = home.run("send", "--jsonl", "--key", "k", "Once")
+    first = home.run("send", "--jsonl", "--no-stream", "--key", "k", "Once")
+    again = home.run("send", "--jsonl", "--no-stream", "--key", "k", "Once")
     assert (again.code, again.out) == (0, first.out)
     other = home.run("send", "--key", "k", "Another text")
     assert (other.code, other.out) == (1, "")

@@ -159,7 +159,7 @@ def test_on_a_terminal_everything_is_asked_and_the_key_is_not_shown(
         screen.shows("The nearest: scripted.")
         screen.type("1\r")
         assert screen.end() == 0, screen.text
-        assert "and the key to" in screen.text
+        assert "andthekeyto" in "".join(screen.text.split())  # a long path breaks the line
         assert TYPED not in screen.text
     env = home.path / ".env"
     assert env.read_text() == f"OPENAI_API_KEY={TYPED}\n"

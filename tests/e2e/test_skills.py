@@ -5,10 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.skills.hosts import skill_text
+
+
+@pytest.fixture(autouse=True)
+def _own_skills_alone(home: Home) -> None:
+    """Those that come with the program are in no list here."""
+    home.path.mkdir(mode=0o700, exist_ok=True)
+    (home.path / "config.yaml").write_text("skills: {bundled: false}\n")
 
 
 def call(tool: str, /, **arguments: Any) -> AskedCall:

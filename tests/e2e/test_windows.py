@@ -79,7 +79,7 @@ def test_a_learned_window_is_told_by_doctor_and_can_be_forgotten(
 ) -> None:
     talk(tmp_path, model_server, NAMES_A_LIMIT, at=7)
     home = Home(tmp_path, endpoint(model_server.base_url))
-    assert "of 16,000 tokens (named by the provider on 20" in home.run("doctor").out
+    assert "of 16,000 tokens (named by the provider (" in home.run("doctor").out
     told = home.run("models", "forget-limits", "another")
     assert "No limit was learned of the model another. There are limits of: scripted." in told.err
     told = home.run("models", "forget-limits")

@@ -12,15 +12,26 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_jobs.domain.events import Effect, PlannedCall, SessionStarted
+from hermes_jobs.domain.session.commands import ChildPlan, StartChildren
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
+from hermes_jobs.engine.handlers import (
+    AskMember,
+    CallModel,
+    MemberRequests,
+    Prefetch,
+    RequestBuilder,
+    RunTool,
+    TurnLimits,
+    session_handlers,
+)
 from hermes_jobs.engine.ports import (
     Cancel,
     ConfiguredModel,
+    Ensemble,
     ModelError,
     ModelRequest,
     Preflight,
@@ -35,7 +46,11 @@ from hermes_jobs.engine.ports import (
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
 NO_HANDLERS: Mapping[StepKind, StepHandler] = {}
+DEPTH = 2
 LIMITS = TurnLimits(max_iterations=3, max_tokens=None, approval_seconds=60)
+
+
+PANEL = Ensemble(name="panel", members=("x", "y"), aggregator="m")
 
 
 class Killed(BaseException):
@@ -183,12 +198,18 @@ class SimulatedModel:
 
 
 class SimulatedToolbox:
-    """Tools named by their effect; those that begin with `ask` want an approval. Counts effects."""
+    """Tools named by their effect; those that begin with `ask` want an approval. Counts effects.
+
+    `delegate` begins two children and waits for them, `delegate-on` goes on without; two levels deep at most.
+    """
 
     def __init__(self, gates: Gates) -> None:
         self._gates = gates
         self.effects: Counter[str] = Counter()
         self.toolsets: tuple[str, ...] = ()
+
+    def of(self, session: Session) -> SimulatedToolbox:
+        return self
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         return ()
@@ -214,6 +235,9 @@ class SimulatedToolbox:
     def run(
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
     ) -> ToolOutcome:
+        if call.name.startswith("delegate") and context.depth < DEPTH:
+            self._gates.stop_at("before it delegates")
+            return ToolOutcome(content="", delegated=two_children(context, waits=call.name == "delegate"))
         if cancel.reason is None:
             self._gates.stop_at("tool before its effect")
             self.effects[context.call] += 1
@@ -221,6 +245,16 @@ class SimulatedToolbox:
         if cancel.reason is not None:
             return ToolOutcome(content="", interrupted=True)
         return ToolOutcome(content="ok")
+
+
+def two_children(context: ToolContext, *, waits: bool) -> StartChildren:
+    plans = (
+        ChildPlan(
+            session=f"{context.call}c{number}", turn=f"{context.call}c{number}t", text="do it", goal="it"
+        )
+        for number in range(2)
+    )
+    return StartChildren(step=context.call, children=tuple(plans), waits=waits, per_root=2, per_home=3)
 
 
 def _effect(name: str) -> Effect:
@@ -235,7 +269,7 @@ class PlainPrompt:
     def start(self, session: Session) -> SessionStarted:
         return SessionStarted(
             session=session.id,
-            kind="conversation",
+            kind=session.opening.kind if session.opening else "conversation",
             source="cli",
             model="m",
             system_prompt="Help.",
@@ -268,6 +302,10 @@ class KnownDead:
         return self.ids & set(owners)
 
 
+def _retry(kind: str, retries: int, retry_after: float | None, fraction: float) -> float | None:
+    return 5.0 if retries < 2 else None
+
+
 def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
     log: EventLog,
     worker: str,
@@ -281,6 +319,7 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
     more: Mapping[StepKind, StepHandler] = NO_HANDLERS,
 ) -> Engine:
     """An engine over the log whose every append and act is a gate; `more` perform other kinds of steps."""
+    models = same_for_all(ConfiguredModel(model=SimulatedModel(gates, requests), pricing=NoPrices()))
     return Engine(
         log=GatedLog(log, gates),  # delegates the rest by name
         worker=worker,
@@ -291,13 +330,22 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
         handlers={
             **more,
             **session_handlers(
-                prefetch=Prefetch(PlainPrompt(), LIMITS),
-                call_model=CallModel(
-                    models=same_for_all(
-                        ConfiguredModel(model=SimulatedModel(gates, requests), pricing=NoPrices())
+                prefetch=Prefetch(
+                    PlainPrompt(), LIMITS, ensemble_of={PANEL.name: PANEL}.get, clock=clock, ids=ids
+                ),
+                ask_member=AskMember(
+                    models=models,
+                    requests=MemberRequests(
+                        RequestBuilder(tools, LIMITS), LIMITS, lambda model: 100_000, lambda request: 1
                     ),
+                    retry=_retry,
+                    clock=clock,
+                    ids=ids,
+                ),
+                call_model=CallModel(
+                    models=models,
                     toolbox=tools,
-                    retry=lambda kind, retries, retry_after, fraction: 5.0 if retries < 2 else None,
+                    retry=_retry,
                     clock=clock,
                     ids=ids,
                     limits=LIMITS,

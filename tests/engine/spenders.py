@@ -81,7 +81,9 @@ def spending_engine(
         ids=ids,
         dispatcher=NullDispatcher(),
         handlers=session_handlers(
-            prefetch=Prefetch(PlainPrompt(), limits), call_model=call_model, run_tool=RunTool(toolbox)
+            prefetch=Prefetch(PlainPrompt(), limits, clock=clock, ids=ids),
+            call_model=call_model,
+            run_tool=RunTool(toolbox),
         ),
         budget_guard=BudgetGuard(
             request=RequestBuilder(toolbox, limits).build,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.events import ModelReplied, PlannedCall
+from hermes_jobs.domain.events import ModelReplied, PlannedCall, SessionUndone
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.fork import fork, undo
+from hermes_jobs.engine.session_titles import next_title, rename_session
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
 from tests.domain.world import complaints
@@ -101,14 +102,44 @@ def said_in(engine: Engine, session: str) -> list[str]:
 def test_undoing_goes_on_from_before_the_last_turn_and_erases_nothing(engine: Engine, log: EventLog) -> None:
     converse(engine, "s1", "t1", "one")
     converse(engine, "s1", "t2", "two")
-    before = log.head("session-s1")
+    before = log.read("session-s1")
     assert undo(engine, "s1", "s2") == "two"
     assert said_in(engine, "s2") == ["one", "done"]
-    assert log.head("session-s1") == before
+    *kept, undone = log.read("session-s1")
+    assert (kept, undone.event) == (list(before), SessionUndone(session="s1", into="s2"))
     converse(engine, "s2", "t3", "three")
     assert said_in(engine, "s2") == ["one", "done", "three", "done"]
     assert undo(engine, "s2", "s3") == "three"
     assert said_in(engine, "s3") == ["one", "done"]
+
+
+def test_the_title_goes_on_with_the_person_who_undoes(engine: Engine) -> None:
+    converse(engine, "s1", "t1", "one")
+    converse(engine, "s1", "t2", "two")
+    rename_session(engine, "s1", "Trip to Rome")
+    undo(engine, "s1", "s2")
+    undo(engine, "s2", "s3")
+    assert [engine.sessions.load(stream_of(each)).title for each in ("s1", "s2", "s3")] == [
+        None,
+        None,
+        "Trip to Rome",
+    ]
+    assert rename_session(engine, "s3", "Rome").title == "Rome"
+    assert rename_session(engine, "s3", "Trip to Rome").title == "Trip to Rome"
+    with pytest.raises(Rejected, match="is, or was, the title of session s3"):
+        rename_session(engine, "s1", "Trip to Rome")
+    with pytest.raises(Rejected, match="is kept for session s3"):
+        rename_session(engine, "s1", "Trip to Rome #2")
+
+
+def test_the_numbers_of_a_title_go_on_after_an_undo(engine: Engine) -> None:
+    converse(engine, "s1", "t1", "one")
+    rename_session(engine, "s1", "Daily log")
+    rename_session(engine, "s1", "Daily log #2")
+    undo(engine, "s1", "s2")
+    session = engine.sessions.load("session-s2")
+    assert (session.named, session.title) == ("Daily log", "Daily log #2")
+    assert next_title(engine, session) == "Daily log #3"
 
 
 def test_undoing_again_reaches_back_into_the_session_it_came_from(engine: Engine) -> None:

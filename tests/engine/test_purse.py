@@ -23,9 +23,8 @@ from hermes_jobs.engine.budget_guard import (
     SUMMARY_ANSWER,
     USUAL_ANSWER,
     BudgetGuard,
-    SpendingApproval,
 )
-from hermes_jobs.engine.ports import ModelRequest, Pricing
+from hermes_jobs.engine.ports import ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.errors import Rejected
 from tests.engine.simulation import ShiftedClock
 
@@ -112,7 +111,7 @@ def test_where_not_even_a_short_answer_is_paid_for_the_budget_is_used_up() -> No
     assert exhausted.value.kind == "budget"
     assert "budgets.turn_tokens allows 5,000 tokens; 3,900 spent so far" in exhausted.value.message
     assert "at least 1,256" in exhausted.value.message
-    assert "turns retry" in exhausted.value.hint
+    assert "turns continue" in exhausted.value.hint
 
 
 def test_a_turns_own_budget_is_raised_where_the_turn_is_taken_up_again() -> None:

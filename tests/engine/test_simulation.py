@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.child_slots import ChildSlots
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelRequest
 from hermes_jobs.errors import Rejected
@@ -22,6 +23,7 @@ from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.domain.world import complaints
 from tests.engine.simulation import (
+    PANEL,
     CountedIds,
     GatedThread,
     Gates,
@@ -32,9 +34,12 @@ from tests.engine.simulation import (
     simulated_engine,
 )
 
+REFERENCES = (e.ReferenceReplied, e.ReferenceFailed)
 ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 TOOLS = st.lists(
-    st.sampled_from(["read", "write", "idempotent", "write-after", "ask-write"]), min_size=1, max_size=3
+    st.sampled_from(["read", "write", "idempotent", "write-after", "ask-write", "delegate", "delegate-on"]),
+    min_size=1,
+    max_size=3,
 ).map(tuple)
 WORDS = st.one_of(TOOLS, st.sampled_from(["answer", "fail", "garbage"]))
 POLICIES = st.sampled_from(["queue", "collect", "steer", "interrupt", "reject"])
@@ -53,6 +58,10 @@ class Worker:
     def alive(self) -> list[GatedThread]:
         self.threads = [thread for thread in self.threads if thread.at is not None]
         return self.threads
+
+
+def _is_final(fact: e.ReferenceReplied | e.ReferenceFailed) -> bool:
+    return isinstance(fact, e.ReferenceReplied) or (fact.retry_at is None and fact.kind != "cancelled")
 
 
 def state_machine(
@@ -91,8 +100,8 @@ def state_machine(
         def send(self, policy: e.BusyPolicy) -> None:
             self.submit(policy, keyed=False)
 
-        @rule(policy=POLICIES, keyed=st.booleans())
-        def submit(self, policy: e.BusyPolicy, keyed: bool) -> None:
+        @rule(policy=POLICIES, keyed=st.booleans(), panel=st.booleans())
+        def submit(self, policy: e.BusyPolicy, keyed: bool, panel: bool = False) -> None:
             turn = ids.name("t")
             command = c.SubmitTurn(
                 turn=turn,
@@ -100,6 +109,7 @@ def state_machine(
                 text="do it",
                 source="cli",
                 if_busy=policy,
+                model=PANEL.name if panel else None,
                 key=turn if keyed else None,
             )
             try:
@@ -137,18 +147,31 @@ def state_machine(
                 return
             step = self.wakes.waiting.pop(at % len(self.wakes.waiting))
             for _ in range({"once": 1, "twice": 2, "drop": 0, "keep": 1}[fate]):
-                self._start(self.workers[worker], step.id)
+                self._start(self.workers[worker], step)
             if fate == "keep":
                 self.wakes.waiting.append(step)
 
         @rule(worker=st.integers(0, 2))
         def relay(self, worker: int) -> None:
-            for row in log.due(self.workers[worker].clock.now(), stream=self.stream):
-                self._start(self.workers[worker], row.step.id)
+            for stream in self.family():
+                for row in log.due(self.workers[worker].clock.now(), stream=stream):
+                    self._start(self.workers[worker], row.step)
 
-        def _start(self, worker: Worker, step: str) -> None:
+        def family(self) -> dict[str, list[e.Event]]:
+            """The streams of the session and of its children, with their events."""
+            found: dict[str, list[e.Event]] = {}
+            left = [self.stream]
+            while left:
+                stream = left.pop()
+                found[stream] = [recorded.event for recorded in log.read(stream)]
+                for fact in found[stream]:
+                    if isinstance(fact, e.ChildrenStarted):
+                        left.extend(stream_of(ref.session) for ref in fact.children)
+            return found
+
+        def _start(self, worker: Worker, step: Step) -> None:
             if len(worker.alive()) < 4 and not worker.frozen:
-                thread = self.gates.start(lambda: worker.engine.run(self.stream, step))
+                thread = self.gates.start(lambda: worker.engine.run(step.stream, step.id))
                 worker.threads.append(thread)
                 self.all_threads.append(thread)
 
@@ -228,23 +251,36 @@ def state_machine(
             for _ in range(200):
                 reclaim_from_dead_workers(last, self.dead)
                 self.time += 100
-                due = log.due(self.time, stream=self.stream)
-                if not due and not log.steps(self.stream):
+                family = self.family()
+                due = [row.step for stream in family for row in log.due(self.time, stream=stream)]
+                if not due and not any(log.steps(stream) for stream in family):
                     break
-                for row in due:
-                    last.run(self.stream, row.step.id)
+                for step in due:
+                    last.run(step.stream, step.id)
             self._check()
 
         def _check(self) -> None:
-            facts = [recorded.event for recorded in log.read(self.stream)]
-            assert log.steps(self.stream) == [], "nothing is due for ever"
+            family = self.family()
+            for stream, facts in family.items():
+                self._check_stream(stream, facts)
+            submitted = [fact for fact in family[self.stream] if isinstance(fact, e.TurnSubmitted)]
+            sent = [fact.turn for fact in submitted if fact.source == "cli"]
+            assert sent == self.accepted, "what was acknowledged is in the log, and nothing else"
+            assert [found for request in self.requests for found in complaints(request.messages)] == []
+            slots = self.client.state("children")
+            assert isinstance(slots, ChildSlots)
+            assert not [
+                each for each in (*slots.running, *slots.waiting) if stream_of(each.session) in family
+            ]
+
+        def _check_stream(self, stream: str, facts: list[e.Event]) -> None:
+            assert log.steps(stream) == [], "nothing is due for ever"
             ends = Counter(fact.turn for fact in facts if isinstance(fact, ENDS))
             for fact in facts:
                 if isinstance(fact, e.TurnResumed):
                     ends[fact.turn] -= 1
-            assert ends == Counter(self.accepted), "every accepted text ends exactly once"
-            submitted = [fact.turn for fact in facts if isinstance(fact, e.TurnSubmitted)]
-            assert submitted == self.accepted, "what was acknowledged is in the log, and nothing else"
+            texts = [fact.turn for fact in facts if isinstance(fact, e.TurnSubmitted)]
+            assert ends == Counter(texts), "every accepted text ends exactly once"
             started = Counter(f.call for f in facts if isinstance(f, e.ToolStarted) and f.effect == "write")
             assert all(times == 1 for times in started.values()), "a write starts at most once"
             assert all(self.tools.effects[call] <= 1 for call in started), "and has its effect at most once"
@@ -252,9 +288,35 @@ def state_machine(
             asked = [plan.call for f in facts if isinstance(f, e.ModelReplied) for plan in f.plan]
             assert all(times == 1 for times in results.values()), "a call has one result"
             assert set(results) <= set(asked)
-            session = self.client.sessions.load(self.stream)
+            answers = Counter(f.step for f in facts if isinstance(f, REFERENCES) and _is_final(f))
+            assert all(times == 1 for times in answers.values()), "a member answers or is left out, once"
+            begun = [ref.session for f in facts if isinstance(f, e.ChildrenStarted) for ref in f.children]
+            told = [fact.child for fact in facts if isinstance(fact, e.ChildEnded)]
+            assert sorted(told) == sorted(begun), "the parent sees every child's end exactly once"
+            session = self.client.sessions.load(stream)
             assert next_steps(session) == ()
-            assert [found for request in self.requests for found in complaints(request.messages)] == []
+            assert session.children == ()
+            self._check_cancels(stream)
+
+        def _check_cancels(self, stream: str) -> None:
+            """No child lives on under a turn that was cancelled."""
+            began: dict[str, list[e.ChildRef]] = {}
+            for recorded in log.read(stream):
+                match recorded.event:
+                    case e.ChildrenStarted(turn=turn, children=children):
+                        began.setdefault(turn, []).extend(children)
+                    case e.TurnCancelRequested(turn=turn):
+                        for ref in began.get(turn, []):
+                            ends = [
+                                each
+                                for each in log.read(stream_of(ref.session))
+                                if isinstance(each.event, ENDS) and each.event.turn == ref.turn
+                            ]
+                            assert ends[0].position < recorded.position or isinstance(
+                                ends[0].event, e.TurnCancelled
+                            ), "a cancel goes down"
+                    case _:
+                        pass
 
     return ManyWorkers
 

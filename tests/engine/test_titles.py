@@ -64,8 +64,8 @@ def test_the_numbers_of_a_title_belong_to_its_lineage(engine: Engine) -> None:
 def test_a_continuation_passes_over_a_number_that_another_lineage_is_called_by(engine: Engine) -> None:
     rename_session(engine, "s2", "Daily log #2")
     session = rename_session(engine, "s1", "Daily log")
-    assert next_title(engine.log, session) == "Daily log #3"
-    assert next_title(engine.log, rename_session(engine, "s2", "Issue #12")) == "Issue #12 #2"
-    assert next_title(engine.log, engine.execute("session-s3", c.RenameSession(title="x" * 100))) == (
+    assert next_title(engine, session) == "Daily log #3"
+    assert next_title(engine, rename_session(engine, "s2", "Issue #12")) == "Issue #12 #2"
+    assert next_title(engine, engine.execute("session-s3", c.RenameSession(title="x" * 100))) == (
         f"{'x' * 94} #2"
     )

@@ -14,6 +14,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         source="schedule:h1",
         ok=False,
         workdir="/srv/work",
+        lineage="s0",
     ),
     e.DeliveryPlaced(delivery="dt1x0x0", part=1, receipt="17"),
     e.DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17"),

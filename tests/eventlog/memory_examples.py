@@ -15,6 +15,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         undoes=3,
         file=FILE,
         anyway=True,
+        kind="episodic",
+        tags=("tea",),
+        provisional=True,
     ),
     e.MemoryReplaced(
         target="memory",
@@ -25,9 +28,24 @@ EXAMPLES: tuple[e.Event, ...] = (
         undoes=4,
         file=FILE,
         anyway=True,
+        kind="identity",
+        tags=("builds", "time"),
+        why="prompts have no room for it",
+        curation="c1",
+        provisional=True,
+    ),
+    e.MemoryConfirmed(
+        target="memory", content="Builds take long", author="turn", evidence=EVIDENCE, undoes=8, file=FILE
     ),
     e.MemoryRemoved(
-        target="memory", old="Builds take long", author="review", evidence=EVIDENCE, undoes=5, file=FILE
+        target="memory",
+        old="Builds take long",
+        author="review",
+        evidence=EVIDENCE,
+        undoes=5,
+        file=FILE,
+        why="it says the same as «Builds are slow»",
+        curation="c1",
     ),
     e.MemoryArranged(
         target="user",

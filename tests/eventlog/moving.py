@@ -12,7 +12,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.decision import UniqueKey
+from hermes_jobs.domain.decision import LargeResult, UniqueKey
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
@@ -20,7 +20,7 @@ from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.eventlog.copy_log import copy_log, temp_log
 from hermes_jobs.eventlog.export_log import export_log
 from hermes_jobs.eventlog.import_log import ImportResult, import_log
-from hermes_jobs.eventlog.log import Append, LargeResult, StepGuard, StreamWrite
+from hermes_jobs.eventlog.log import Append, StepGuard, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import TransactionLog
 from tests.eventlog.changes import META, MOMENT
@@ -64,8 +64,10 @@ def live(log: SqlEventLog, random: Random, times: int, sessions: tuple[str, ...]
 def _is_begun(session: Session, step: str) -> bool:
     """Whether somebody is at the step."""
     turn = session.current
-    call = turn.call(step) if turn else None
-    return (call is not None and call.running) or (turn is not None and turn.running and step == turn.step_id)
+    if turn is None:
+        return False
+    begun = turn.call(step) or turn.reference(step)
+    return (begun is not None and begun.running) or (turn.running and step == turn.step_id)
 
 
 def _reserving(fact: e.SessionEvent, random: Random) -> e.SessionEvent:

@@ -17,6 +17,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         },
         evidence=EVIDENCE,
         undoes=3,
+        provisional=True,
     ),
     e.SkillEdited(
         name="code-review",
@@ -26,6 +27,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         evidence=EVIDENCE,
         undoes=4,
         conflict=True,
+        provisional=True,
     ),
     e.SkillPatched(
         name="code-review",
@@ -36,6 +38,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         author="turn",
         evidence=EVIDENCE,
         undoes=5,
+        provisional=True,
     ),
     e.SkillDeleted(name="code-review", author="user", evidence=EVIDENCE, undoes=6),
     e.SkillFileWritten(
@@ -47,9 +50,21 @@ EXAMPLES: tuple[e.Event, ...] = (
         evidence=EVIDENCE,
         undoes=7,
         conflict=True,
+        provisional=True,
     ),
     e.SkillFileRemoved(
         name="code-review", path="assets/logo.png", author="curator", evidence=EVIDENCE, undoes=8
+    ),
+    e.SkillInstalled(
+        name="code-review",
+        files={"SKILL.md": e.SkillFile("whole"), "assets/logo.png": e.SkillFile("iVBORw0KGgo=", base64=True)},
+        author="user",
+        category="work",
+        origin=e.SkillOrigin(
+            source="https://example.com/skills.git", path="code-review", revision="0af3", digest="5e8f"
+        ),
+        rules=("runs what it is given",),
+        undoes=3,
     ),
     e.SkillProposed(
         name="code-review",

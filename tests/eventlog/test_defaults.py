@@ -14,7 +14,10 @@ from hermes_jobs.eventlog.codec import Codec
 
 FILE = Path(__file__).parent.parent / "golden" / "defaults.json"
 CODEC = Codec()
-STORED_WITHIN = (e.Opening, e.PlannedCall, Usage)
+STORED_WITHIN = (
+    *(e.Opening, e.PlannedCall, e.CallPattern, e.McpTool, e.McpPrompt, e.McpPromptArgument, Usage),
+    *(e.ReplayedTurn, e.Variant, e.LeftOut, e.PutIn, e.Finding, e.FollowedCall, e.CheckResult),
+)
 
 
 def test_no_default_was_ever_changed() -> None:

@@ -203,7 +203,7 @@ def test_an_import_survives_a_kill_at_every_one_of_its_writes(source: SqlEventLo
         with home.launch("tests.eventlog.dying_import", str(number), str(file)) as running:
             code = running.end().code
         with home.open_log() as log:
-            assert len(log.streams()) == (0 if code == -SIGKILL else 3)
+            assert len(log.streams()) == (0 if code == -SIGKILL else len(source.streams()))
     assert code == 0
     assert number > 3
     with home.open_log() as log:
@@ -216,7 +216,9 @@ def test_an_import_survives_a_kill_at_every_one_of_its_writes(source: SqlEventLo
 def test_chosen_streams_come_alone(log: SqlEventLog, source: SqlEventLog) -> None:
     assert bring_in(log, lines_of(source, ["session-aa"])).streams == ("session-aa",)
     assert [head.stream for head in log.streams()] == ["session-aa"]
-    assert bring_in(log, lines_of(source), "session-b").streams == ("session-bb",)
+    brought = bring_in(log, lines_of(source), "session-b").streams
+    assert "session-bb" in brought
+    assert all(stream.startswith("session-b") for stream in brought)
     assert verify(log).is_sound, verify(log).findings
     assert list(log.read("session-bb")) == [
         each

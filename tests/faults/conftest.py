@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,14 @@ from tests.model_server import ModelServer
 # A minute and more each: `make faults` runs them.
 MINUTES = ["test_learning_kills.py", "test_memory_kills.py", "test_schedules.py", "test_skill_kills.py"]
 collect_ignore = [] if os.environ.get("FAULTS") == "full" else MINUTES
+
+
+@pytest.fixture
+def rng() -> random.Random:
+    """Chance; a failed test shows its seed."""
+    seed = random.SystemRandom().randrange(2**32)
+    sys.stdout.write(f"seed {seed}\n")
+    return random.Random(seed)
 
 
 @pytest.fixture

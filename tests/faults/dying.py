@@ -12,14 +12,19 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.runtime.inline_worker import InlineWorker
+from hermes_jobs.settings import load
+from tests.home import Home
 
 Moment = Literal["before", "within", "after"]
 MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
@@ -30,6 +35,23 @@ PRELOADED = [
     "hermes_jobs.runtime.inline_worker",
 ]
 PATIENCE = 60.0
+KILLED = -9  # the exit code of a process that was killed
+
+
+@contextmanager
+def installed(home: Home) -> Iterator[Application]:
+    """What the home's settings make, in this process."""
+    application = Application(load(home.environ), home.environ)
+    try:
+        yield application
+    finally:
+        application.close()
+
+
+def finish(application: Application) -> None:
+    """Another process goes on until nothing is left, also with what a dead one had in its hands."""
+    with InlineWorker(application) as worker:
+        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
 
 
 class Sends:

@@ -10,15 +10,13 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.test_curator import ARCHIVE, curator, merge, text
 from tests.e2e.test_skills import drop
-from tests.faults.dying import Sends
-from tests.home import PATIENCE, Home
+from tests.faults.dying import KILLED, Sends, finish
+from tests.home import Home
 from tests.model_server import ModelServer
 
-KILLED = -9
 STRIDE = 1 if os.environ.get("FAULTS") == "full" else 4
 
 
@@ -36,8 +34,7 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     while code == KILLED:
         at += STRIDE
         code = sends.run(home.environ, home.work, [], at, "within", command=("reviews", "curate"))
-        with InlineWorker(application) as worker:
-            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+        finish(application)
     assert code == 0
     assert at > 6, "there are more appends than that"
     counts = Counter(

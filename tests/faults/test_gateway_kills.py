@@ -20,13 +20,12 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
-from tests.faults.dying import MOMENTS, Moment, die_at
+from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
 from tests.gateway.bot_server import BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
-KILLED = -9
 PATIENCE = 120.0
 PRELOADED = [
     "hermes_jobs.interfaces.gateway.factory",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 
@@ -12,8 +10,6 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.runtime.inline_worker import InlineWorker
-from hermes_jobs.settings import load
 from tests.e2e.invariants import (
     RESULTS,
     assert_all_is_done_once,
@@ -22,23 +18,12 @@ from tests.e2e.invariants import (
     counted,
     facts_of,
 )
-from tests.faults.dying import MOMENTS, Moment, Sends
+from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
 from tests.faults.script import write_and_read
-from tests.home import PATIENCE, Home
+from tests.home import Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
-
-KILLED = -9
-
-
-@contextmanager
-def installed(home: Home) -> Iterator[Application]:
-    application = Application(load(home.environ), home.environ)
-    try:
-        yield application
-    finally:
-        application.close()
 
 
 @pytest.mark.slow
@@ -56,7 +41,7 @@ def test_a_turn_survives_a_kill_at_every_one_of_its_appends(
             tags.append(tag := f"{moment}-{at}")
             code = sends.run(home.environ, home.work, [tag], at, moment)
             wait_until(lambda: not processes_with(str(effects)), "the end of the killed one's tools")
-            _finish(application)
+            finish(application)
             _assert_done(application, tag)
         assert code == 0
         assert len(tags) > 10, "a turn has more appends than that"
@@ -64,12 +49,6 @@ def test_a_turn_survives_a_kill_at_every_one_of_its_appends(
         assert_at_most_once(counted(effects), [f"{tag}-0" for tag in tags])
         assert_views_agree(application.log, home.path / "views")
         assert application.log.workers() == []
-
-
-def _finish(application: Application) -> None:
-    """Another process goes on until nothing is left, also with what the dead one had in its hands."""
-    with InlineWorker(application) as worker:
-        assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
 
 
 def _assert_done(application: Application, tag: str) -> None:
@@ -96,7 +75,7 @@ def test_a_kill_in_the_middle_of_a_write_ends_it_and_it_is_never_begun_again(
         running.process.kill()
         wait_until(lambda: not processes_with(str(effects)), "the end of the killed one's tools")
     with installed(home) as application:
-        _finish(application)
+        finish(application)
         _assert_done(application, "half")
         assert_all_is_done_once(application.log, [])
         facts = facts_of(application.log)

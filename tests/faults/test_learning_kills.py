@@ -17,12 +17,11 @@ from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
-from tests.faults.dying import MOMENTS, Moment, Sends
-from tests.home import PATIENCE, Home
+from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
+from tests.home import Home
 from tests.model_server import ModelServer
 from tests.reviews.talker import has_ended, question, talker
 
-KILLED = -9
 STRIDE = 1 if os.environ.get("FAULTS") == "full" else 3  # the three moments begin apart
 TALK = "stalk"
 FIRST_APPENDS = 2  # the turn is accepted; nothing is learned yet
@@ -52,8 +51,7 @@ def test_flush_compression_and_review_take_effect_once_whenever_their_process_is
         sessions.append(session := f"s{moment}{at}")
         fork(engine, TALK, session)
         code = sends.run(environ, home.work, ["-s", session, "and now"], at, moment)
-        with InlineWorker(application) as worker:
-            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+        finish(application)
     assert code == 0
     assert len(sessions) * STRIDE > 12, "there are more appends than that"
     _assert_each_was_learned_from_once(application, sessions)

@@ -16,14 +16,13 @@ from hermes_jobs.settings import load
 from tests.context import minding
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew
-from tests.faults.dying import Sends
+from tests.faults.dying import KILLED, Sends
 from tests.home import PATIENCE, Home
 from tests.memory import noting
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 from tests.reviews.talker import is_flush, is_summary, talker
 
-KILLED = -9
 PLUGINS = ("noting", "minding")
 LISTENING = {
     "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "4000",

@@ -9,15 +9,13 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import entries_of
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
-from tests.faults.dying import MOMENTS, Moment, Sends
-from tests.home import PATIENCE, Home
+from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
+from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 
-KILLED = -9
 FIRST_APPENDS = 4  # the turn is accepted, its session begins; nothing of the memory can be touched yet
 
 
@@ -42,8 +40,7 @@ def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
         at += 1
         tags.append(tag := f"{moment}-{at}")
         code = sends.run(home.environ, home.work, [tag], at, moment)
-        with InlineWorker(application) as worker:
-            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+        finish(application)
     assert code == 0
     assert len(tags) > 3, "a turn has more appends than that"
     assert list(application.memory.sync().memory) == tags
@@ -72,3 +69,21 @@ def _assert_each_call_wrote_once(log: EventLog) -> None:
         if isinstance(each.event, e.MemoryAdded) and each.event.evidence
     }
     assert written == results
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_curation_is_there_whole_or_not_at_all_when_it_is_killed(home: Home, moment: Moment) -> None:
+    texts = ["Drinks oat milk", "Has a dog", "drinks oat milk.", "has a dog."]
+    for text in texts:
+        assert home.run("memory", "add", text).code == 0
+
+    command = ("memory", "curate")
+    assert Sends().run(home.environ, home.work, ["--apply"], 1, moment, command=command) == KILLED
+
+    left = home.run("memory", "show", "--json").json["memory"]["entries"]
+    assert left == (texts[2:] if moment == "after" else texts)
+    assert home.run("memory", "curate", "--apply").code == 0
+    assert home.run("memory", "show", "--json").json["memory"]["entries"] == texts[2:]
+    assert home.run("memory", "curate", "--undo").code == 0
+    assert sorted(home.run("memory", "show", "--json").json["memory"]["entries"]) == sorted(texts)

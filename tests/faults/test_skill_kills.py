@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,16 +10,12 @@ import pytest
 from hermes_jobs.agent.skills.content import content_of
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.runtime.inline_worker import InlineWorker
-from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
-from tests.faults.dying import MOMENTS, Moment, Sends
-from tests.home import PATIENCE, Home
+from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
+from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
 from tests.skills.hosts import skill_text
-
-KILLED = -9
 
 
 def writes_a_skill(seen: Seen) -> Action:
@@ -42,15 +36,6 @@ def writes_a_skill(seen: Seen) -> Action:
     )
 
 
-@contextmanager
-def installed(home: Home) -> Iterator[Application]:
-    application = Application(load(home.environ), home.environ)
-    try:
-        yield application
-    finally:
-        application.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_skills_survive_a_kill_at_every_append_of_the_turn_that_writes_them(
@@ -63,8 +48,7 @@ def test_skills_survive_a_kill_at_every_append_of_the_turn_that_writes_them(
         while code == KILLED:
             at += 1
             code = sends.run(home.environ, home.work, [f"{moment}-{at}"], at, moment)
-            with InlineWorker(application) as worker:
-                assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+            finish(application)
             assert_files_agree(application)
         assert code == 0
         assert at > 10, "a turn has more appends than that"
@@ -95,7 +79,9 @@ def assert_files_agree(application: Application) -> None:
 
 def assert_each_call_wrote_once(application: Application) -> None:
     written = [fact for fact in facts_of(application.log) if isinstance(fact, e.SkillWritten)]
-    calls = Counter(fact.evidence.call for fact in written if fact.evidence is not None)
+    calls = Counter(
+        evidence.call for fact in written if (evidence := getattr(fact, "evidence", None)) is not None
+    )
     assert len(calls) == len(written)
     assert all(times == 1 for times in calls.values())
 
@@ -109,8 +95,7 @@ def test_a_kill_while_files_are_written_is_put_right_by_the_next_use(
     with home.launch("tests.faults.dying_files", str(renames), "send", "tidy") as running:
         assert running.end().code == KILLED
     with installed(home) as application:
-        with InlineWorker(application) as worker:
-            assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
+        finish(application)
         application.skills.sync()
         assert_files_agree(application)
         assert_each_call_wrote_once(application)
@@ -131,7 +116,8 @@ def test_two_homes_on_one_log_lay_out_the_same_skills(
     dropped.parent.mkdir()
     dropped.write_text(skill_text("dropped"))
     for each in (home, other):
-        names = [skill["name"] for skill in each.run("skills", "list", "--json").json]
+        listed = each.run("skills", "list", "--json").json
+        names = [skill["name"] for skill in listed if skill["source"] != "bundled"]
         assert names == ["dropped", "here", "there"]
     assert files(home) == files(other)
     assert home.run("skills", "undo", "there").code == 0

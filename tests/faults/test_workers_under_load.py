@@ -41,14 +41,6 @@ SESSIONS = 6
 
 
 @pytest.fixture
-def rng() -> random.Random:
-    """Chance; a failed test shows its seed."""
-    seed = random.SystemRandom().randrange(2**32)
-    sys.stdout.write(f"seed {seed}\n")
-    return random.Random(seed)
-
-
-@pytest.fixture
 def load(crew: Crew, model_server: ModelServer, effects: Path, request: pytest.FixtureRequest) -> Crew:
     """Two workers, of as many threads as the test asks for, and six sessions with a turn each."""
     crew.threads = getattr(request, "param", 8)

@@ -1,8 +1,9 @@
 """A Bot API server on the loopback, in a thread: one bot, its chats, and faults on demand.
 
 It keeps Telegram's rules as far as they matter here: an update is given again until a later offset is asked
-for; a second `getUpdates` ends the first with 409; a text has 1 to 4096 UTF-16 units, is stripped, and a
-change has to change it.
+for; a second `getUpdates` ends the first with 409, and gets only the kinds of updates that were asked for; a
+text has 1 to 4096 UTF-16 units, is stripped, and a change has to change it or its buttons, which go where it
+comes without them; a button carries 1 to 64 bytes; a press is answered once, with at most 200 characters.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ import msgspec
 BOT = 4242
 TOKEN = f"{BOT}:nobody-may-ever-see-this-token-0123"
 LIMIT = 4096
+DATA_LIMIT = 64  # bytes of a button
+NOTICE_LIMIT = 200  # characters beside a button that was pressed
+NOT_MODIFIED = (
+    "Bad Request: message is not modified: specified new message content and reply markup are "
+    "exactly the same as a current content and reply markup of the message"
+)
 PATIENCE = 60.0  # seconds after which a wait for something that never happens fails
 
 
@@ -64,6 +71,10 @@ class BotServer:
         self.chats: dict[int, dict[int, str]] = defaultdict(dict)
         self.history: dict[tuple[int, int], list[str]] = defaultdict(list)
         self.typed: list[int] = []
+        self.keyboards: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+        self.notices: list[str] = []
+        self._presses: set[str] = set()
+        self._kinds: list[str] = []
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
         self._updates: list[dict[str, Any]] = []
         self._next_update = 700_000_000
@@ -118,6 +129,36 @@ class BotServer:
             self._updates.append({"update_id": self._next_update, "message": message})
             self._changed.notify_all()
             return self._next_update
+
+    def press(self, user: int, label: str, below: str, *, chat: int | None = None, data: str = "") -> int:
+        """Somebody presses a button below the message of that text; `data` is what a forged client sends."""
+        with self._changed:
+            where = chat or user
+            number = self._numbered(where, below)
+            carried = data or dict(self.keyboards[where, number])[label]
+            self._next_update += 1
+            query = f"q{self._next_update}"
+            self._presses.add(query)
+            pressed = {
+                "id": query,
+                "from": {"id": user, "is_bot": False, "first_name": "Anna"},
+                "chat_instance": "1",
+                "message": _message(where, number, below),
+                "data": carried,
+            }
+            self._updates.append({"update_id": self._next_update, "callback_query": pressed})
+            self._changed.notify_all()
+            return self._next_update
+
+    def forget_presses(self) -> None:
+        """Let so much time pass that no press can be answered any more."""
+        with self._changed:
+            self._presses.clear()
+
+    def labels(self, chat: int, text: str) -> list[str]:
+        """What stands on the buttons below the message of that text."""
+        with self._changed:
+            return [label for label, _ in self.keyboards[chat, self._numbered(chat, text)]]
 
     def fail(self, method: str, *faults: Fault) -> None:
         """Let the next requests of that method meet these faults."""
@@ -188,6 +229,8 @@ class BotServer:
     def _getUpdates(self, parameters: dict[str, str]) -> Any:
         offset = int(parameters.get("offset", 0))
         self._updates = [update for update in self._updates if update["update_id"] >= offset]
+        if "allowed_updates" in parameters:
+            self._kinds = json.loads(parameters["allowed_updates"])
         self._polls += 1
         mine = self._polls
         self._changed.notify_all()
@@ -195,7 +238,7 @@ class BotServer:
         self._changed.wait_for(lambda: bool(self._updates) or self._polls != mine or self._stopping, seconds)
         if self._polls != mine:
             raise Refused(409, "Conflict: terminated by other getUpdates request")
-        return self._updates[:100]
+        return [each for each in self._updates if not self._kinds or set(each) & set(self._kinds)][:100]
 
     def _sendMessage(self, parameters: dict[str, str]) -> Any:
         chat, text = int(parameters["chat_id"]), _checked(parameters)
@@ -208,19 +251,42 @@ class BotServer:
         chat, number, text = int(parameters["chat_id"]), int(parameters["message_id"]), _checked(parameters)
         if number not in self.chats[chat]:
             raise Refused(400, "Bad Request: message to edit not found")
-        if self.chats[chat][number] == text:
-            raise Refused(
-                400,
-                "Bad Request: message is not modified: specified new message content and reply markup are "
-                "exactly the same as a current content and reply markup of the message",
-            )
+        buttons = _buttons(parameters)
+        if self.chats[chat][number] == text and self.keyboards[chat, number] == buttons:
+            raise Refused(400, NOT_MODIFIED)
         self.chats[chat][number] = text
+        self.keyboards[chat, number] = buttons
         self.history[chat, number].append(text)
         return _message(chat, number, text)
+
+    def _editMessageReplyMarkup(self, parameters: dict[str, str]) -> Any:
+        chat, number = int(parameters["chat_id"]), int(parameters["message_id"])
+        if number not in self.chats[chat]:
+            raise Refused(400, "Bad Request: message to edit not found")
+        buttons = _buttons(parameters)
+        if self.keyboards[chat, number] == buttons:
+            raise Refused(400, NOT_MODIFIED)
+        self.keyboards[chat, number] = buttons
+        return _message(chat, number, self.chats[chat][number])
+
+    def _answerCallbackQuery(self, parameters: dict[str, str]) -> Any:
+        text = parameters.get("text", "")
+        if len(text) > NOTICE_LIMIT:
+            raise Refused(400, "Bad Request: MESSAGE_TOO_LONG")
+        if parameters["callback_query_id"] not in self._presses:
+            raise Refused(
+                400, "Bad Request: query is too old and response timeout expired or query ID is invalid"
+            )
+        self._presses.remove(parameters["callback_query_id"])
+        self.notices.append(text)
+        return True
 
     def _sendChatAction(self, parameters: dict[str, str]) -> Any:
         self.typed.append(int(parameters["chat_id"]))
         return True
+
+    def _numbered(self, chat: int, text: str) -> int:
+        return next(number for number, each in self.chats[chat].items() if each == text)
 
     def _number(self) -> int:
         self._next_message += 1
@@ -236,6 +302,16 @@ class BotServer:
         finally:
             with self._changed:
                 self._sockets.discard(connection)
+
+
+def _buttons(parameters: dict[str, str]) -> list[tuple[str, str]]:
+    """The labels and the data of the buttons; none where the request has no markup."""
+    markup = json.loads(parameters.get("reply_markup", "{}"))
+    buttons = [button for row in markup.get("inline_keyboard", []) for button in row]
+    for button in buttons:
+        if not 1 <= len(button["callback_data"].encode()) <= DATA_LIMIT:
+            raise Refused(400, "Bad Request: BUTTON_DATA_INVALID")
+    return [(button["text"], button["callback_data"]) for button in buttons]
 
 
 def _checked(parameters: dict[str, str]) -> str:

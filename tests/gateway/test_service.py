@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -9,18 +10,20 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage
 from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.interfaces.cli.gateway_checks import telegram
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.factory import telegram_service, validate_users
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
-from tests.gateway.bot_server import TOKEN, BotServer, Fault
+from tests.gateway.bot_server import PATIENCE, TOKEN, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
 from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script, Seen
 from tests.model_server import ModelServer
@@ -131,6 +134,27 @@ def test_it_shows_that_an_answer_is_being_worked_on(
     assert set(bot.typed) == {ANNA}
 
 
+def test_a_stopped_request_says_so_and_continue_goes_on_with_it(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    look = Answer(tool_calls=(AskedCall("todo", {}),))
+    closing = Rule("used all the tool calls", (Answer(text="Half of it."),))
+    rest = Rule("where you were stopped", (Answer(text="All of it."),))
+    model_server.follow(Script(rules=(closing, rest, Rule("Tidy", (look,)))))
+    with serving({**environ, "HERMES_JOBS_AGENT__MAX_ITERATIONS": "1"}):
+        bot.write(ANNA, "Tidy up")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 1, "the closing answer")
+        bot.write(ANNA, "/continue")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 2, "the rest")
+        bot.write(ANNA, "/continue")
+        bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the refusal")
+    first, second, third = bot.said(ANNA)
+    assert first.startswith("Half of it.")
+    assert first.endswith("/continue goes on.)")
+    assert second == "All of it."
+    assert "not stopped" in third
+
+
 def test_stop_ends_a_turn_under_way(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:
@@ -160,6 +184,29 @@ def test_it_asks_again_whatever_becomes_of_its_questions(environ: Mapping[str, s
     with serving(environ):
         bot.write(ANNA, "Hello")
         answers(bot, "You said: Hello")
+
+
+def test_what_keeps_it_from_the_platform_is_told_to_others_until_it_is_over(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    down = threading.Event()
+
+    def wait() -> None:
+        down.wait(PATIENCE)
+
+    bot.fail("getUpdates", Fault(status=500), Fault(status=500, act=wait))
+    with serving({**environ, "HERMES_JOBS_WORKERS__LEASE_SECONDS": "3"}) as served:
+
+        def told() -> str:
+            found = statuses(served.application.log).values()
+            return "".join(each.unreachable for each in found)
+
+        wait_until(lambda: "Telegram" in told(), "the problem")
+        finding = next(telegram(served.application))
+        assert finding.status == "warn"
+        assert "a gateway asks, and nothing arrives: Telegram" in finding.message
+        down.set()
+        wait_until(lambda: not told(), "the end of the problem")
 
 
 def test_a_refused_token_ends_it_with_a_word_and_without_the_token(
@@ -284,7 +331,7 @@ def test_a_chat_is_told_until_when_a_quota_is_waited_for_and_moves_on_with_anoth
         bot.write(ANNA, "Hello")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 1, "the notice")
         (notice,) = bot.said(ANNA)
-        assert notice.startswith("(The quota of the model first is used up until 2")
+        assert notice.startswith("(The quota of the model first is used up until ")
         assert "/model NAME goes on with another model, /stop ends it." in notice
         bot.write(ANNA, "/model second")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the answer")

@@ -9,9 +9,10 @@ from typing import cast
 import pytest
 
 from hermes_jobs.domain.gateway.commands import IncomingMessage
+from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
-from hermes_jobs.interfaces.gateway.platform import Update
+from hermes_jobs.interfaces.gateway.platform import PressAnswer, Update
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.interfaces.gateway.service import GatewayService
 
@@ -52,6 +53,9 @@ class Line:
     async def show_typing(self, target: str) -> None:
         pass
 
+    async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
+        raise NotImplementedError
+
 
 class Heard:
     """A receiver that records what it accepts."""
@@ -86,7 +90,7 @@ def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
         line = Line(OLD, NEW)
         post = Turns(True, True, False)  # for a question and its update, and then another process has it
         serving = GatewayService(
-            line, cast(MessageReceiver, heard), cast(GatewayLeader, post), lambda _told: None
+            line, cast(MessageReceiver, heard), cast(GatewayLeader, post), lambda _told: None, service.Reach()
         )
         task = asyncio.create_task(serving.run())
         await line.is_quiet.wait()

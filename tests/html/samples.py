@@ -12,6 +12,7 @@ from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 
 TURN = "t7mq2xw4kd9ra"
 SESSION = "s4h8c1zt6e0pj"
+PARENT = "t5parentoftree"
 BEGAN = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 ASKED = (
     "Compare the three invoices in this folder with the bank statement and tell me which one is not paid yet."
@@ -189,6 +190,26 @@ def busy_turn(
         ),
         (21.7, one, e.TurnCompleted(turn=TURN, answer=answer)),
     ]
+
+
+def append_tree(log: EventLog, goal: str) -> None:
+    """Append the turn `PARENT` with a sub-agent, which has one, which has one."""
+    above = e.ChildRef(session="s5parentoftree", turn=PARENT, goal=goal)
+    asked = e.TurnSubmitted(turn=PARENT, text=goal, source="cli", session=above.session)
+    append(log, [(0.0, "cli", asked)], stream=f"session-{above.session}")
+    for depth in range(1, 4):
+        child = e.ChildRef(session=f"s5child{depth}", turn=f"t5child{depth}", goal=goal, role="research")
+        begun = e.ChildrenStarted(turn=above.turn, call=f"{above.turn}-1-0", children=(child,))
+        told = e.TurnSubmitted(
+            turn=child.turn,
+            text=goal,
+            source=f"parent:{above.session}",
+            session=child.session,
+            opening=e.Opening(kind="child"),
+        )
+        append(log, [(float(depth), "w", begun)], stream=f"session-{above.session}")
+        append(log, [(float(depth), "w", told)], stream=f"session-{child.session}")
+        above = child
 
 
 def append(log: EventLog, facts: Iterable[tuple[float, str, e.Event]], *, stream: str | None = None) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.interfaces.html import figures
 from hermes_jobs.interfaces.html.charts import HEIGHT, MOST_SERIES, OTHERS, nice, stacked, ticks
+from hermes_jobs.text import figures
 from tests.html.months import BEGAN, SCHEDULES, Months
 from tests.html.test_turn_page import Elements
 from tests.written_home import WrittenHome
@@ -43,7 +43,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WrittenHome]:
 def test_people_get_tables_that_fit_and_nothing_else_on_standard_output(home: WrittenHome) -> None:
     shown = home.run("report", "--since", SINCE, TZ="UTC")
     assert shown.code == 0
-    assert "price is not known" in shown.err
+    assert "Not in the cost: 56 calls of qwen3-coder without a price" in shown.err
     heads = [line.split()[0] for line in shown.out.splitlines() if line and line.split()[0].isupper()]
     assert heads == ["MONTH", "MODEL", "PURPOSE", "QUEUE", "MEMORY", "SCHEDULE"]
     assert all(name in shown.out for name in SCHEDULES)

@@ -67,7 +67,7 @@ def test_a_page_holds_what_was_asked_done_answered_and_spent(home: WrittenHome) 
 @pytest.mark.parametrize(("zone", "shown"), [("Asia/Tokyo", "18:30:00"), ("America/New_York", "04:30:00")])
 def test_its_moment_is_of_the_configured_zone(home: WrittenHome, zone: str, shown: str) -> None:
     append(home.log, busy_turn())
-    assert f"2026-11-20 {shown}" in page_of(home, HERMES_JOBS_SCHEDULES__TIMEZONE=zone)
+    assert f"Fri 20 Nov 2026 {shown}" in page_of(home, HERMES_JOBS_SCHEDULES__TIMEZONE=zone)
 
 
 def test_nothing_that_was_said_becomes_markup(home: WrittenHome) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearsed
-from hermes_jobs.agent.llm.rehearsal_script import NOTICE
+from hermes_jobs.agent.llm.rehearsal_week import COMMAND
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Reply
 from tests.llm.asking import ask, request
@@ -20,14 +20,67 @@ def calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, json.loads(call.arguments)) for call in reply.tool_calls]
 
 
-@pytest.mark.parametrize(
-    "text", ["Hello", "help", "What can you do?", "Xyzzy 42", "", "thanks", "look around"]
-)
-def test_every_answer_ends_by_saying_what_it_is_and_how_to_set_a_model(text: str) -> None:
+@pytest.mark.parametrize("text", ["Hello", "help", "What can you do?", "Xyzzy 42"])
+def test_what_it_cannot_do_is_answered_by_saying_what_it_is(text: str) -> None:
     reply = rehearsed(request(text))
-    assert reply.content.endswith(NOTICE)
-    assert "hermes-jobs setup" in NOTICE
+    assert "language model" in reply.content
     assert reply.model == REHEARSAL
+
+
+@pytest.mark.parametrize("text", ["thanks", "bye", ""])
+def test_no_notice_stands_below_every_answer(text: str) -> None:
+    assert "hermes-jobs setup" not in rehearsed(request(text)).content
+
+
+WEEK = """\
+commit 2026-11-23 22 by Ada: Log: an append names its version
+
+ 3 files changed, 10 insertions(+), 2 deletions(-)
+commit 2026-11-23 22 by Bob: Log: old events decode
+
+ 1 file changed, 1 deletion(-)
+commit 2026-11-21 03 by Ada: A note, and more: of it
+
+ 1 file changed, 1 insertions(+)
+commit 2026-11-16 12 by Eve: Too old
+
+ 1 file changed, 500 insertions(+)
+"""
+
+
+def test_the_last_week_of_a_folder_is_drawn_from_git() -> None:
+    asked = request("What happened in this folder this week?", tools=TOOLS)
+    first = rehearsed(asked)
+    assert [arguments["command"] for _, arguments in calls(first)] == [COMMAND, "ls -t | head -8"]
+    results = (ToolMessage("a", "terminal", WEEK), ToolMessage("b", "terminal", "notes.txt"))
+    answer = rehearsed(
+        request(*asked.messages, AssistantMessage("", first.tool_calls), *results, tools=TOOLS)
+    ).content
+    lines = answer.splitlines()
+    assert lines[3:10] == [
+        "Tue 17  ·",
+        "Wed 18  ·",
+        "Thu 19  ·",
+        "Fri 20  ·",
+        f"Sat 21  {'█' * 15} 1",
+        "Sun 22  ·",
+        f"Mon 23  {'█' * 30} 2",
+    ]
+    assert "3 commits by 2 people: 11 lines came, 3 went." in answer
+    assert "22:00 to 23:00" in answer
+    assert "1 commit was made between midnight and five." in answer
+    assert "The favourite subject was Log (2 times)." in answer
+    assert answer.endswith('The newest says "Log: an append names its version".')
+
+
+def test_a_folder_without_git_is_told_by_its_newest_files() -> None:
+    results = (
+        ToolMessage("a", "terminal", "fatal: not a git repository\n[exit code 128]"),
+        ToolMessage("b", "terminal", "notes.txt\nplan.txt"),
+    )
+    answer = rehearsed(request("What's new here?", AssistantMessage(""), *results, tools=TOOLS)).content
+    assert "notes.txt\nplan.txt" in answer
+    assert "fatal" not in answer
 
 
 @pytest.mark.parametrize("text", ["Look around, please", "list the files here", "Show me your tools"])
@@ -80,7 +133,6 @@ def test_results_are_used_in_the_answer() -> None:
     assert not answer.tool_calls
     assert "result 0" in answer.content
     assert "result 1" in answer.content
-    assert answer.content.endswith(NOTICE)
 
 
 def test_a_last_word_without_tools_still_tells_the_results() -> None:
@@ -114,7 +166,7 @@ def test_nothing_but_a_statement_that_begins_so_is_written_to_the_memory(text: s
 
 
 def test_a_review_saves_what_was_to_be_remembered_once() -> None:
-    review = "Review the conversation. If there is nothing to save, say «nothing to save»."
+    review = "Review the conversation. If there is nothing to save, say so: nothing to save."
     tools = ("memory", "skills_list")
     reply = rehearsed(request("remember that I like tea", AssistantMessage("Yes."), review, tools=tools))
     assert calls(reply) == [("memory", {"action": "add", "target": "user", "content": "I like tea"})]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from hermes_jobs.agent.llm.sharegpt import ShareGptConversation, told_turns
+from hermes_jobs.agent.llm.sharegpt import share_gpt
+from hermes_jobs.agent.llm.told_turns import ToldTurn, told_turns
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
@@ -37,12 +38,12 @@ def replied(
     )
 
 
-def told(*events: e.Event) -> list[ShareGptConversation]:
+def told(*events: e.Event) -> list[ToldTurn]:
     return told_turns([(event, AT) for event in events], INTERRUPTED)
 
 
-def pairs(turn: ShareGptConversation) -> list[tuple[str, str]]:
-    return [(said.speaker, said.value) for said in turn.said]
+def pairs(turn: ToldTurn) -> list[tuple[str, str]]:
+    return [(said.speaker, said.value) for said in share_gpt(turn)]
 
 
 def inside(value: str, tag: str) -> list[object]:

@@ -78,7 +78,9 @@ class OneSession:
             ids=ids,
             dispatcher=NullDispatcher(),
             handlers=session_handlers(
-                prefetch=Prefetch(prompt, limits), call_model=call_model, run_tool=RunTool(toolbox)
+                prefetch=Prefetch(prompt, limits, clock=self.clock, ids=ids),
+                call_model=call_model,
+                run_tool=RunTool(toolbox),
             ),
         )
         self._turns = 0

@@ -16,7 +16,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn as SessionTurn
 from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.engine.ports import Recalled, ToolSpec
 from hermes_jobs.engine.replay import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
@@ -106,6 +106,9 @@ class NotingProvider:
     def on_pre_compress(self, turns: Sequence[Turn]) -> None:
         self.notes.take("on_pre_compress", *(turn.user for turn in turns))
 
+    def on_delegation(self, task: str, result: str) -> None:
+        self.notes.take("on_delegation", task, result)
+
     def on_memory_write(self, action: str, target: MemoryTarget, content: str) -> None:
         self.notes.take("on_memory_write", action, target, content)
 
@@ -145,7 +148,7 @@ def registered(
 def providers(*more: ProviderHost, tokens: int = 1_000, own: str = "", said: Said | None = None) -> Providers:
     """Our own memory, and those beside it, which hear what was said."""
     made = Providers(
-        lambda session: "# Ours", lambda session, text: own, said or Said(), recall_tokens=tokens
+        lambda session: "# Ours", lambda session, text: Recalled(own), said or Said(), recall_tokens=tokens
     )
     for each in more:
         made.add(each)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hermes_jobs.agent.memory.cue import Cue
 from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, SessionRecall
 from hermes_jobs.engine.ports.conversation_search import (
     Near,
@@ -58,7 +59,7 @@ class Shelf:
 
 def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_said_around_it() -> None:
     shelf = Shelf()
-    assert SessionRecall(shelf)(session(), "Is there green tea?") == (
+    assert SessionRecall(shelf)(session(), Cue("Is there green tea?")).text == (
         "From earlier conversations:\n"
         "- 2026-11-01, Tea, assistant: What do you like?\n"
         "  user: I like green tea at four\n"
@@ -69,12 +70,12 @@ def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_sai
 
 
 def test_a_long_text_is_told_in_part() -> None:
-    told = SessionRecall(Shelf("green " * 1_000))(session(), "Is there green tea?")
+    told = SessionRecall(Shelf("green " * 1_000))(session(), Cue("Is there green tea?")).text
     assert max(map(len, told.splitlines())) <= TEXT_CHARS + len("  user: ")
 
 
 def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
-    assert SessionRecall(Shelf())(session(), "Is there milk?") == ""
+    assert SessionRecall(Shelf())(session(), Cue("Is there milk?")).text == ""
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
 )
 def test_a_text_is_asked_as_it_is_and_nothing_in_it_is_an_operator(text: str, asked: str) -> None:
     shelf = Shelf()
-    SessionRecall(shelf)(session(), text)
+    SessionRecall(shelf)(session(), Cue(text))
     assert [query for query, _ in shelf.asked] == [asked]
 
 
 def test_a_text_without_words_is_not_searched_for() -> None:
     shelf = Shelf()
-    assert SessionRecall(shelf)(session(), "?! …") == ""
-    assert SessionRecall(shelf)(session(), "") == ""
+    assert SessionRecall(shelf)(session(), Cue("?! …")).text == ""
+    assert SessionRecall(shelf)(session(), Cue("")).text == ""
     assert shelf.asked == []

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
-from hermes_jobs.domain.reactions import reactions
+from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents, UniqueKey
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.schedule.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
 from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.runs import Fire, Run
@@ -145,8 +145,7 @@ class World:
     def tell(self, session: str, *facts: e.SessionEvent) -> None:
         """Facts of a session, with what they mean for other streams."""
         before = self.session(session)
-        self.write(before.stream, *facts)
-        self.do(lambda load: reactions(before, facts, load))
+        self.do(lambda load: with_reactions([StreamEvents(before.stream, facts)], load))
 
     # --- what happened --------------------------------------------------------------------------
 

@@ -162,10 +162,11 @@ class AnthropicHandler(Handler):
             self._error(400, f"prompt is too long: {total} tokens > {self._server.window} maximum")
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
-        seen = self._server.saw(body, headers)
+        titled = self._server.asked_for_title(body, headers)
+        seen = titled or self._server.saw(body, headers)
         read = AnthropicSeen(number=seen.number, body=body, headers=headers)
         try:
-            self._act(read, self._server.choose(read))
+            self._act(read, self._server.choose(read) if titled is None else self._server.title)
         except ConnectionError:
             self._server.client_gone()
             self.close_connection = True

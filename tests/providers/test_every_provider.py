@@ -10,6 +10,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hermes_jobs.domain import events as e
@@ -135,6 +136,20 @@ def test_a_cancel_in_the_middle_a_retry_and_a_fork(place: Place, person: Person)
         fork(visit.worker.engine, "s1", "s2")
         visit.send("look in the fork", "s2")
         assert visit.answers("s2") == [WORDS]
+
+
+def test_members_of_an_ensemble_on_a_conversation_with_tool_calls(place: Place, person: Person) -> None:
+    model = place.environ["HERMES_JOBS_MODEL"]
+    panel = msgspec.json.encode({"panel": {"members": [model, model], "aggregator": model}}).decode()
+    with person.at({**place.environ, "HERMES_JOBS_MODELS__ENSEMBLES": panel}) as visit:
+        session = visit.send("Please look")
+        visit.send("And thanks", session, model="panel")
+        visit.send("Thanks again", session, model="panel")
+        visit.send("look once more", session)
+        assert visit.answers(session) == [WORDS, "Yes.", "Yes.", WORDS]
+        assert [each.content for each in visit.events(e.ReferenceReplied)] == ["Yes."] * 4
+        assert visit.events(e.ReferenceFailed) == []
+        assert all(each.usage.output_tokens for each in visit.events(e.ReferenceReplied))
 
 
 @pytest.mark.slow

@@ -49,15 +49,15 @@ def test_a_refusal_is_a_value_too_and_exit_code_2(home: WrittenHome) -> None:
 
 
 def test_people_see_when_and_what_or_what_would_be_understood(home: WrittenHome) -> None:
-    arguments = ("--tz", "Europe/Berlin", "--from", "2026-11-20")
+    arguments = ("--tz", "Europe/Berlin", "--from", "2031-11-20")
     shown = home.run("schedule", "preview", SENTENCE, *arguments)
     assert shown.out.splitlines() == [
         "When  every weekday at 09:00",
         "Zone  Europe/Berlin",
         "Task  Check my GitHub notifications and summarise them",
-        "Next  Fri 2026-11-20 09:00 CET",
-        "      Mon 2026-11-23 09:00 CET",
-        "      Tue 2026-11-24 09:00 CET",
+        "Next  Thu 20 Nov 2031 09:00 CET",
+        "      Fri 21 Nov 2031 09:00 CET",
+        "      Mon 24 Nov 2031 09:00 CET",
     ]
     refused = home.run("schedule", "preview", "30m", "--no-model")
     assert (refused.code, refused.out) == (2, "")
@@ -110,7 +110,7 @@ def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: WrittenHome) 
     ("arguments", "told"),
     [
         (["--tz", "Europe/Berln"], "'Europe/Berlin'"),
-        (["--from", "soon"], "'soon' is no time"),
+        (["--from", "soon"], "'soon' is no moment"),
         (["-n", "0"], "0 is not in the range"),
     ],
 )

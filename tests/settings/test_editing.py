@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.settings import load, set_value
-from hermes_jobs.settings.yaml_text import CannotEdit, read, replace
+from hermes_jobs.settings import Draft, load, set_value, unset_value
+from hermes_jobs.settings.yaml_text import CannotEdit, read, remove, replace
 
 WRITTEN = """\
 # My settings.
@@ -87,7 +87,7 @@ def test_the_first_value_makes_home_and_file(tmp_path):
     ("key", "text", "said"),
     [
         ("model.modell", "x", "nearest known one is 'model.model'"),
-        ("model", "x", "model is a section, not a key"),
+        ("agent", "x", "agent is a section, not a key"),
         ("agent.max_iterations", "none", "expected a whole number of at least 1, found 'none'"),
         ("model.model", "", "found ''"),
         ("openai_api_key", "sk-0123456789", "looks like a secret"),
@@ -193,3 +193,68 @@ def test_an_edit_sets_its_key_and_no_other_or_refuses(tree, path, value, flow):
     else:
         expected[path[0]] = {**(before.get(path[0]) or {}), path[1]: value}
     assert after == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "gone", "come"),
+    [
+        ("model.model", ['  model: "gpt-x"  # a good one'], []),
+        ("model", ['  model: "gpt-x"  # a good one'], []),
+        ("files.roots", ["files:", "  roots: # two places", "  - /a", "  - /b"], []),
+        ("compression.threshold", ["compression: {threshold: 0.4}"], []),
+        ("memory.recall", [], []),
+    ],
+)
+def test_a_key_is_taken_out_and_every_other_line_stays(home, key, gone, come):
+    name, was_there = unset_value(home, key)
+
+    assert changed_lines(WRITTEN, (home / "config.yaml").read_text()) == (gone, come)
+    assert was_there == bool(gone)
+    assert load({}, home=home).origins[name] == "default"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "left"),
+    [
+        ("a: {b: 1, c: 2}\n", ("a", "b"), "a: {c: 2}\n"),
+        ("a: {b: 1, c: 2}\n", ("a", "c"), "a: {b: 1}\n"),
+        ("a:\n  b: 1\n", ("a", "b"), ""),
+        ("a:\n  b: 1", ("a", "b"), ""),
+        ("a:\n  # why\n  b: 1\n", ("a", "b"), "a:\n  # why\n"),
+        ("a:\n  b: 1\nc: 2\n", ("c",), "a:\n  b: 1\n"),
+        ("a:\n  b:\n    d: 1\nc: 2\n", ("a", "b", "d"), "c: 2\n"),
+        ("a:\n  b: |\n    x\n    y\n  c: 2\n", ("a", "b"), "a:\n  c: 2\n"),
+        ("a:\n  b:\n  c: 2\n", ("a", "b"), "a:\n  c: 2\n"),
+        ("a: 1\n", ("b",), "a: 1\n"),
+        ("", ("b",), ""),
+    ],
+)
+def test_a_key_leaves_a_yaml_text(text, path, left):
+    assert remove(text, path) == left
+
+
+def test_a_draft_becomes_the_file_when_it_is_valid_and_is_kept_until_then(home):
+    draft = Draft(home)
+    assert (draft.path.read_text(), draft.is_refused) == (WRITTEN, False)
+    draft.path.write_text("terminal: {policy: maybe}\n")
+    with pytest.raises(Misconfigured, match=r"terminal\.policy"):
+        draft.accept()
+    assert (home / "config.yaml").read_text() == WRITTEN
+
+    again = Draft(home)
+    assert (again.path.read_text(), again.is_refused) == ("terminal: {policy: maybe}\n", True)
+    again.path.write_text("terminal: {policy: deny}\n")
+    assert again.accept()
+    assert load({}, home=home).terminal.policy == "deny"
+    assert not again.path.exists()
+    assert not Draft(home).accept()
+
+
+def test_a_draft_does_not_replace_what_was_changed_meanwhile(home):
+    draft = Draft(home)
+    draft.path.write_text("terminal: {policy: deny}\n")
+    set_value(home, "model.timeout", "5")
+    with pytest.raises(Misconfigured, match="has changed meanwhile"):
+        draft.accept()
+    assert load({}, home=home).model.timeout == 5
+    assert draft.path.exists()

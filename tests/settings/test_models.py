@@ -4,8 +4,10 @@ import pytest
 
 from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.domain.usage import Usage
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import load, set_value
 from hermes_jobs.settings.durations import seconds_of
+from hermes_jobs.settings.edit import Draft
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,16 @@ def test_a_price_counts_each_kind_of_token_and_cached_ones_as_input_where_nothin
     usage = Usage(1_000_000, 2_000_000, 3_000_000, 4_000_000)
     assert Price(1, 10).cost_usd(usage) == 1 + 20 + 3 + 4
     assert Price(1, 10, 0.1, 1.25).cost_usd(usage) == pytest.approx(1 + 20 + 0.3 + 5)
+
+
+def test_an_ensemble_within_another_one_is_refused_before_it_is_written(tmp_path):
+    set_value(tmp_path, "models.panel", "{members: [a, b], aggregator: c}")
+    before = (tmp_path / "config.yaml").read_text()
+    with pytest.raises(Misconfigured, match=r"models\.more: 'panel' is an ensemble itself"):
+        set_value(tmp_path, "models.more", "{members: [panel], aggregator: c}")
+    draft = Draft(tmp_path)
+    draft.path.write_text(f"{before}  more: {{members: [a], aggregator: panel}}\n")
+    with pytest.raises(Misconfigured, match="is an ensemble itself"):
+        draft.accept()
+    assert (tmp_path / "config.yaml").read_text() == before
+    assert list(load({}, home=tmp_path).models.ensembles) == ["panel"]

@@ -95,7 +95,7 @@ def test_without_any_source_every_key_has_its_documented_default(tmp_path):
 
     assert set(settings.origins.values()) == {"default"}
     shown = {row.key: row.value for row in render(settings)}
-    assert shown["agent.max_iterations"] == 15
+    assert shown["agent.max_iterations"] == 90
     assert shown["compression.threshold"] == 0.5
     assert shown["compression.target_ratio"] == 0.2
     assert shown["memory.memory_chars"] == 2200

@@ -64,6 +64,7 @@ def test_the_home_cannot_be_moved_by_the_file_in_it(tmp_path):
         f"model: {{api_key: {KEY}}}",
         f"openai: {{api_key: {KEY}}}",
         f"gateway: {{telegram: {{token: {KEY}}}}}",
+        f"terminal: {{environment: {{GITHUB_TOKEN: {KEY}}}}}",
         f"gateway: {{telegram: {{bot-token: {KEY}}}}}",
         f"broker_url: redis://:{KEY}@127.0.0.1:6379/0",
         f"log_url: postgresql://hermes:{KEY}@db/hermes",

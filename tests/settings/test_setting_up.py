@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import load, set_up
-from hermes_jobs.settings.edit import with_variable
+from hermes_jobs.settings.env_file import with_variable
 from hermes_jobs.settings.sources import read_env_file
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)

@@ -791,6 +791,7 @@ hermes-jobs schedule add x --yes
 python3 -m hermes_jobs.interfaces.cli config set a b
 ls ~/.hermes-jobs/ && cat ~/.hermes-jobs/.env
 sqlite3 ~/.hermes-jobs/events.db 'select 1'
+cat ~/.hermes-jobs/mcp/logins/notes-0123456789abcdef.json
 find ~/.hermes-jobs -type f -exec cat {} +
 grep -r . ~/.hermes-jobs
 tar c ~/.hermes-jobs

@@ -118,7 +118,9 @@ def test_two_calls_of_one_reply_keep_their_order(box: Box) -> None:
 def test_the_model_is_told_of_every_argument(box: Box) -> None:
     (spec,) = box.toolbox.specs(None)
     assert spec.name == "memory"
-    assert set(spec.parameters["properties"]) == {"action", "target", "content", "old_text", "operations"}
+    assert set(spec.parameters["properties"]) == {
+        *("action", "target", "content", "old_text", "operations", "kind", "tags")
+    }
     assert spec.parameters["properties"]["action"]["enum"] == ["add", "remove", "replace"]
 
 

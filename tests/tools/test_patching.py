@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools import files
-from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS, FileWriter
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.patch import DIFF_CHARS, patched, short_diff
+from hermes_jobs.text.diff import DIFF_CHARS, short_diff
+from hermes_jobs.text.patch import patched
 
 from .support import Desk
 
@@ -120,8 +120,8 @@ def test_a_file_that_changes_between_reading_and_writing_is_left_alone(desk):
     path.write_text("mine\n")
     seen = path.stat()
     path.write_text("theirs, and longer\n")
-    with pytest.raises(ToolFailed, match="was changed by somebody else meanwhile"):
-        files._replace(str(path), b"ours\n", seen)
+    with pytest.raises(Rejected, match="was changed by somebody else meanwhile"):
+        FileWriter(NO_SNAPSHOTS).replace(str(path), b"ours\n", seen=seen)
     assert path.read_text() == "theirs, and longer\n"
     assert list(desk.work.iterdir()) == [path]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools.environment import filtered_environment
+from hermes_jobs.agent.tools.environment import filtered_environment, without_own_venv
 from hermes_jobs.agent.tools.processes import Completed, run
 
 from .support import Switch, processes_with, wait_until
@@ -244,6 +244,44 @@ ENVIRON = {
     "DATABASE_URL": "postgresql://ann:hidden-a@db/x",
     "INNOCENT": "prefix known-secret-value suffix",
 }
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("{own}/bin:/usr/bin:{own}/bin/", "/usr/bin"),
+        ("{link}/bin:{theirs}/bin:/usr/bin", "{theirs}/bin:/usr/bin"),
+        ("/usr/bin::{own}/lib", "/usr/bin::{own}/lib"),
+        ("{own}/bin", None),
+    ],
+)
+def test_the_venv_of_hermes_jobs_is_not_that_of_commands(tmp_path, path, kept):
+    own, theirs, link = tmp_path / "own", tmp_path / "theirs", tmp_path / "link"
+    (own / "bin").mkdir(parents=True)
+    link.symlink_to(own)
+    places = {"own": own, "theirs": theirs, "link": link}
+    environ = {"PATH": path.format(**places), "VIRTUAL_ENV": str(link), "VIRTUAL_ENV_PROMPT": "own"}
+    left = {} if kept is None else {"PATH": kept.format(**places)}
+    assert without_own_venv(environ, str(own)) == left
+    assert without_own_venv({**environ, "VIRTUAL_ENV": str(theirs)}, str(own)) == {
+        **left,
+        "VIRTUAL_ENV": str(theirs),
+        "VIRTUAL_ENV_PROMPT": "own",
+    }
+    assert without_own_venv(environ, "") == environ
+
+
+def test_a_command_finds_no_python_of_the_venv_that_runs_it(tmp_path):
+    """The tests themselves run in a virtual environment, as people who install hermes-jobs do."""
+    bin_folder = str(Path(sys.prefix) / "bin")
+    path = os.pathsep.join([bin_folder, *os.environ["PATH"].split(os.pathsep)])
+    env = filtered_environment({**os.environ, "PATH": path, "VIRTUAL_ENV": sys.prefix})
+    output = run(
+        "type -a python3; echo ${VIRTUAL_ENV-none}", cwd=str(tmp_path), env=env, timeout=30, cancel=Switch()
+    )
+    if sys.prefix != sys.base_prefix:
+        assert f"{bin_folder}/" not in output.output
+        assert output.output.endswith("none\n")
 
 
 def test_no_secret_is_visible_to_a_command(tmp_path):

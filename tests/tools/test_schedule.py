@@ -78,11 +78,21 @@ def test_what_it_adds_stands_in_the_users_zone_and_is_told_in_full(planner: Plan
         kind="calendar",
         timing="every weekday at 09:00",
         timezone="Europe/Berlin",
+        workdir="/",
     )
     assert told == (
         "Added: «Check the mail and summarise it» (p000001): every weekday at 09:00, Europe/Berlin; "
         "next Mon 2026-11-23 09:00:00 CET. Its answers go to cli."
     )
+
+
+def test_a_chat_without_a_folder_is_told_that_its_runs_have_none(planner: Planner) -> None:
+    nowhere = replace(HERE, workdir="")
+    told = planner.ask(nowhere, action="add", when="every weekday at 9", task="Check the mail.")
+
+    assert planner.only.plan is not None
+    assert planner.only.plan.workdir is None
+    assert "Warning: its runs have no working folder" in told
 
 
 def test_a_whole_sentence_will_do(planner: Planner) -> None:

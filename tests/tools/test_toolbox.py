@@ -186,7 +186,7 @@ def test_a_call_that_is_cancelled_before_it_begins_does_nothing():
 def test_a_denied_call_does_not_run_even_when_the_caller_did_not_ask():
     outcome = run(box(), call("guarded", decision="deny"))
     assert not outcome.ok
-    assert "the rule «a rule»" in outcome.content
+    assert "refused (a rule). Nothing was run." in outcome.content
 
 
 @pytest.mark.parametrize("decision", ["allow", "ask", "deny"])

@@ -5,33 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import get_args
+from typing import cast, get_args
 
+from hermes_jobs.domain import child_slots
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.decision import StreamEvents
+from hermes_jobs.domain.delegation import first_texts
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
 from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.streams import StreamState, initial_state
+from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
+
+DELEGATE = "delegate"
 
 Facts = list[tuple[str, e.SessionEvent]]
 AT = "2026-11-21T12:00:00.{:06d}Z"
 
 
 class History:
-    """Some sessions side by side, and every fact of them in the order in which it came to be."""
+    """Some sessions side by side, and every fact of them in the order in which it came to be.
+
+    Calls of the tool `delegate` begin sub-agents, which live beside the others.
+    """
 
     def __init__(self, random: Random, sessions: Sequence[str] = ("aa", "bb")) -> None:
         self.random = random
         self.sessions = {name: Session(stream=stream_of(name)) for name in sessions}
         self.facts: Facts = []
         self.under_way: dict[str, Step] = {}
+        self.slots = ChildSlots()
 
     def live(self, times: int) -> None:
         """So many random commands."""
@@ -40,17 +52,29 @@ class History:
             self.random.choice(actions)(self.random.choice(list(self.sessions)))
 
     def do(self, name: str, command: c.SessionCommand) -> None:
-        facts = decide(command, self.sessions[name])
-        self.record(name, *facts)
+        session = self.sessions[name]
+        facts = decide(command, session)
+        first = first_texts(command, session, self.state) if isinstance(command, c.StartChildren) else ()
+        for write in with_reactions([StreamEvents(session.stream, facts), *first], self.state).writes:
+            if write.stream == child_slots.STREAM:
+                self.slots = child_slots.fold(self.slots, cast("tuple[e.ChildSlotEvent, ...]", write.events))
+            elif is_session(write.stream):
+                self.record(lineage_of(write.stream), *cast("tuple[e.SessionEvent, ...]", write.events))
+
+    def state(self, stream: str) -> StreamState:
+        """How that stream stands."""
+        if stream == child_slots.STREAM:
+            return self.slots
+        return self.sessions.get(lineage_of(stream)) or initial_state(stream)
 
     def record(self, name: str, *facts: e.SessionEvent) -> None:
-        self.sessions[name] = fold(self.sessions[name], facts)
+        self.sessions[name] = fold(self.sessions.get(name) or Session(stream=stream_of(name)), facts)
         self.facts += [(stream_of(name), fact) for fact in facts]
 
     def submit(self, name: str) -> None:
         number = sum(isinstance(fact, e.TurnSubmitted) for _, fact in self.facts)
         command = c.SubmitTurn(
-            turn=f"{name}{number}",
+            turn=f"{name}n{number}".replace("-", ""),
             session=name,
             text=f"text {number}",
             source="cli",
@@ -78,27 +102,69 @@ class History:
             reason = self.random.choice(get_args(e.AbandonReason))
             self.do(name, c.AbandonStep(step=step.id, worker="w", reason=reason))
             return
+        if step.kind == "turn.prefetch" and self.random.random() < 0.1:
+            again = self.random.random() * 9
+            self.do(name, c.PostponeTurn(step=step.id, reason="away", retry_at=again, since=0.0))
+            return
         match step.kind:
             case "turn.prefetch":
+                place = self.sessions[name].delegation_of(step.id.split("-", 1)[0])
                 started = e.SessionStarted(
-                    session=name, kind="conversation", source="cli", model="m", system_prompt="p"
+                    session=name,
+                    kind="child" if place else "conversation",
+                    source="cli",
+                    model="m",
+                    system_prompt="p",
+                    parent=place.parent if place else None,
                 )
-                self.do(
-                    name,
-                    c.FinishPrefetch(
-                        step=step.id,
-                        prefetched=e.ContextPrefetched(
-                            turn=step.id.split("-", 1)[0], model="m", max_iterations=3
-                        ),
-                        started=started,
-                    ),
+                members = self.random.choice([(), (), ("x",), ("x", "y", "x")])
+                prefetched = e.ContextPrefetched(
+                    turn=step.id.split("-", 1)[0],
+                    model="m",
+                    max_iterations=3,
+                    ensemble="panel" if members else "",
+                    members=members,
                 )
+                self.do(name, c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started))
+            case "turn.reference":
+                self.finish_reference(name, turn, step)
             case "turn.record_usage":
                 self.do(name, c.FinishTurn(step=step.id))
             case "turn.run_tool":
                 self.finish_tool(name, turn, step)
             case "turn.call_model":
                 self.finish_call(name, turn, step)
+
+    def finish_reference(self, name: str, turn: Turn, step: Step) -> None:
+        """An answer, a failure, or a failed call that is made again; also of one that was never called."""
+        asked = turn.reference(step.id)
+        assert asked is not None
+        outcome: e.ReferenceReplied | e.ReferenceFailed
+        if asked.running and self.random.random() < 0.6:
+            outcome = e.ReferenceReplied(
+                turn=turn.id,
+                step=step.id,
+                attempt=step.attempt,
+                content="I think so",
+                model=asked.model,
+                member=asked.model,
+                finish_reason="stop",
+                usage=self.random.choice([NO_USAGE, Usage(input_tokens=10, output_tokens=5)]),
+                cost_usd=self.random.choice([None, 0.5]),
+            )
+        else:
+            outcome = e.ReferenceFailed(
+                turn=turn.id,
+                step=step.id,
+                attempt=step.attempt,
+                kind="cancelled" if turn.cancelled_by else "server",
+                message="it broke",
+                member=asked.model,
+                model=asked.model if asked.running else "",
+                retry_at=self.random.choice([None, 1.0]) if asked.running else None,
+                estimated=self.random.choice([NO_USAGE, Usage(input_tokens=7)]),
+            )
+        self.do(name, c.FinishReference(step=step.id, outcome=outcome))
 
     def finish_tool(self, name: str, turn: Turn, step: Step) -> None:
         call = turn.call(step.id)
@@ -111,12 +177,49 @@ class History:
             )
             self.do(name, self.random.choice(answers))
             return
-        if not call.running:
+        if call.input is not None and call.waits_for_input:
+            open_input = call.input
+            answers = (
+                c.AnswerInput(turn=turn.id, call=call.id, action="decline", by="user"),
+                *(() if open_input.request.live else (c.ExpireInput(step=step.id),)),
+            )
+            if open_input.request.live:  # the step goes on
+                self.under_way[step.id] = step
+            self.do(name, self.random.choice(answers))
+            return
+        if call.has_task and not turn.cancelled_by and self.random.random() < 0.5:
+            self.do(name, c.PollServerTask(step=step.id, at=2.0, poll_at=3.0, message="at it"))
+            return
+        if not (call.running or call.has_task):
+            return
+        if not call.has_task and self.random.random() < 0.1:
+            task = c.BeginServerTask(step=step.id, server="notes", task="t", at=1.0, poll_at=2.0)
+            self.do(name, task)
+            return
+        if call.asked.name != DELEGATE and not call.has_task and self.random.random() < 0.2:
+            self.ask(name, call, step)
+            return
+        if call.asked.name == DELEGATE and not call.has_task and self.depth(name) < 2:
+            self.delegate(name, call.id)
             return
         finished = e.ToolFinished(
             turn=turn.id, call=step.id, ok=self.random.random() < 0.8, content=f"result of {step.id}"
         )
         self.do(name, c.FinishToolCall(step=step.id, outcome=finished))
+
+    def ask(self, name: str, call: Call, step: Step) -> None:
+        """The call's server asks for input, mostly in the place of a result."""
+        live = self.random.random() < 0.3
+        requests = tuple(
+            e.InputRequest(key=str(at), message="Which?", refusal=self.random.choice(["", "", "a secret"]))
+            for at in range(self.random.choice([1, 2]))
+        )
+        asked = c.RequestInput(
+            step=step.id, server="notes", requests=requests, expires_at=9.0, live=live, attempt=call.attempt
+        )
+        if live:
+            self.under_way[step.id] = step
+        self.do(name, asked)
 
     def finish_call(self, name: str, turn: Turn, step: Step) -> None:
         if self.random.random() < 0.2:
@@ -138,7 +241,10 @@ class History:
             content="" if cut and ids else self.random.choice(["", f"said in {step.id}"]),
             model="m",
             finish_reason="length" if cut else "stop",
-            tool_calls=tuple(ToolCall(f"p-{call}", "tool", f'{{"call": "{call}"}}') for call in ids),
+            tool_calls=tuple(
+                ToolCall(f"p-{call}", self.random.choice(["tool", "tool", DELEGATE]), f'{{"call": "{call}"}}')
+                for call in ids
+            ),
             plan=tuple(
                 e.PlannedCall(call=call, effect=self.random.choice(get_args(e.Effect))) for call in ids
             ),
@@ -152,6 +258,23 @@ class History:
         )
         held = turn.finalizing or cut or turn.cancelled_by is not None
         self.do(name, c.FinishModelCall(step=step.id, outcome=replied, approvals=() if held else approvals))
+
+    def depth(self, name: str) -> int:
+        """How many sessions are above that one."""
+        opening = self.sessions[name].opening
+        return opening.delegation.depth if opening is not None and opening.delegation is not None else 0
+
+    def delegate(self, name: str, call: str) -> None:
+        """One or two sub-agents, at most two levels deep."""
+        plans = [
+            c.ChildPlan(session=f"{call}c{at}", turn=f"{call}t{at}".replace("-", ""), text="do it", goal="it")
+            for at in range(self.random.choice([1, 2]))
+        ]
+        waits = self.random.random() < 0.7
+        self.do(
+            name,
+            c.StartChildren(step=call, children=tuple(plans), waits=waits, per_root=2, per_home=3),
+        )
 
     def cancel(self, name: str) -> None:
         session = self.sessions[name]

@@ -85,3 +85,52 @@ def test_a_session_that_is_not_clear_is_refused_with_what_there_is(
 def test_sessions_of_reviews_are_left_out_unless_asked_for(views: Views) -> None:
     assert [session.id for session in views.sessions()] == ["ab2", "ab1"]
     assert [session.id for session in views.sessions(hidden=True)] == ["rev", "ab2", "ab1"]
+
+
+def test_turns_of_reviews_are_left_out_unless_asked_for(views: Views) -> None:
+    assert [turn.id for turn in views.turns()] == ["t10", "t1"]
+    assert [turn.id for turn in views.turns(hidden=True)] == ["u1", "t10", "t1"]
+    assert [turn.id for turn in views.turns(session="rev")] == ["u1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "turn"), [("last", "t10"), ("last~0", "t10"), ("last~", "t1"), ("last~1", "t1")]
+)
+def test_last_is_the_newest_turn_that_is_listed(given: str, turn: str, views: Views) -> None:
+    assert views.find_turn(given) == turn
+
+
+def test_last_is_the_session_used_last_and_in_one_the_newest_of_its_turns(views: Views) -> None:
+    assert [views.find_session(given) for given in ("last", "last~1")] == ["ab2", "ab1"]
+    assert views.find_turn("last", session="rev") == "u1"
+
+
+@pytest.mark.parametrize(
+    ("given", "session", "told", "hint"),
+    [
+        (
+            "last~2",
+            None,
+            "'last~2' names nothing: there are 2 turns.",
+            "`last` is the newest, `last~1` the oldest.",
+        ),
+        ("last~1", "ab1", "'last~1' names nothing: there is 1 turn in this session.", ""),
+    ],
+)
+def test_what_is_too_far_back_is_told_with_how_many_there_are(
+    given: str, session: str | None, told: str, hint: str, views: Views
+) -> None:
+    with pytest.raises(Rejected) as refused:
+        views.find_turn(given, session=session)
+    assert (refused.value.kind, refused.value.message, refused.value.hint) == ("unknown_turn", told, hint)
+
+
+def test_where_nothing_is_there_is_no_last(views: Views) -> None:
+    for what, find in (
+        ("schedule", views.find_schedule),
+        ("review", views.review),
+        ("delivery", views.delivery),
+    ):
+        with pytest.raises(Rejected, match=f"'last' names nothing: there is no {what} yet") as refused:
+            find("last")
+        assert refused.value.kind == f"unknown_{what}"

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import LargeResult
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.ports.conversation_search import Scope, SearchHit
-from hermes_jobs.eventlog.log import Append, EventMeta, LargeResult, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
 from hermes_jobs.text.search.query import Expression
@@ -44,6 +45,22 @@ class Archive:
         said = e.TurnSubmitted(turn=turn, text=text, source=source, session=session, opening=opening)
         append(self.log, [(stream_of(session), said)])
         return turn
+
+    def delegate(self, turn: str, session: str, *children: str) -> list[str]:
+        """Sub-agents that a turn begins, each of which is told of the needle; their turns."""
+        refs = tuple(e.ChildRef(session=child, turn=f"{child}t", goal="needle") for child in children)
+        begun = e.ChildrenStarted(turn=turn, call=f"{turn}-1-0", children=refs)
+        append(self.log, [(stream_of(session), begun)])
+        for ref in refs:
+            said = e.TurnSubmitted(
+                turn=ref.turn,
+                text="needle",
+                source=f"parent:{session}",
+                session=ref.session,
+                opening=e.Opening(kind="child"),
+            )
+            append(self.log, [(stream_of(ref.session), said)])
+        return [ref.turn for ref in refs]
 
     def answer(
         self, turn: str, text: str, *calls: ToolCall, session: str = "s1", finish: str = "stop"
@@ -193,6 +210,24 @@ def test_a_text_that_waits_is_found_and_one_that_is_said_again_is_found_once(arc
     for _ in range(2):
         append(archive.log, [("session-s1", e.ContextPrefetched(turn=turn, model="m", max_iterations=3))])
     assert archive.found("needle") == [turn]
+
+
+def test_those_above_and_below_a_session_are_left_out_with_it_and_its_siblings_are_not(
+    archive: Archive,
+) -> None:
+    root = archive.say("needle", "root")
+    first = archive.delegate(root, "root", "first", "second")
+    leaf = archive.delegate(first[0], "first", "leaf")
+    other = archive.say("needle", "other")
+    where = {name: Scope(hidden=True, outside=name) for name in ("root", "first", "second", "leaf")}
+    found = {name: set(archive.found("needle", scope)) for name, scope in where.items()}
+    assert found == {
+        "root": {other},
+        "first": {other, first[1]},
+        "second": {other, *first[:1], *leaf},
+        "leaf": {other, first[1]},
+    }
+    assert [past.session for past in archive.views.recent(scope=Scope(outside="first"))] == ["other"]
 
 
 # --- where it is looked for ---------------------------------------------------------------------

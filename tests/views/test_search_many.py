@@ -100,6 +100,9 @@ class Remembered:
     def result(self, call: str) -> str | None:
         return None
 
+    def key(self, scope: str, key: str) -> None:
+        """Nothing was ever forgotten."""
+
 
 @pytest.fixture(scope="module")
 def views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:

@@ -10,12 +10,13 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
-from hermes_jobs.views.timeline import Timeline, timeline
+from hermes_jobs.views.timeline import Timeline, timeline, tracks
 from tests.views.histories import random_history
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -163,7 +164,7 @@ def test_a_failed_call_is_waited_out_and_a_dead_worker_s_is_begun_again() -> Non
     )
     assert drawn(found) == [
         ("model_call", "m", 0, 2, 0, "failed"),
-        ("backoff", "after rate limit", 2, 5, 0, "ok"),
+        ("backoff", "pause after rate limit", 2, 5, 0, "ok"),
         ("waiting", "waiting", 5, 6, 0, "ok"),
         ("model_call", "model", 6, 8, 0, "abandoned"),
         ("waiting", "waiting", 8, 9, 0, "ok"),
@@ -198,6 +199,33 @@ def test_an_approval_is_waited_for_in_the_lane_of_its_call() -> None:
     ]
 
 
+def test_a_question_of_a_server_is_waited_for_between_two_attempts_at_the_call() -> None:
+    one = e.ModelReplied(
+        turn="t",
+        step="t-1",
+        content="",
+        model="m",
+        finish_reason="tool_calls",
+        tool_calls=(ToolCall("a", "notes__book", "{}"),),
+        plan=(e.PlannedCall(call="t-1-0", effect="write"),),
+    )
+    requests = (e.InputRequest(key="a", message="A?"), e.InputRequest(key="b", message="B?"))
+    asked = e.InputRequested(turn="t", call="t-1-0", server="notes", requests=requests, expires_at=EPOCH)
+    answered = e.InputAnswered(turn="t", call="t-1-0", key="a", action="accept", by="user")
+    events = [
+        *[(0, SUBMITTED), (0, PREFETCHED), (0, STARTED), (1, one), (1, tool("t-1-0", "notes__book"))],
+        *[(2, asked), (3, answered), (5, replace(answered, key="b", action="decline"))],
+        (6, replace(tool("t-1-0", "notes__book"), attempt=2)),
+        (8, e.ToolFinished(turn="t", call="t-1-0", ok=True, content="", attempt=2)),
+    ]
+    assert drawn(timeline("t", recorded(events)))[1:] == [
+        ("tool_call", "notes__book", 1, 2, 1, "ok"),
+        ("question", "notes__book", 2, 5, 1, "answered"),
+        ("waiting", "waiting", 5, 6, 1, "ok"),
+        ("tool_call", "notes__book", 6, 8, 1, "ok"),
+    ]
+
+
 def test_a_turn_behind_another_is_queued_until_that_ends() -> None:
     other = e.TurnSubmitted(turn="o", text="hi", source="cli", session="aa")
     events = recorded(
@@ -206,6 +234,38 @@ def test_a_turn_behind_another_is_queued_until_that_ends() -> None:
     assert drawn(timeline("t", events)) == [
         ("queued", "queued", 0, 3, 0, "ok"),
         ("waiting", "waiting", 3, 4, 0, "ok"),
+    ]
+
+
+def postponed(number: int, retry_at: float) -> e.TurnPostponed:
+    return e.TurnPostponed(
+        turn="t",
+        reason="It is away.",
+        retry_at=EPOCH + retry_at,
+        since=EPOCH + 1.0,
+        number=number,
+        what="MCP server notes",
+    )
+
+
+def test_a_turn_that_cannot_begin_yet_says_what_it_waits_for_and_when_it_is_tried_again() -> None:
+    begun = [(0, SUBMITTED), (1, postponed(1, 3)), (4, postponed(2, 8))]
+    waits = ("backoff", "waits for MCP server notes", 1.0)
+    found = timeline("t", recorded(begun), now=EPOCH + 6)
+    assert drawn(found) == [("waiting", "waiting", 0, 1, 0, "ok"), (*waits, 6, 0, "ok")]
+    (track,) = tracks(found.spans)
+    assert (track.name, track.last.message) == (waits[1], "It is away.")
+    assert track.last.retry_at == EPOCH + 8
+    under_way = timeline("t", recorded(begun), now=EPOCH + 9)
+    assert drawn(under_way)[1:] == [(*waits, 9, 0, "ok")]
+    assert under_way.spans[-1].retry_at is None
+    done = timeline("t", recorded([*begun, (9, PREFETCHED), (9, STARTED)]), now=EPOCH + 9)
+    assert drawn(done)[1:3] == [(*waits, 8, 0, "ok"), ("waiting", "waiting", 8, 9, 0, "ok")]
+    at_once = timeline("t", recorded([*begun, (5, e.WaitEnded(turn="t", by="user")), (6, postponed(1, 8))]))
+    assert drawn(at_once)[1:] == [
+        (*waits, 5, 0, "ok"),
+        ("waiting", "waiting", 5, 6, 0, "ok"),
+        ("backoff", "waits for MCP server notes", 6, 6, 0, "ok"),
     ]
 
 

@@ -61,11 +61,32 @@ def test_tools_of_one_reply_are_sent_as_a_group_on_their_own_queue(app: Celery) 
     assert messages[0]["group"] is not None
 
 
+def test_members_of_one_ensemble_are_sent_as_a_group(app: Celery) -> None:
+    CeleryDispatcher(app, CountedIds()).dispatch(
+        [step("t1-1-r0", "turn.reference"), step("t1-1-r1", "turn.reference")]
+    )
+    messages = sent(app, "turns")
+    assert [(each["id"], each["task"], each["chain"]) for each in messages] == [
+        ("t1-1-r0", "turn.reference", None),
+        ("t1-1-r1", "turn.reference", None),
+    ]
+    assert len({message["group"] for message in messages}) == 1
+    assert messages[0]["group"] is not None
+
+
 def test_every_message_of_a_turn_has_its_first_task_as_root(app: Celery) -> None:
     dispatcher = CeleryDispatcher(app, CountedIds())
     dispatcher.dispatch([step("t1-2", "turn.call_model")])
     dispatcher.send_again([step("t1-record", "turn.record_usage")])
     assert {message["root_id"] for message in sent(app, "turns")} == {"t1-prefetch"}
+
+
+def test_a_sub_agents_messages_have_the_first_task_of_its_tree_as_root(app: Celery) -> None:
+    dispatcher = CeleryDispatcher(app, CountedIds())
+    dispatcher.root = lambda each: "t0"
+    dispatcher.dispatch([step("t1-prefetch", "turn.prefetch")])
+    (message,) = sent(app, "turns")
+    assert message["root_id"] == message["chain"][0]["options"]["root_id"] == "t0-prefetch"
 
 
 def test_what_a_task_makes_due_is_sent_as_its_child(app: Celery) -> None:
@@ -80,6 +101,30 @@ def test_what_a_task_makes_due_is_sent_as_its_child(app: Celery) -> None:
     dispatcher.dispatch([step("t2-record", "turn.record_usage")])
     child, other = sent(app, "turns")
     assert (child["parent_id"], child["root_id"], other["parent_id"]) == ("t1-1", "t1-prefetch", None)
+
+
+def test_flower_is_told_names_and_ids_beside_the_step_and_the_body_has_the_id_alone(app: Celery) -> None:
+    dispatcher = CeleryDispatcher(app, CountedIds())
+    dispatcher.dispatch([step("t1-prefetch", "turn.prefetch")])
+    dispatcher.describe = lambda each: f"tool=terminal {each.id}"
+    dispatcher.dispatch([step("t1-1-0", "turn.run_tool")])
+    (first,) = sent(app, "turns")
+    (call,) = sent(app, "tools")
+    assert (first["argsrepr"], first["kwargsrepr"]) == ("('t1-prefetch',)", "session=s")
+    assert first["chain"][0]["options"]["kwargsrepr"] == "session=s"
+    assert (call["kwargsrepr"], call["args"]) == ("tool=terminal t1-1-0", ["t1-1-0"])
+
+
+def test_the_next_message_of_a_chain_shows_what_is_known_by_then(app: Celery) -> None:
+    @app.task(name="turn.prefetch", bind=True)
+    def running(self: Any) -> None: ...
+
+    dispatcher = CeleryDispatcher(app, CountedIds())
+    dispatcher.describe = lambda each: "model=m"
+    running.push_request(id="t1-prefetch", chain=[{"options": {"kwargsrepr": "session=s"}}])
+    dispatcher.describe_next(running, step("t1-prefetch", "turn.prefetch"))
+    assert running.request.chain == [{"options": {"kwargsrepr": "model=m"}}]
+    running.pop_request()
 
 
 def test_what_is_sent_again_gets_an_id_of_its_own(app: Celery) -> None:

@@ -378,6 +378,28 @@ def test_it_listens_to_a_telegram_bot_that_is_configured(home: Home) -> None:
     assert home.files_holding(TOKEN) == []
 
 
+def test_a_bot_that_is_configured_later_is_listened_to_as_soon_as_its_token_is_right(home: Home) -> None:
+    bot = BotServer().start()
+    with up(home, "--no-flower", "--no-beat") as running:
+        home.run("config", "set", "gateway.telegram.base_url", bot.base_url)
+        home.run("config", "set", "gateway.telegram.allowed_users", "[7]")
+        (home.path / ".env").touch(mode=0o600)
+        (home.path / ".env").write_text("TELEGRAM_BOT_TOKEN=4242:another-token-that-is-wrong\n")
+        running.wait_for("Telegram is configured: the gateway starts")
+        running.wait_for(
+            "Telegram refuses TELEGRAM_BOT_TOKEN: the gateway starts again when another one is set."
+        )
+        (home.path / ".env").write_text(f"TELEGRAM_BOT_TOKEN={TOKEN}\n")
+        bot.write(7, "hello")
+        bot.wait_until(lambda: "You said: hello" in bot.said(7), "an answer")
+        (home.path / ".env").write_text("")
+        running.wait_for("Telegram is configured no more: the gateway ends.")
+        running.signal(signal.SIGINT)
+        running.end()
+    bot.close()
+    assert left_of(home) == []
+
+
 def test_flower_is_shown_to_other_machines_only_with_a_password(home: Home) -> None:
     ended = home.run("flower", "--address", "0.0.0.0", HERMES_JOBS_BROKER_URL="redis://127.0.0.1:1/0")
 

@@ -7,23 +7,35 @@ from collections.abc import Sequence
 
 import msgspec
 
+from hermes_jobs.agent.context import entity_state
 from hermes_jobs.agent.context.boundaries import HistorySplit, TokenBudget, cut
+from hermes_jobs.agent.context.checkpoint import UNVERIFIED, is_checkpoint
+from hermes_jobs.agent.context.layers import (
+    ARCHIVE_TOKENS,
+    EARLIER_SHARE,
+    continued,
+    fitted,
+    parsed,
+    rendered,
+    room_for_answer,
+    shown,
+)
 from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
 from hermes_jobs.agent.context.summary import (
     FIRST,
+    LAYERED,
     MEND,
     SET_ASIDE,
-    UNVERIFIED,
     UPDATE,
     assembled,
     enclosed,
     hallucinated_references,
     instructions,
-    is_checkpoint,
     transcript,
     without_notes,
+    words_of,
 )
 from hermes_jobs.agent.context.tokens import A_MESSAGE, tokens_of
 from hermes_jobs.domain.events import CompressionReason
@@ -47,8 +59,9 @@ SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_
 RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 
-FRAME = tokens(enclosed("")) + A_MESSAGE
+FRAME = tokens(enclosed("")) + A_MESSAGE + ARCHIVE_TOKENS
 """What a summary takes besides its own text."""
+FORM = max(map(tokens, (FIRST, UPDATE, LAYERED)))
 
 
 class Compressor:
@@ -114,8 +127,7 @@ class Compressor:
         parts = self._cut_of(history, said)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary=before, removed=0)
-        material = pruned(repaired(flat(parts.middle)))
-        summary = self._summarised(before, material, history, ask)
+        summary = self._summarised(before, repaired(flat(parts.middle)), history, ask)
         return self._shortened(parts, summary, history)
 
     def set_aside(self, history: History) -> CompressedHistory:
@@ -124,8 +136,16 @@ class Compressor:
         parts = self._cut_of(history, said)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary="", removed=0)
-        words = SET_ASIDE.format(count=len(flat(parts.middle)))
-        shortened = self._shortened(parts, f"{before}\n\n{words}".strip(), history)
+        middle, layers = flat(parts.middle), parsed(self._redact(before))
+        observed = entity_state.observed(middle, self._redact)
+        words = SET_ASIDE.format(count=len(middle))
+        layers = msgspec.structs.replace(
+            layers,
+            recent=f"{words}\n\n{layers.recent}".strip(),
+            state=entity_state.merged(layers.state, observed),
+        )
+        budget = summary_budget(tokens_of(pruned(middle)), history.window)
+        shortened = self._shortened(parts, rendered(fitted(layers, budget, history.session)), history)
         return msgspec.structs.replace(shortened, summary="")
 
     def _cut_of(self, history: History, said: Sequence[Message]) -> HistorySplit:
@@ -162,18 +182,26 @@ class Compressor:
     # --- the summary ------------------------------------------------------------------------------
 
     def _summarised(
-        self, before: str, material: tuple[Message, ...], history: History, ask: AskSummariser
+        self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
     ) -> str:
+        """The summary so far brought up to date with the middle: its detail is condensed, and the middle told
+        in its place."""
+        layers, material = parsed(self._redact(before)), pruned(middle)
         budget = summary_budget(tokens_of(material), history.window)
-        told = instructions(budget, history.focus)
-        room = history.summary_window - 2 * budget - tokens(told) - tokens(UPDATE)
-        summary = self._redact(before)
-        for part in _portions(material, max(room, 1_000), self._redact):
+        observed = entity_state.observed(middle, self._redact)
+        answer_budget = room_for_answer(layers, entity_state.merged(layers.state, observed), budget)
+        told = instructions(answer_budget, history.focus)
+        so_far = shown(layers)
+        room = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(told) - FORM
+        answers: list[str] = []
+        for part in portions(material, max(room, 1_000), self._redact):
             text = self._redact(transcript(part))
-            form = UPDATE if summary else FIRST
-            asked = form.format(summary=summary, conversation=text)
-            summary = self._checked(told, asked, f"{summary}\n{text}", budget, ask)
-        return summary
+            form = LAYERED if so_far and not answers else UPDATE if answers else FIRST
+            words = words_of(int(budget * EARLIER_SHARE) // 2)
+            asked = form.format(summary=so_far, conversation=text, words=words)
+            so_far = self._checked(told, asked, f"{so_far}\n{text}", answer_budget, ask)
+            answers.append(so_far)
+        return rendered(continued(layers, observed, answers, history.session, budget))
 
     def _checked(self, told: str, asked: str, source: str, budget: int, ask: AskSummariser) -> str:
         """A summary that is one; sent back once where it names what is not there, then marked."""
@@ -211,7 +239,7 @@ def summary_budget(tokens: int, window: int) -> int:
     return max(1, min(wanted, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
-def _portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
+def portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
     """The messages in portions of about `room` tokens, units whole; one that is larger alone is cut, and
     redacted before: half a key is hard to tell."""
     portions: list[list[Message]] = [[]]

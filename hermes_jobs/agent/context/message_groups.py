@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import NUDGES
+from hermes_jobs.domain.session.synthetic_messages import is_nudge
 
 Unit = tuple[Message, ...]
 NO_RESULT = "(The result of this call was not kept.)"
@@ -32,7 +32,7 @@ def newest_request(units: Sequence[Unit]) -> int | None:
     """Where the user's newest message stands; what the agent was told in the user's place does not count."""
     for index in range(len(units) - 1, -1, -1):
         first = units[index][0]
-        if isinstance(first, UserMessage) and first.content not in NUDGES:
+        if isinstance(first, UserMessage) and not is_nudge(first.content):
             return index
     return None
 

@@ -72,22 +72,28 @@ def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
 
 
 def outcome(name: str, content: str) -> str:
-    """How a call ended, as its result says it: its exit status or HTTP status, a time limit, an error."""
+    """How a call ended, as its result says it, with the last words of what failed."""
+    told, words = ending(name, content)
+    return f"{told}: {words}" if words else told
+
+
+def ending(name: str, content: str) -> tuple[str, str]:
+    """How a call ended: its exit status or HTTP status, a time limit, an error; and the words of the failure,
+    which may be anybody's ("" for none)."""
     content = content.removeprefix(WARNING)
     if content.startswith("Error"):
-        return f"failed: {_shown(content.partition(chr(10))[0])}"
+        return "failed", _shown(content.partition(chr(10))[0])
     if content.startswith(OPEN):
-        return "gave a large result, of which this held the beginning"
+        return "gave a large result, of which this held the beginning", ""
     if content.startswith("Interrupted:"):
-        return "was interrupted"
-    ending = content[-ENDING:]
+        return "was interrupted", ""
+    last = content[-ENDING:]
     for pattern, told in _ENDINGS:
-        if found := pattern.search(ending):
-            last = _last_line(ending[: found.start()])
-            return told.format(*found.groups()) + (f": {last}" if last else "")
+        if found := pattern.search(last):
+            return told.format(*found.groups()), _last_line(last[: found.start()])
     if found := _STATUS.match(content):
-        return f"{'failed' if found[1] >= '400' else 'ok'}, HTTP {found[1]}"
-    return "ok, exit code 0" if name == "terminal" else "ok"
+        return f"{'failed' if found[1] >= '400' else 'ok'}, HTTP {found[1]}", ""
+    return ("ok, exit code 0" if name == "terminal" else "ok"), ""
 
 
 def _last_line(text: str) -> str:

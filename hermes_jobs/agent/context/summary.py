@@ -8,26 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context.boundaries import HistorySplit
+from hermes_jobs.agent.context.checkpoint import SECTIONS
 from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
-SECTIONS = (
-    ("Active Task", "the newest request that is not fulfilled, in the user's own words"),
-    ("Goal", "what the user wants to reach in the end"),
-    ("Constraints & Preferences", "what the user asked to be respected"),
-    ("Completed Actions", "numbered: the tool, its target, the outcome; go on with the numbers there are"),
-    ("Active State", "files, branches, processes, values as they are by now"),
-    ("In Progress", "what was begun and is not done"),
-    ("Blocked", "what cannot go on, and the exact error"),
-    ("Key Decisions", "what was decided, and why"),
-    ("Resolved Questions", "what was asked and answered"),
-    ("Pending User Asks", "what the user still waits for"),
-    ("Relevant Files", "paths, and what each is for"),
-    ("Remaining Work", "what is left, as context and not as an order"),
-    ("Critical Context", "exact values, names, figures and error texts that must not get lost"),
-)
 OPEN, CLOSE = "<context-summary>", "</context-summary>"
 NOTICE = """\
 [Summary of the earlier part of this conversation. It is for reference and is no instruction. What you
@@ -48,7 +34,9 @@ material.
 
 Keep the user's language. Keep exact names, paths, commands, figures and error texts; invent none. Write
 [REDACTED] in the place of every password, key, token or other credential. Leave out what no longer matters.
-Use these sections, each with its heading «## NAME», in this order; write «None» where there is nothing:
+The files that were touched and the commands that were run are recorded beside your text, with their outcomes:
+do not list them again. Use these sections, each with its heading «## NAME», in this order; write «None» where
+there is nothing:
 
 {sections}
 
@@ -69,13 +57,30 @@ What has happened since:
 
 Write the whole checkpoint anew, brought up to date: keep what still holds, move what is done to «Completed
 Actions» and go on with its numbers, and let «Active Task» be the newest request that is not fulfilled."""
+LAYERED = """\
+The checkpoint so far:
+
+{summary}
+
+What has happened since:
+
+{conversation}
+
+Write the checkpoint for where things stand now. Tell in detail what has happened since. Keep of the
+checkpoint so far what still holds and is needed: what the user wants and asked to be respected, what is open,
+values that count; go on with the numbers of «Completed Actions», and let «Active Task» be the newest request
+that is not fulfilled. In «Key Decisions» write only those made since: the others are kept. What was open and
+is not in your lists counts as done. Then add one more section, in which you condense what else the checkpoint
+so far says, one fact a line, with exact names and values, in at most about {words} words; each line is kept
+as you write it:
+
+## Earlier
+- …"""
 MEND = """\
 These do not occur in the conversation: {invented}. Write the checkpoint once more without them, or with what
 was really there."""
-UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"
 
 _WORDS_A_TOKEN = 0.7
-_HEADING = re.compile(r"^[\W\d]{0,8}Active Task\b", re.MULTILINE | re.IGNORECASE)
 _SUMMARY = re.compile(rf"{OPEN}\n\[.*?\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DOTALL)
 _TODOS = re.compile(rf"{TODOS_OPEN}\n\[(?:(?!{TODOS_OPEN}).)*\n{TODOS_CLOSE}\Z", re.DOTALL)
 _ANSWERS = (AssistantMessage(ACKNOWLEDGED), AssistantMessage(ENDED_UNANSWERED))
@@ -93,19 +98,19 @@ _BLANKS = re.compile(r"\s+")
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s*", re.MULTILINE)
 
 
+def words_of(budget: int) -> int:
+    """About how many words so many tokens are."""
+    return int(budget * _WORDS_A_TOKEN)
+
+
 def instructions(budget: int, focus: str) -> str:
     """What the summariser is told, for a summary of about `budget` tokens."""
     sections = "\n".join(f"## {name}\n({told})" for name, told in SECTIONS)
     return INSTRUCTIONS.format(
         sections=sections,
-        words=int(budget * _WORDS_A_TOKEN),
+        words=words_of(budget),
         focus=FOCUS.format(focus=focus) if focus else "",
     )
-
-
-def is_checkpoint(text: str) -> bool:
-    """Whether the text is a summary at all, and no refusal or answer."""
-    return _HEADING.search(text) is not None
 
 
 def enclosed(summary: str) -> str:

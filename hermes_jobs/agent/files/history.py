@@ -60,6 +60,12 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         self.entries.pop(name, None)
         self._witnesses.drop(file)
 
+    def begin_again(self, forgotten: int) -> None:
+        """Forget what all files have held: the log has forgotten texts, last at that position."""
+        self.entries.clear()
+        self.forgotten = forgotten
+        self._witnesses.drop_all()
+
     def contents(
         self, name: str, file: Path, restore: Callable[[StoredText], T | None], digest: Callable[[T], str]
     ) -> tuple[Content[T], ...]:

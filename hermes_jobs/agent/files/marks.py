@@ -77,6 +77,13 @@ class Witnesses:
         with suppress(OSError):
             self._of(path).unlink(missing_ok=True)
 
+    def drop_all(self) -> None:
+        """Forget every file, also those that nobody remembers."""
+        with suppress(OSError):
+            for link in self._folder.iterdir():
+                if not link.suffix:
+                    link.unlink(missing_ok=True)
+
     def is_unread(self, path: Path, mark: Mark) -> bool:
         """Whether nobody can have read the file that was written at the path, since it was written."""
         return bool(mark.accessed) and any(

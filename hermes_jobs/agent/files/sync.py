@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hermes_jobs.domain.decision import Decision, DecisionResult
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 
@@ -44,6 +45,15 @@ class SyncedFolder:
         changed = self._engine.change(change, cause)
         self.sync()
         return changed
+
+    def _forgotten(self) -> int:
+        """The position at which the log has last forgotten texts; 0 for never.
+
+        Files that were written before may hold such texts: the log's are written over them, and nothing of
+        them is taken in.
+        """
+        newest = self._engine.log.key(KEY_SCOPE, NEWEST)
+        return newest.position if newest is not None else 0
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import httpx2
 import msgspec
@@ -60,6 +60,7 @@ Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`),
 _PLACEHOLDER_KEY = "no-key"  # local servers need none, the client does
 
 OnText = Callable[[str], None]
+T = TypeVar("T")
 
 
 class Answer(Protocol):
@@ -122,6 +123,7 @@ class CompletionsClient:
         self._api = APIS[manner.api]
         self._learned: dict[str, Dialect] = {}
         self._payloads: dict[tuple[str, str], Payloads] = {}  # the payload mode of each session
+        self._unconstrained: dict[tuple[str, str], None] = {}  # sessions whose schema was refused
         self._base_url = base_url
         http_client = openai.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
         if watch is not None:
@@ -175,15 +177,17 @@ class CompletionsClient:
         """The dialect for the model, as far as it is known."""
         known = self._learned.get(request.model)
         known = known or first_dialect(self._base_url, request.model, self._manner)
-        return replace(known, payloads=self._payloads.get((request.model, request.session), "send"))
+        here = (request.model, request.session)
+        constrains = bool(request.answer_schema) and here not in self._unconstrained
+        return replace(known, payloads=self._payloads.get(here, "send"), constrains=constrains)
 
     def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
-        """Remember the model's dialect; a refused payload is remembered for its session only."""
+        """Remember the model's dialect; a refused payload or schema is remembered for its session only."""
         self._learned[request.model] = dialect
         if dialect.payloads in {"replace", "omit"}:
-            if len(self._payloads) >= _MOST_SESSIONS:
-                self._payloads.pop(next(iter(self._payloads)))
-            self._payloads[request.model, request.session] = dialect.payloads
+            _keep(self._payloads, (request.model, request.session), dialect.payloads)
+        if request.answer_schema and not dialect.constrains:
+            _keep(self._unconstrained, (request.model, request.session), None)
 
     async def _ask(self, request: ModelRequest, dialect: Dialect, answer: Answer, on_text: OnText) -> Reply:
         stream = await self._client.post(
@@ -257,6 +261,13 @@ class CompletionsClient:
     def _failure(self, error: Exception, answer: Answer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
         return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
+
+
+def _keep(kept: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:
+    """Remember a value for a session; the oldest is forgotten for one too many."""
+    if len(kept) >= _MOST_SESSIONS and session not in kept:
+        kept.pop(next(iter(kept)))
+    kept[session] = value
 
 
 def _note(refusal: Refusal, changed: Dialect) -> str:

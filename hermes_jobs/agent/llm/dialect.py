@@ -69,7 +69,7 @@ class Dialect(msgspec.Struct, frozen=True):
     `payloads`: the payloads sent back in earlier messages: all; all, repeated once; the family's replacement
     for them; or none.
     `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
-    reasoning that can be sent back.
+    reasoning that can be sent back. `constrains`: a schema for the answer is sent as a parameter.
     """
 
     streams: bool = True
@@ -84,6 +84,7 @@ class Dialect(msgspec.Struct, frozen=True):
     takes_effort: bool = False
     takes_cache_key: bool = False
     includes_reasoning: bool = False
+    constrains: bool = True
     payloads: Payloads = "send"
     family: Family = OTHERS
     endpoint: str = ""
@@ -199,6 +200,12 @@ def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
     return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
 
 
+def _without_schema(dialect: Dialect, refused: _Refused) -> Dialect | None:
+    """Servers refuse the parameter, the schema's keywords, its grammar, or tools beside it, by any status."""
+    named = dialect.constrains and _SCHEMA.search(refused.said)
+    return replace(dialect, constrains=False) if named else None
+
+
 def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
     said = refused.said
     if not refused.is_about_the_request or not _REFUSALS.search(said):
@@ -215,6 +222,12 @@ def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
         return replace(dialect, streams=False)
     return None
 
+
+_SCHEMA = re.compile(
+    r"response[_ ]format|text\.format|json[_ ]?schema|schema for|structured[_ ]output|guided|grammar"
+    r"|response mime type"
+)
+"""Names of the parameter and of what it leads to: OpenAI, DeepSeek, Groq, vLLM, llama.cpp, Gemini."""
 
 _FIELDS = (
     ("streams_usage", r"stream_options|include_usage"),
@@ -260,6 +273,7 @@ def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
 
 
 _LESSONS: tuple[Callable[[Dialect, _Refused], Dialect | None], ...] = (
+    _without_schema,
     _without_tools,
     _without_system,
     _without_marks,

@@ -36,6 +36,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     message with calls, as of another model's message, for the models in `fills`. `always`: parameters of
     every request. `efforts`: parameters for reasoning effort, for the models in `efforts_of`. `call_ids`: the
     accepted form of call ids. `closes_rounds`: a user message must not follow tool results directly.
+    `schema_beside_tools`: a schema constrains answers only, and tools may be called under it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     efforts_of: str = ""
     call_ids: str = ".+"
     closes_rounds: bool = False
+    schema_beside_tools: bool = False
 
     def effort(self, effort: Effort, model: str) -> Json:
         """The parameters for that effort; none if the model is not known to support any."""
@@ -80,6 +82,7 @@ FAMILIES = (
         efforts=_efforts(max="xhigh"),
         efforts_of=r"^(?:o\d|gpt-[5-9]|codex)",
         call_ids=r".{1,40}",
+        schema_beside_tools=True,
     ),
     # https://api-docs.deepseek.com/guides/thinking_mode: turns with tool calls carry their reasoning_content
     # in all later requests, others may; it must not be empty (NousResearch/hermes-agent#17341). Efforts below

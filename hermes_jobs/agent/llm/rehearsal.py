@@ -43,7 +43,7 @@ class RehearsalModel:
 
 
 def rehearsed(request: ModelRequest) -> Reply:
-    """The reply to a request: calls of its tools, or an answer that ends with the notice."""
+    """The reply to a request: calls of its tools, or an answer."""
     results = _open_results(request)
     if results:
         return _said(request, lines.with_results([(each.name, each.content) for each in results]))
@@ -67,8 +67,7 @@ def rehearsed(request: ModelRequest) -> Reply:
 
 
 def _said(request: ModelRequest, text: str) -> Reply:
-    content = f"{text}\n\n{lines.NOTICE}"
-    return Reply(content=content, usage=_estimated(request, content), model=REHEARSAL)
+    return Reply(content=text, usage=_estimated(request, text), model=REHEARSAL)
 
 
 def _estimated(request: ModelRequest, said: str) -> Usage:

@@ -9,26 +9,30 @@ from typing import Any
 
 import msgspec
 
-NOTICE = (
-    "— This is a rehearsal: no language model was asked. `hermes-jobs setup` connects one: a provider with a "
-    "key, or a model on this machine."
-)
+from hermes_jobs.agent.llm.rehearsal_week import COMMAND as GIT_WEEK
+from hermes_jobs.agent.llm.rehearsal_week import week_told
 
-HELLO = "Hello! Ask me what I can do, or say «look around»."
+HELLO = """\
+Hello! No language model is connected: I answer from a small script. \
+Ask "What happened in this folder this week?", or say "help"."""
 HELP = """\
 I am a stand-in for a language model, and know a few lines by heart. Try:
 
-- «look around»: runs two tools at the same time and answers from what they give
-- «run `uname -a`»: runs the command between the backticks
-- «read notes.txt», «write Buy milk to notes.txt»: works with a file
-- «remember that I like tea»: writes to the memory
-- «list skills», «search for tea»: looks into skills and earlier conversations
+- "What happened in this folder this week?": asks git, and draws what it says
+- "look around": runs two tools at the same time and answers from what they give
+- "run `uname -a`": runs the command between the backticks
+- "read notes.txt", "write Buy milk to notes.txt": works with a file
+- "remember that I like tea": writes to the memory
+- "list skills", "search for tea": looks into skills and earlier conversations
 
-Everything around me is real: sessions, tools, memory, reviews, schedules, and the log that keeps them."""
+Everything around me is real: sessions, tools, memory, reviews, schedules, and the log that keeps them.
+`hermes-jobs setup` connects a real model: a provider with a key, or a model on this machine."""
 NO_TOOL = "I would use the tool `{tool}` for that, but this request does not offer it."
 NOTHING_TO_SAVE = "Nothing to save."
-ECHO = "You said: «{text}». I know too little to say more about it; «help» shows what I can do."
-SILENCE = "You said nothing. «help» shows what I can do."
+ECHO = """\
+You said: "{text}". No language model is connected, so that is all I can say about it. \
+"help" shows what I know, `hermes-jobs setup` connects a model."""
+SILENCE = 'You said nothing. "help" shows what I can do.'
 
 SUMMARY = """\
 ## Active Task
@@ -45,6 +49,7 @@ The whole conversation before this point stays in the log, and can be searched."
 
 Call = tuple[str, dict[str, Any]]
 
+NEWEST_FILES = "ls -t | head -8"
 _MOST_LINES = 20
 _READ = 2000  # characters of a text that are searched
 _REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
@@ -81,7 +86,13 @@ def response(text: str, tools: Tools, earlier: Sequence[str]) -> Response:
 
 
 def with_results(results: Sequence[tuple[str, str]]) -> str:
-    """The answer after tool results: each one's name and first lines."""
+    """The answer after tool results: a week of git as a chart, else each one's name and first lines."""
+    for _, content in results:
+        if told := week_told(content):
+            return told
+        if content.startswith("fatal: "):
+            rest = "\n".join(_first_lines(other) for _, other in results if other != content)
+            return f"Git knows of nothing that happened here. The newest files:\n\n```\n{rest}\n```"
     shown = "\n\n".join(f"`{name}`:\n```\n{_first_lines(content)}\n```" for name, content in results)
     count = "what came back" if len(results) == 1 else f"what the {len(results)} calls gave"
     return f"This is {count}.\n\n{shown}"
@@ -143,6 +154,10 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 _TABLE: tuple[tuple[re.Pattern[str], Speaker], ...] = (
     (_REMEMBER, _remember),
+    (
+        _pattern(r"\b(?:happened|changed|new)\b.*\b(?:folder|repo|repository|project|here|week)\b"),
+        _calls("I ask git.", ("terminal", {"command": GIT_WEEK}), ("terminal", {"command": NEWEST_FILES})),
+    ),
     (_pattern(r"\brun\s+`(?P<command>[^`]+)`"), _calls("I run it.", ("terminal", {"command": "{command}"}))),
     (
         _pattern(r"\bwrite\s+(?P<content>.+?)\s+(?:to|into)\s+`?(?P<path>[\w./~-]+\w)`?"),

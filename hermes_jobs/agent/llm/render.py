@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from hermes_jobs.agent.llm.answer_format import response_format
 from hermes_jobs.agent.llm.cache_marks import marked
 from hermes_jobs.agent.llm.call_ids import with_valid_ids
 from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
@@ -43,6 +44,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     if dialect.takes_cache_key and request.session:
         body["prompt_cache_key"] = request.session
     body.update(effort_fields(request, dialect))
+    body.update(response_format(request, dialect))
     body["stream"] = dialect.streams
     if dialect.streams and dialect.streams_usage:
         body["stream_options"] = {"include_usage": True}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hermes_jobs.agent.llm.answer_format import text_format
 from hermes_jobs.agent.llm.dialect import Dialect
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in
 from hermes_jobs.agent.llm.render import rendered
@@ -55,7 +56,7 @@ def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
         body["max_output_tokens"] = request.max_tokens
     if request.temperature is not None and dialect.takes_temperature:
         body["temperature"] = request.temperature
-    return body
+    return {**body, **text_format(request, dialect)}
 
 
 def _items(message: Json) -> Iterator[Json]:

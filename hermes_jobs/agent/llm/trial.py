@@ -196,12 +196,13 @@ def _is_usable(call: ToolCall) -> bool:
 
 
 def _round_trip(first: Reply, second: Reply) -> Verdict:
+    accepted = f"; its {'call' if second.tool_calls else 'answer'} was accepted when it was sent back"
     if second.payload is not None:
         message = "it was sent back with its tool call, and accepted"
     elif second.reasoning or second.usage.reasoning_tokens or first.usage.reasoning_tokens:
-        message = "it thinks, and attaches nothing that has to be sent back; its call was accepted"
+        message = "it thinks, and attaches nothing that has to be sent back" + accepted
     else:
-        message = "it did not think, or does not say so; its call was accepted"
+        message = "it did not think, or does not say so" + accepted
     dropped = f" ({'; '.join(second.notes)})" if second.notes else ""
     return Verdict(name="reasoning", status="ok", message=message + dropped)
 

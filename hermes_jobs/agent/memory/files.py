@@ -22,7 +22,7 @@ from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.system import atomic_file
 
 NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 24
 MODE = 0o600
 UNFINISHED, READY = ".unfinished", ".ready"
 BEING_SAVED_NS = 100_000_000  # for which an empty file may be one that an editor is about to fill

@@ -16,6 +16,7 @@ from hermes_jobs.agent.memory.files import NAMES, Found, MemoryFiles, Unusable
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
+from hermes_jobs.domain.memory.entries import Entry, Recorded, known_entries
 from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, history, text_of
 from hermes_jobs.engine.engine import Engine
@@ -44,6 +45,7 @@ class SyncedMemory(SyncedFolder):
         super().__init__(engine, lock, "the files of the memory")
         self._files = MemoryFiles(folder)
         self._history = FileHistory(shown / "memory.json", engine.log.log_id)
+        self._known: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
 
     def sync(self) -> Memory:
         """Take in what people changed and write the files as the log has them; the memory after that.
@@ -54,6 +56,9 @@ class SyncedMemory(SyncedFolder):
             with self._locked():
                 self._history.load()
                 try:
+                    forgotten = self._forgotten()
+                    if self._history.forgotten != forgotten:
+                        self._write_over(forgotten)
                     for target in TARGETS:
                         self._sync_file(target)
                 finally:
@@ -69,6 +74,20 @@ class SyncedMemory(SyncedFolder):
             Write(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
             for each in self._engine.log.read(STREAM)
         )
+
+    def logged(self) -> Memory:
+        """The memory as the log has it; what people changed since the last `sync` is not in it."""
+        return self._load()
+
+    def entries(self, memory: Memory) -> tuple[Entry, ...]:
+        """What the log knows of each entry."""
+        key = (memory.version, self._forgotten())
+        if self._known[0] != key:
+            recorded = (
+                Recorded(each.version, each.fact, each.at) for each in self.writes()[: memory.version]
+            )
+            self._known = (key, known_entries(memory, recorded))
+        return self._known[1]
 
     def _load(self) -> Memory:
         return cast(Memory, self._engine.state(STREAM))
@@ -87,6 +106,28 @@ class SyncedMemory(SyncedFolder):
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
         except OSError as error:  # the other file may be well
             self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
+
+    def _write_over(self, forgotten: int) -> None:
+        """Let the files have what the log has, whatever they hold: it may be what was forgotten."""
+        memory = self._load()
+        self._history.begin_again(forgotten)
+        for target in TARGETS:
+            for _ in self._files.left_over(target):
+                pass
+            try:
+                found = self._files.read(target)
+            except Unusable as reason:
+                self._problem(f"{NAMES[target]} is left as it is: {reason}.")
+                continue
+            entries = memory.entries(target)
+            if found is None or entries_of(found.text) == entries:
+                continue
+            mark = self._files.write(target, text_of(entries) or EMPTY)
+            for _ in self._files.left_over(target):
+                pass
+            if mark is not None:
+                content = StoredText(digest_of(entries), mark, memory.version)
+                self._history.add_written(target, self._files.path(target), content)
 
     def _write(self, target: MemoryTarget, memory: Memory) -> None:
         """Write the file, and take in what was saved in the last moment before that."""

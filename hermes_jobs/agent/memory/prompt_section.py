@@ -2,71 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
 
 from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.domain.memory.memory import SEPARATOR, Limits, Memory, chars, fill
+from hermes_jobs.domain.memory.entries import Placement
+from hermes_jobs.domain.memory.memory import SEPARATOR, Limits, fill, is_shown
 from hermes_jobs.text.plural import pluralize
-from hermes_jobs.text.scan import scan
 
 HEADINGS: tuple[tuple[MemoryTarget, str], ...] = (
     ("user", "Who the user is"),
     ("memory", "What you have noted"),
 )
-OVER = "the limit"
-ADVICE = "merge, shorten or remove entries"
 FRESH = "It was read when this session began; what you save meanwhile stands here from the next session on."
 
 
-def prompt_section(memory: Memory, limits: Limits) -> str:
+def prompt_section(placement: Placement, limits: Limits) -> str:
     """The section; empty where nothing is remembered."""
     parts = [
-        f"# {heading} [{fill(entries, limit)}]\n{SEPARATOR.join(shown(entries, limit, memory.allowed))}"
+        f"# {heading} [{fill(placement.whole(target), limits.of(target))}]\n{SEPARATOR.join(lines)}"
         for target, heading in HEADINGS
-        if (entries := memory.entries(target)) and (limit := limits.of(target))
+        if (lines := _lines(placement, target))
     ]
+    if placement.recalled:
+        count = pluralize(len(placement.recalled), "more entry", "more entries")
+        parts.append(f"You have {count}, recalled when a message is about them.")
     return "\n\n".join([*parts, FRESH]) if parts else ""
 
 
-def shown(entries: Sequence[str], limit: int, allowed: Collection[str] = ()) -> tuple[str, ...]:
-    """The entries as a prompt has them: those that fit, with a note in the place of what is left out."""
-    out = left_out(entries, limit, allowed)
-    lines = [_noted(entry, out.get(entry)) for entry in entries]
-    over = [entry for entry in entries if out.get(entry) == OVER]
-    if over:
-        lines.append(_cut(entries, over, limit))
-    return tuple(line for line in lines if line)
+def without_entry(prompt: str, entry: str) -> str:
+    """The prompt without that entry of the memory; the same where it does not have it."""
+    mark, whole = re.escape(SEPARATOR), re.escape(entry)
+    headings = "|".join(re.escape(heading) for _, heading in HEADINGS)
+    first = rf"(?P<head>^# (?:{headings}) \[[^\n]*\]\n)"
+    if not entry:
+        return prompt
+    for pattern, instead in (
+        (rf"{mark}{whole}(?={mark}|\n\n|\Z)", ""),
+        (rf"{first}{whole}(?:{mark}|(?=\n\n|\Z))", r"\g<head>"),
+    ):
+        found = re.sub(pattern, instead, prompt, count=1, flags=re.MULTILINE)
+        if found != prompt:
+            return found
+    return prompt
 
 
-def left_out(entries: Sequence[str], limit: int, allowed: Collection[str] = ()) -> Mapping[str, str]:
-    """The entries that prompts do not have, each with the reason: `OVER`, or the rule that names it.
-
-    `allowed` are those that a person wants in prompts whatever a rule says.
-    """
-    kept: list[str] = []
-    out: dict[str, str] = {}
-    for entry in entries:
-        if len(entry) > limit or chars([*kept, entry]) > limit:
-            out[entry] = OVER
-            continue
-        kept.append(entry)
-        findings = () if entry in allowed else scan(entry)
-        if findings:
-            out[entry] = f"the rule «{findings[0].rule}»"
-    return out
-
-
-def _noted(entry: str, why: str | None) -> str:
-    if why is None:
-        return entry
-    return "" if why == OVER else f"[an entry was left out by {why}]"
+def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> str:
+    """The prompt with that entry at the end of its target, or in the place of `old`; the same where it has
+    it."""
+    if is_shown(entry, prompt):
+        return prompt
+    without = without_entry(prompt, old)
+    heading = re.escape(dict(HEADINGS)[target])
+    section = re.search(
+        rf"^# {heading} \[[^\n]*\]\n(?P<entries>.*?)(?=\n\n# |\n\nYou have |\n\n{re.escape(FRESH)}|\Z)",
+        without,
+        re.MULTILINE | re.DOTALL,
+    )
+    if section is None:
+        return f"{without.rstrip()}\n\n# {dict(HEADINGS)[target]} [{len(entry):,} chars]\n{entry}"
+    between = SEPARATOR if section["entries"] else ""
+    return f"{without[: section.end()]}{between}{entry}{without[section.end() :]}"
 
 
-def _cut(entries: Sequence[str], over: Sequence[str], limit: int) -> str:
-    """What stands for the entries that are beyond the limit; of an only one, its beginning."""
-    count = pluralize(len(over), "entry", "entries")
-    size = sum(len(entry) for entry in over)
-    note = f"[{count} of {size:,} characters left out: beyond the limit of {limit:,}. Consolidate: {ADVICE}.]"
-    if len(over) < len(entries) or scan(over[0][:limit]):
-        return note
-    return f"{over[0][:limit]}\n{note}"
+def _lines(placement: Placement, target: MemoryTarget) -> list[str]:
+    """The entries, with a note in the place of each that a rule leaves out."""
+    return [
+        each.text if rule is None else f"[an entry was left out by the rule «{rule}»]"
+        for each, rule in placement.prompt.items()
+        if each.target == target
+    ]

@@ -98,7 +98,7 @@ class MemoryProvider(Protocol):
         """These exchanges are about to give way to a summary."""
 
     def on_delegation(self, task: str, result: str) -> None:
-        """A sub-agent has ended. Not called: there are no sub-agents."""
+        """A sub-agent of the session has ended: its goal, and its answer or why there is none."""
 
     def on_memory_write(self, action: str, target: MemoryTarget, content: str) -> None:
         """Our own memory was written to: `add`, `replace` or `remove`, and the entry that is new, or gone."""

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Turn
 from hermes_jobs.agent.memory.provider_host import ProviderHost
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import ListenerError, Recall, ToolContext, ToolSpec
+from hermes_jobs.engine.ports import ListenerError, Recall, Recalled, ToolContext, ToolSpec
 from hermes_jobs.engine.replay import Facts
 from hermes_jobs.engine.session_info import kind_of, session_info
 from hermes_jobs.text.scan import redact_findings
@@ -70,16 +72,16 @@ class Providers:
         """What the memories put into a session's system prompt, our own first."""
         return "\n\n".join(block for block in (self._block(session), self._external_block(session)) if block)
 
-    def recall(self, session: Session, text: str) -> str:
+    def recall(self, session: Session, text: str) -> Recalled:
         """What the memories bring to mind for a turn, within the limit. See `Recall`."""
-        found = [self._recall(session, text)]
+        own = self._recall(session, text)
+        found = [own.text]
         if self._external is not None:
             which = session_info(session)
             self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
             found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
-        return _cut(
-            redact_findings("\n\n".join(each.strip() for each in found if each and each.strip())), self._room
-        )
+        joined = redact_findings("\n\n".join(each.strip() for each in found if each and each.strip()))
+        return replace(own, text=_cut(joined, self._room))
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools of the provider beside ours."""
@@ -129,7 +131,9 @@ class Providers:
 
     def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
         """Pass a write to the built-in memory on. See `MemoryWriteListener`. Raises `ListenerError`."""
-        if self._external is None or isinstance(write, e.MemoryArranged | e.MemoryConflicted):
+        if self._external is None or isinstance(
+            write, e.MemoryArranged | e.MemoryConflicted | e.MemoryConfirmed
+        ):
             return
         action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
         content = write.old if isinstance(write, e.MemoryRemoved) else write.content
@@ -155,6 +159,10 @@ def _tell(external: ProviderHost, before: Session, fact: e.SessionEvent, after: 
             said = "\n\n".join(turn.texts) if turn is not None else ""
             external.tell(session_info(before), lambda each: each.sync_turn(said, fact.answer))
             external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
+        case e.ChildEnded():
+            goals = (each.ref.goal for each in before.children if each.ref.session == fact.child)
+            task, result = next(goals, ""), fact.answer or f"{fact.status}: {fact.message}"
+            external.tell(session_info(before), lambda each: _hook(each, "on_delegation", task, result))
         case e.SessionStarted(parent=str(), at=None):
             external.go_on(session_info(after))
         case e.SessionEnded() if fact.reason != "compression":

@@ -2,30 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 
+from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.question_vector import QuestionVectors
+from hermes_jobs.domain.events import RecalledItem, RecallTrack
 from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import Recalled
 from hermes_jobs.engine.ports.conversation_search import ConversationSearch, Near, Passage, Scope
+from hermes_jobs.text.entities import names_it
+from hermes_jobs.text.search.fusion import fused
 from hermes_jobs.text.search.question import as_question
 
+MEANT = 2  # things that are looked for by their names
 FOUND = 6  # passages, each with what was said around it
 TEXT_CHARS = 400  # shown of a passage
 
 
 class SessionRecall:
-    """See `Recall`. Searches all conversations but the current one."""
+    """Searches all conversations but the current one. `vectors` None: not by their meaning."""
 
-    def __init__(self, archive: ConversationSearch) -> None:
+    def __init__(self, archive: ConversationSearch, vectors: QuestionVectors | None = None) -> None:
         self._archive = archive
+        self._vectors = vectors
 
-    def __call__(self, session: Session, text: str) -> str:
+    def __call__(self, session: Session, cue: Cue) -> Recalled:
         """The passages found, best first, each with its neighbours; empty where none was found."""
-        query = as_question(text)
-        if not query:
-            return ""
-        found = self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND)
-        lines = [line for each in found for line in _told(each)]
-        return "\n".join(["From earlier conversations:", *lines]) if lines else ""
+        query = as_question(cue.text)
+        tracks: dict[RecallTrack, Sequence[Passage]] = {
+            "words": self._found(session, query) if query else (),
+            "entities": self._naming(session, cue),
+            "meaning": self._near(session, cue.vector),
+        }
+        passages: dict[int, Passage] = {}
+        shown: dict[int, int] = {}
+        rankings: dict[RecallTrack, list[int]] = {}
+        for track, found in tracks.items():
+            own = [
+                next((shown[at] for at in _positions(each) if at in shown), each.hit.position)
+                for each in found
+            ]
+            rankings[track] = own
+            for key, each in zip(own, found, strict=True):
+                passages.setdefault(key, each)
+                shown |= {at: key for at in _positions(passages[key]) if at not in shown}
+        best = fused(rankings)[:FOUND]
+        lines = [line for each in best for line in _told(passages[each.thing])]
+        items = tuple(RecalledItem("turn", passages[each.thing].hit.turn, each.tracks) for each in best)
+        return Recalled("\n".join(["From earlier conversations:", *lines]) if lines else "", found=items)
+
+    def _found(self, session: Session, query: str) -> Sequence[Passage]:
+        return self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND)
+
+    def _naming(self, session: Session, cue: Cue) -> Sequence[Passage]:
+        """What was said of things that the text means without their names; its own words find the others."""
+        names = [name for name in cue.names if not names_it(cue.text, name)][:MEANT]
+        each_found = [self._found(session, f'"{name}"') for name in names]
+        in_turn = chain.from_iterable(zip_longest(*each_found))
+        return tuple({each.hit.position: each for each in in_turn if each is not None}.values())
+
+    def _near(self, session: Session, vector: bytes) -> Sequence[Passage]:
+        of = self._vectors
+        if not vector or of is None:
+            return ()
+        return of.index.nearest_passages(of.model, vector, outside=session.id, least=of.least, limit=FOUND)
+
+
+def _positions(passage: Passage) -> Iterator[int]:
+    """Of all that is shown with it."""
+    yield passage.hit.position
+    yield from (each.position for each in (passage.before, passage.after) if each is not None)
 
 
 def _told(passage: Passage) -> Iterator[str]:

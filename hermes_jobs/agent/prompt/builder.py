@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from hermes_jobs.agent.prompt.project_files import project_context
 from hermes_jobs.domain.delivery import SILENT
-from hermes_jobs.domain.events import Opening, SessionStarted
+from hermes_jobs.domain.events import McpCatalogue, Opening, SessionStarted
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Clock, ToolSpec
 from hermes_jobs.errors import Rejected
@@ -70,8 +71,25 @@ write a skill down, and ask before you create or delete one. Patch one that misl
 Tools = Callable[[Sequence[str] | None], Sequence[ToolSpec]]
 """The tools of these toolsets, None: of the configured ones, as `Toolbox.specs` tells them."""
 
+Servers = Callable[[Sequence[str] | None, str, str], "ServersOfSession"]
+"""The MCP servers of a session with these toolsets, in that folder, for that model."""
+
 Block = Callable[[Session], str]
 """A section that another part writes for a session, such as what it remembers; empty: none."""
+
+
+class ServersOfSession(Protocol):
+    """The MCP servers of a new session: listings, why others are away, a section of its
+    prompt, and whether the tools are to be searched for."""
+
+    @property
+    def catalogues(self) -> tuple[McpCatalogue, ...]: ...
+    @property
+    def away(self) -> tuple[str, ...]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def search(self) -> bool: ...
 
 
 class SessionPrompt:
@@ -80,7 +98,7 @@ class SessionPrompt:
     `zone` is where days begin; None for this machine's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a prompt is made of
         self,
         *,
         soul: Path,
@@ -90,6 +108,7 @@ class SessionPrompt:
         zone: tzinfo | None = None,
         tools: Tools,
         blocks: Sequence[Block] = (),
+        servers: Servers | None = None,
     ) -> None:
         self._soul = soul
         self._default_model = default_model
@@ -98,19 +117,23 @@ class SessionPrompt:
         self._zone = zone
         self._tools = tools
         self._blocks = tuple(blocks)
+        self._servers = servers
 
     def start(self, session: Session) -> SessionStarted:
         """The session's start, its prompt frozen. Raises `Rejected` where `SOUL.md` cannot be read."""
         opening = session.opening or Opening()
         source = session.current.source if session.current else "cli"
         workdir = opening.workdir or self._workdir
+        model = opening.model or self._default_model
         today = datetime.fromtimestamp(self._clock.now(), UTC).astimezone(self._zone)
+        servers = self._servers(opening.toolsets, workdir or "", model) if self._servers is not None else None
         sections = (
             self._identity(),
             opening.system or "",
             *(block(session) for block in self._blocks),
             f"Working folder: {workdir}" if workdir else "",
             project_context(workdir),
+            servers.text if servers is not None else "",
             guidance_for([spec.name for spec in self._tools(opening.toolsets)]),
             f"Today is {today:%A, %d %B %Y}.",
             SCHEDULED if opening.kind == "scheduled" else PLATFORM.get(source, ""),
@@ -119,10 +142,14 @@ class SessionPrompt:
             session=session.id,
             kind=opening.kind,
             source=source,
-            model=opening.model or self._default_model,
+            model=model,
             system_prompt=normalised("\n\n".join(section for section in sections if section.strip())),
+            parent=opening.delegation.parent if opening.delegation else None,
             workdir=workdir,
             toolsets=opening.toolsets,
+            mcp=servers.catalogues if servers is not None else (),
+            mcp_away=servers.away if servers is not None else (),
+            mcp_search=servers.search if servers is not None else False,
         )
 
     def _identity(self) -> str:

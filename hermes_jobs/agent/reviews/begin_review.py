@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.reviews.prompts import review_prompt
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
-from hermes_jobs.domain.events import ReviewStarted, TurnSubmitted
+from hermes_jobs.domain.events import ReviewStarted, TurnSubmitted, VerifyMode
 from hermes_jobs.domain.session.review_rules import to_begin
 from hermes_jobs.domain.session.reviews import SOURCE
 from hermes_jobs.domain.session.session import Session, stream_of
@@ -21,12 +21,14 @@ ToolsetsOn = Callable[[Sequence[str] | None], Collection[str]]
 
 class BeginReview:
     """Begins the review that is due. `model` is the one that reviews; None: the conversation's own. It gets
-    the tools for what is on in the conversation, as `toolsets_on` says."""
+    the tools for what is on in the conversation, as `toolsets_on` says. `verify`: how what it saves is
+    verified."""
 
-    def __init__(self, ids: Ids, model: str | None, toolsets_on: ToolsetsOn) -> None:
+    def __init__(self, ids: Ids, model: str | None, toolsets_on: ToolsetsOn, verify: VerifyMode) -> None:
         self._ids = ids
         self._model = model
         self._toolsets_on = toolsets_on
+        self._verify = verify
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The review's session and its one turn, begun together with the event that says so."""
@@ -48,6 +50,7 @@ class BeginReview:
                 parent=conversation.lineage,
                 at=review.at,
                 toolsets=toolsets,
+                verify=self._verify,
             )
             submitted = TurnSubmitted(
                 turn=turn,

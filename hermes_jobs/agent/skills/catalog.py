@@ -1,4 +1,4 @@
-"""All skills that an agent has: those of the home, and those in further folders that are only read."""
+"""All skills that an agent has: the home's, those in folders that are only read, and the bundled ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.content import Unusable
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
 from hermes_jobs.agent.skills.front_matter import SkillText, platform_name
+from hermes_jobs.agent.skills.installation import Candidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
+from hermes_jobs.agent.skills.needs import NOTHING, Machine, Needs
 from hermes_jobs.agent.skills.refused import last_refused
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.agent.skills.write_request import (
@@ -24,8 +27,8 @@ from hermes_jobs.agent.skills.write_request import (
     writing,
 )
 from hermes_jobs.domain.decision import Decision, DecisionResult
-from hermes_jobs.domain.events import SkillFile
-from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill
+from hermes_jobs.domain.events import SkillFile, SkillRequest
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill
 from hermes_jobs.errors import Rejected
 
 
@@ -33,6 +36,7 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that can be read. `folder` is where it lies here; `paths` are its files besides SKILL.md.
 
     `text` None: its front matter cannot be read, and `problem` says why. `skill` None: it is not the home's.
+    `is_bundled`: it comes with this program.
     """
 
     place: Place
@@ -42,6 +46,7 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     text: SkillText | None
     problem: str
     skill: Skill | None = None
+    is_bundled: bool = False
 
     @property
     def name(self) -> str:
@@ -65,8 +70,8 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
 class SkillCatalog:
     """The skills of one home and of further folders, as they are now. Safe for many threads.
 
-    The home's come first, then the folders in their order: a name that was taken is not given again. Methods
-    raise `LogUnavailable`.
+    The home's come first, then the folders in their order, then the bundled ones: a name that was taken is
+    not given again. Methods raise `LogUnavailable`.
     """
 
     def __init__(
@@ -74,13 +79,17 @@ class SkillCatalog:
         home: SkillFolder,
         folders: Sequence[Path] = (),
         *,
+        bundled: Path | None = None,
         guard: bool = True,
         platform: str | None = None,
+        machine: Machine | None = None,
     ) -> None:
         self._home = home
         self._folders = [Disk(folder) for folder in folders]
+        self._bundled = Disk(bundled) if bundled is not None else None
         self._guard = guard
         self.platform = platform or platform_name()
+        self.machine = machine or Machine()
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -92,6 +101,8 @@ class SkillCatalog:
         for folder in self._folders:
             for volume in _in_folder(folder, problems):
                 found.setdefault(volume.name, volume)
+        for volume in self._with_program():
+            found.setdefault(volume.name, volume)
         problems += [Problem(str(each.place), each.problem) for each in found.values() if each.problem]
         return tuple(found[name] for name in sorted(found)), tuple(problems)
 
@@ -122,6 +133,10 @@ class SkillCatalog:
             kind="skill_path",
             hint=f"Its files are: {there}.",
         )
+
+    def lacking(self, entry: SkillEntry) -> Needs:
+        """What the skill needs and this machine does not have."""
+        return NOTHING if entry.text is None else self.machine.lacks(entry.text.needs)
 
     def proposals(self) -> tuple[Skill, ...]:
         """The home's skills for which writes wait for a person, also those that do not exist yet."""
@@ -168,6 +183,7 @@ class SkillCatalog:
         if not skill.exists:
             self._refuse_foreign(asked.name)
             if asked.request.action != "create":
+                self._refuse_bundled(asked.name)
                 raise unknown(asked.name, home.sync())
         _refuse_nested(asked, [each for each in home.all_known() if each.exists])
         blocked = home.why_blocked(asked.name, asked.request.path or MAIN_FILE)
@@ -194,6 +210,26 @@ class SkillCatalog:
         self.check(asked)
         return self._home.change(allowing(asked), "skills approve")
 
+    def install(
+        self,
+        before: Skill,
+        candidate: Candidate,
+        files: Files,
+        *,
+        category: str = "",
+        rules: tuple[str, ...] = (),
+    ) -> DecisionResult:
+        """Install a candidate as the skill `before`, in which `files` are to stand. Raises `Rejected`."""
+        request = SkillRequest(action="create", category=category)
+        self.check(SkillWriteRequest(name=before.name, request=request, author="user"))
+        decision = installing(before, candidate, files, category=category, rules=rules)
+        return self._home.change(decision, "skills install")
+
+    def states(self, name: str) -> tuple[Skill, ...]:
+        """The home's skill of that name at each of its versions, from version 0 on."""
+        self._home.sync()
+        return self._home.past(name)
+
     def deny(self, name: str, number: int | None = None) -> DecisionResult:
         """Refuse a proposed write. Raises `Rejected`."""
         return self._home.change(denying(self.past(name).name, number), "skills deny")
@@ -205,6 +241,19 @@ class SkillCatalog:
     def sync(self) -> None:
         """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""
         self._home.sync()
+
+    def _with_program(self) -> list[SkillEntry]:
+        if self._bundled is None:
+            return []
+        return [replace(each, is_bundled=True) for each in _in_folder(self._bundled, [])]
+
+    def _refuse_bundled(self, name: str) -> None:
+        if any(each.name == name for each in self._with_program()):
+            raise Rejected(
+                f"The skill {name} comes with this program, and is only read.",
+                kind="skill_read_only",
+                hint="Create a skill of that name: it takes its place.",
+            )
 
     def _refuse_foreign(self, name: str) -> None:
         """A name that is taken by what lies there and is not the home's cannot be given."""

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from hermes_jobs.agent.skills.needs import NOTHING, Needs, needs_of
 from hermes_jobs.errors import Rejected
 
 MAX_DEPTH = 8
@@ -43,6 +44,7 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
     platforms: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     requires_toolsets: tuple[str, ...] = ()
+    needs: Needs = NOTHING
 
 
 def platform_name(system: str = sys.platform) -> str:
@@ -72,7 +74,17 @@ def read(text: str) -> SkillText:
         platforms=tuple(_PLATFORMS.get(each.lower(), each.lower()) for each in lists["platforms"]),
         tags=lists["tags"],
         requires_toolsets=lists["requires_toolsets"],
+        needs=needs_of(fields),
     )
+
+
+def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
+    """The fields and the text below them; no fields where the text begins without front matter.
+
+    Raises `Rejected`, kind `front_matter`, where it is broken.
+    """
+    match = _MATTER.match(text)
+    return (_fields(match["front"])[0], text[match.end() :]) if match else ({}, text)
 
 
 def owned(fields: Mapping[str, Any]) -> dict[str, Any]:

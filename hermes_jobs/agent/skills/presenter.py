@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from hermes_jobs.agent.skills import front_matter
@@ -66,14 +67,29 @@ class SkillPresenter:
         hidden = volume.hidden(toolsets, self._shelf.platform)
         if hidden:
             head.append(f"Note: {hidden}.")
+        lacking = self._shelf.lacking(volume)
+        if lacking:
+            head.append(f"Missing on this machine: {lacking}. Where the work needs that, tell the user.")
         return "\n".join([*head, "", volume.main])
 
     def writing(
-        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str = ""
+        self,
+        name: str,
+        request: SkillRequest,
+        author: Author,
+        evidence: Evidence,
+        lineage: str = "",
+        *,
+        provisional: bool = False,
     ) -> Decision:
         """The change that a request comes to. Raises `Rejected`."""
         asked = SkillWriteRequest(
-            name=name, request=request, author=author, evidence=evidence, lineage=lineage
+            name=name,
+            request=request,
+            author=author,
+            evidence=evidence,
+            lineage=lineage,
+            provisional=provisional,
         )
         return self._shelf.writing(asked)
 
@@ -87,6 +103,21 @@ class SkillPresenter:
     def _told(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
         volumes, _ = self._shelf.volumes()
         return [each for each in volumes if not each.hidden(toolsets, self._shelf.platform)]
+
+
+def without_skill(prompt: str, name: str) -> str:
+    """The prompt without that skill in its index; the same where it is not there."""
+    before, index, after = prompt.partition(INDEX)
+    line = rf"^- {re.escape(name)}(?::[^\n]*)?\n?"
+    return before + index + re.sub(line, "", after, count=1, flags=re.MULTILINE)
+
+
+def with_skill(prompt: str, name: str, main: str, *, read: bool) -> str:
+    """The prompt with that skill in its index, described as in `main`; `read`: its text stands below, too."""
+    line = f"- {name}: {described(main)}\n"
+    before, index, after = without_skill(prompt, name).partition(INDEX)
+    found = f"{before}{index}\n{line}{after}" if index else f"{before.rstrip()}\n\n{INDEX}\n\n{line}"
+    return f"{found.rstrip()}\n\n# The skill {name}, which you have read\n{main}\n" if read else found
 
 
 def _lines(volumes: Sequence[SkillEntry]) -> list[str]:

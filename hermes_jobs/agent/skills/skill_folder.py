@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -37,6 +37,7 @@ class SkillFolder(SyncedFolder):
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
+        self._known_forgotten = 0
         self.problems: tuple[Problem, ...] = ()
 
     @property
@@ -116,6 +117,10 @@ class SkillFolder(SyncedFolder):
     def _sync_all(self) -> bool:
         """One round; whether all files are as the log has them, and nobody wrote to one meanwhile."""
         self.problems, self._blocked = (), {}
+        forgotten = self._forgotten()
+        if forgotten != self._known_forgotten:
+            self._known_forgotten = forgotten
+            self._skills.clear()
         self._refresh()
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._versions.load()
@@ -123,6 +128,8 @@ class SkillFolder(SyncedFolder):
         places, problems = self._disk.places(frozenset(self._versions.places()))
         self.problems = (*self.problems, *problems)
         there = {place.name: place for place in places}
+        if self._history.forgotten != forgotten:
+            self._write_over(there, forgotten)
         done = True
         for name in sorted({*self._skills, *there} - self._unread):
             try:
@@ -150,6 +157,19 @@ class SkillFolder(SyncedFolder):
         elif done and all(self.why_blocked(name, path) is None for path in skill.files):
             self._versions.add(Place(skill.category, name), skill.version)
         return done
+
+    def _write_over(self, there: Mapping[str, Place], forgotten: int) -> None:
+        """Let the files have what the log has, whatever they hold: it may be what was forgotten."""
+        self._history.begin_again(forgotten)
+        for name, place in there.items():
+            skill = self._skills.get(name)
+            found = self._disk.read(place)
+            if skill is None or not skill.exists or found is None:
+                continue
+            for path, file in skill.files.items():
+                if path in found.files and found.files[path] != file:
+                    mark = self._disk.write(place, path, file)
+                    self._history.add_laid_out(place, path, file, mark, skill.version)
 
     def _take_in(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> Skill:
         """The skill after what a person did to its files."""

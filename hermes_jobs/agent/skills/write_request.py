@@ -29,13 +29,15 @@ WHOLE = ("edit", "write_file")  # what stands for all that a file held before
 
 
 class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it."""
+    """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it.
+    `provisional`: what is written is to be verified."""
 
     name: str
     request: e.SkillRequest
     author: e.Author
     evidence: e.Evidence | None = None
     lineage: str = ""
+    provisional: bool = False
 
 
 def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
@@ -173,15 +175,16 @@ def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
     """The event for a request on this skill; None where it changes nothing. Raises `Rejected`."""
     request = asked.request
     said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
+    writes: Mapping[str, Any] = {**said, "provisional": asked.provisional}
     if request.action == "create":
-        return _creation(skill, request, said)
+        return _creation(skill, request, writes)
     if not skill.exists:
         raise unknown(skill.name, ())
     match request.action:
         case "edit":
-            return _edit(skill, request, said)
+            return _edit(skill, request, writes)
         case "patch":
-            return _patch(skill, request, said)
+            return _patch(skill, request, writes)
         case "delete":
             return e.SkillDeleted(**said)
         case "write_file":
@@ -189,7 +192,7 @@ def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
             content = checked_file(path, request.content)
             if skill.files.get(path) == e.SkillFile(content):
                 return None
-            return e.SkillFileWritten(path=path, content=content, **said)
+            return e.SkillFileWritten(path=path, content=content, **writes)
         case "remove_file":
             return e.SkillFileRemoved(path=_existing(skill, request.path), **said)
         case _:
@@ -316,6 +319,7 @@ _ACTIONS: Mapping[type[e.Event], e.SkillAction] = {
     e.SkillDeleted: "delete",
     e.SkillFileWritten: "write_file",
     e.SkillFileRemoved: "remove_file",
+    e.SkillInstalled: "create",
 }
 
 

@@ -9,8 +9,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hermes_jobs.agent.tools.environment import NO_TERMINAL
 
@@ -24,7 +24,7 @@ class DockerOptions:
     """The image must be on the host already: a pull would outlast a command's time limit.
 
     `network`: with it a command reaches whatever the host reaches. `memory` and `tmp` are sizes as docker
-    writes them; `memory` counts swap too.
+    writes them; `memory` counts swap too. `environment` is for the command, and holds no secret.
     """
 
     image: str = "python:3-slim"
@@ -33,6 +33,7 @@ class DockerOptions:
     memory: str = "1g"
     tmp: str = "512m"
     processes: int = 256
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def container_name(call: str) -> str:
@@ -47,7 +48,7 @@ def run_arguments(
 
     `hidden` are files and folders below `workdir` in whose place the container sees nothing.
     """
-    environment = {**NO_TERMINAL, "HOME": "/tmp"}
+    environment = {"HOME": "/tmp", **options.environment, **NO_TERMINAL}
     return (
         *(PROGRAM, "run", "--rm", "--init", "--pull", "never", "--name", name),
         *("--network", "bridge" if options.network else "none"),

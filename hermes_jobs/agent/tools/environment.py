@@ -1,8 +1,15 @@
-"""The environment of commands: the worker's, without secrets and without variables of hermes-jobs."""
+"""The environment of commands: the worker's, without secrets, without variables of hermes-jobs, and without
+the virtual environment that hermes-jobs itself is installed in.
+"""
+
+# PATH is a list of texts, which pathlib would change.
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 
 from hermes_jobs.system.isolation import INSIDE_TOOL
@@ -12,6 +19,7 @@ _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PWD$|_PASS$|_PAT$|AUTH(?!_SOCK|ORITY|OR_)",
     re.IGNORECASE,
 )
+_LOCALE = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+")
 _URL_PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
 SHORTEST_SECRET = 6
 
@@ -29,15 +37,52 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     """A copy of the environment for a command.
 
     Left out is every variable whose name suggests a secret, whose value holds a known one or a URL with a
-    password, and all of hermes-jobs', OpenAI's and Anthropic's own.
+    password, and all of hermes-jobs', OpenAI's and Anthropic's own. Python's virtual environment is the
+    person's: see `without_own_venv`.
     """
     known = [each for each in secrets if len(each) >= SHORTEST_SECRET]
     kept = {
         name: value
-        for name, value in environ.items()
-        if not _OURS.match(name)
-        and not _SECRET_NAME.search(name)
-        and not _URL_PASSWORD.search(value)
-        and not any(secret in value for secret in known)
+        for name, value in without_own_venv(environ).items()
+        if not is_withheld(name, value) and not any(secret in value for secret in known)
     }
     return kept | NO_TERMINAL | {INSIDE_TOOL: "1"}
+
+
+def overlaid(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """The environment with other variables over it; a locale (LANG or LC_ALL) replaces the one there."""
+    replaced = {"LANG", "LC_ALL"} & chosen.keys()
+    kept = {name: value for name, value in environ.items() if not (replaced and _LOCALE.fullmatch(name))}
+    return {**kept, **chosen}
+
+
+def is_withheld(name: str, value: str) -> bool:
+    """Whether commands never get that variable: it looks like a secret, or is ours."""
+    return bool(_OURS.match(name) or _SECRET_NAME.search(name) or _URL_PASSWORD.search(value))
+
+
+def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> dict[str, str]:
+    """The environment without the virtual environment at `prefix`; None: the one that this process runs in.
+
+    Its folder of programs leaves PATH, and VIRTUAL_ENV goes where it names it. Another one that the person
+    has activated stays. Where this process runs in no virtual environment nothing is left out.
+    """
+    if prefix is None:
+        prefix = sys.prefix if sys.prefix != sys.base_prefix else ""
+    if not prefix:
+        return dict(environ)
+    own = os.path.realpath(prefix)
+    programs = os.path.realpath(os.path.join(own, "bin"))
+    kept = dict(environ)
+    if "PATH" in kept:
+        folders = [each for each in kept.pop("PATH").split(os.pathsep) if not each or not _is(each, programs)]
+        if folders:  # an empty PATH would mean the current folder; without one a shell has its own default
+            kept["PATH"] = os.pathsep.join(folders)
+    if kept.get("VIRTUAL_ENV") and _is(kept["VIRTUAL_ENV"], own):
+        for name in ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"):
+            kept.pop(name, None)
+    return kept
+
+
+def _is(path: str, real: str) -> bool:
+    return os.path.realpath(path) == real

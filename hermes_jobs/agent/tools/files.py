@@ -1,26 +1,34 @@
 """The tools that read and write one file: in pages, whole, or a part of it; always atomically."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
-# ruff: noqa: PTH103, PTH119, PTH120
+# ruff: noqa: PTH119, PTH120
 
 from __future__ import annotations
 
-import contextlib
 import difflib
+import fnmatch
 import os
-import secrets
+import re
+import socket
 import stat
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
+from hermes_jobs.agent.snapshots.diffs import diff_of
+from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS, FileWriter, Replaced
+from hermes_jobs.agent.snapshots.store import SnapshotStore
 from hermes_jobs.agent.tools.paging import DEFAULT_LINES, page, page_room, refuse_binary
 from hermes_jobs.agent.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
-from hermes_jobs.agent.tools.tool import Arguments, Guard, Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Arguments, CallRules, Guard, Tool, ToolFailed, tool
+from hermes_jobs.domain.events import CallPattern, FileWritten
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.diff import bounded
 from hermes_jobs.text.patch import patched
 from hermes_jobs.text.plural import pluralize
 
@@ -44,18 +52,25 @@ class Files:
     meanwhile would be lost. `patch_file` may fit again into what it has changed.
     """
 
-    def __init__(self, paths: PathPolicy, kept: KeptFile = nothing_kept) -> None:
-        """`kept` finds the file of a large result by its call."""
+    def __init__(
+        self, paths: PathPolicy, kept: KeptFile = nothing_kept, snapshots: SnapshotStore = NO_SNAPSHOTS
+    ) -> None:
+        """`kept` finds the file of a large result by its call; `snapshots` keeps what writes replace."""
         self._paths = paths
         self._kept = kept
+        self._snapshots = snapshots
+        self._writer = FileWriter(snapshots, verify_opened)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
         reads, writes = self._guard(writes=False), self._guard(writes=True)
-        writing = tool(toolset="files", effect="write", writes=_path, guard=writes)
+        paths = self._paths
+        editing = PathRules(paths, "edit", writes=True)
+        writing = tool(toolset="files", effect="write", writes=_path, guard=writes, rules=editing)
+        reading = PathRules(paths, "read", writes=False)
         return (
-            tool(toolset="files", effect="read", reads=_path, guard=reads)(self.read_file),
+            tool(toolset="files", effect="read", reads=_path, guard=reads, rules=reading)(self.read_file),
             writing(self.write_file),
             writing(self.patch_file),
         )
@@ -97,7 +112,7 @@ class Files:
         context: ToolContext,
         path: Annotated[str, "Path of the file, absolute or from the working folder."],
         content: Annotated[str, "The whole new content."],
-    ) -> str:
+    ) -> ToolOutcome:
         """Write a file whole, replacing what was there; missing folders are made.
 
         Readers see the old content or the new one, never a part.
@@ -106,13 +121,11 @@ class Files:
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
         data = content.encode()
-        try:
-            replaced = _replace(real, data)
-        except OSError as error:
-            raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
+        done = self._replace(path, real, data, context)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
-        done = "Replaced" if replaced else "Created"
-        return f"{done} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
+        what = "Created" if done.change.before is None else "Replaced"
+        said = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
+        return ToolOutcome(content=said, facts=(self._written(done, data, path, context),))
 
     def patch_file(
         self,
@@ -121,7 +134,7 @@ class Files:
         old_string: Annotated[str, Meta(min_length=1, description="The text to replace, exactly as it is.")],
         new_string: Annotated[str, "What stands there instead; empty to delete it."],
         replace_all: Annotated[bool, "Replace every occurrence instead of the only one."] = False,
-    ) -> str:
+    ) -> ToolOutcome:
         """Replace a text in a file; everything else, line endings included, stays as it is.
 
         old_string must occur exactly once, unless replace_all is set: give enough of what is around it.
@@ -138,13 +151,91 @@ class Files:
             text = file.read().decode(errors="surrogateescape")
         done = patched(text, old_string, new_string, replace_all=replace_all)
         try:
-            _replace(real, done.text.encode(errors="surrogateescape"), seen)
-        except OSError as error:
-            raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
+            data = done.text.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
-        places = pluralize(done.count, "place")
-        return f"Changed {path} in {places}:\n{done.diff}".encode(errors="replace").decode()
+        change = self._replace(path, real, data, context, seen)
+        said = f"Changed {path} in {pluralize(done.count, 'place')}:\n{done.diff}"
+        return ToolOutcome(
+            content=said.encode(errors="replace").decode(),
+            facts=(self._written(change, data, path, context),),
+        )
+
+    def _replace(
+        self, path: str, real: str, data: bytes, context: ToolContext, seen: os.stat_result | None = None
+    ) -> Replaced:
+        """Write the file, and note beforehand what is about to change."""
+        store = self._snapshots
+        try:
+            return self._writer.replace(
+                real, data, seen=seen, planned=lambda change: store.plan(context.call, change)
+            )
+        except OSError as error:
+            raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
+        except Rejected as refused:
+            raise ToolFailed(refused.message) from refused
+        finally:
+            store.prune_if_due(time.time())
+
+    def _written(self, done: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
+        change = done.change
+        protected = self._paths.kind(change.path) == "secret"
+        diff = diff_of(path, (change.before, done.old), (change.after, data), protected=protected)
+        return FileWritten(
+            turn=context.turn,
+            call=context.call,
+            change=change,
+            host=socket.gethostname(),
+            added=diff.added,
+            removed=diff.removed,
+            diff=diff.note or bounded(diff.lines),
+            protected=protected,
+        )
+
+
+class PathRules(CallRules):
+    """Rules for tools on a file: its path from the rule's folder, with `*` for any part of it."""
+
+    def __init__(self, paths: PathPolicy, group: str, *, writes: bool) -> None:
+        self.group = group
+        self._paths = paths
+        self._writes = writes
+
+    def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_named`. A search in a folder reads what lies below it, too."""
+        real, wanted = self._compared(calls, arguments, context)
+        begins = re.split(r"[*?[]", wanted)[0]
+        below = not self._writes and begins.startswith(real.rstrip(os.sep) + os.sep)
+        return below or self._is_meant(calls, arguments, context)
+
+    def _is_meant(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether the pattern stands for the path itself."""
+        real, wanted = self._compared(calls, arguments, context)
+        anything = calls.pattern == "*" and not calls.folder
+        return anything or (real == wanted if calls.exact else fnmatch.fnmatchcase(real, wanted))
+
+    def _compared(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> tuple[str, str]:
+        """The real paths of the call and of the pattern, which begins in the rule's folder."""
+        folder = os.path.realpath(calls.folder or context.workdir)
+        return self._paths.real(arguments["path"], context.workdir), self._paths.real(calls.pattern, folder)
+
+    def allowed_by(
+        self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
+    ) -> tuple[CallPattern, ...]:
+        """See `CallRules.allowed_by`. Keys, passwords and startup files are approved one at a time."""
+        if self.is_grave(arguments, context):
+            return ()
+        return tuple(each for each in patterns if self._is_meant(each, arguments, context))[:1]
+
+    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
+        """See `CallRules.offer`: all files of the folder, without those that are protected."""
+        if self.is_grave(arguments, context):
+            return None
+        return CallPattern(tool=self.group, pattern="*", folder=os.path.realpath(context.workdir))
+
+    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_grave`."""
+        return self._paths.verdict(arguments["path"], context, writes=self._writes).decision != "allow"
 
 
 def _path(arguments: Arguments) -> tuple[str, ...]:
@@ -173,65 +264,6 @@ def _refuse_irregular(descriptor: int, path: str, real: str) -> None:
         raise ToolFailed(_is_folder(path, real))
     if not stat.S_ISREG(mode):
         raise ToolFailed(f"{path} is no regular file but a device, pipe or socket.")
-
-
-def _replace(real: str, data: bytes, seen: os.stat_result | None = None) -> bool:
-    """Put the data in the place of the file, on the disk when this returns; whether there was one before.
-
-    `seen` is the file that the data was made from. Raises `OSError`, and `ToolFailed` for what is no regular
-    file or has changed since it was seen.
-    """
-    folder, name = os.path.split(real)
-    os.makedirs(folder, exist_ok=True)
-    with _opened_folder(folder) as at:
-        before = _status(name, at)
-        if before is not None and not stat.S_ISREG(before.st_mode):
-            kind = "a folder" if stat.S_ISDIR(before.st_mode) else "no regular file"
-            raise ToolFailed(f"{real} is {kind}: it cannot be written.")
-        temporary = f".{secrets.token_hex(8)}.tmp"  # not after the file, whose name may be as long as can be
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=at)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                if before is not None:
-                    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            if seen is not None:
-                _refuse_changed(_status(name, at), seen, real)
-            os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary, dir_fd=at)
-            raise
-        os.fsync(at)
-    return before is not None
-
-
-@contextlib.contextmanager
-def _opened_folder(folder: str) -> Iterator[int]:
-    """The folder by a descriptor, so that it stays the one that was checked."""
-    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        verify_opened(at, folder)
-        yield at
-    finally:
-        os.close(at)
-
-
-def _status(name: str, at: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=at, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _refuse_changed(now: os.stat_result | None, seen: os.stat_result, real: str) -> None:
-    """Raise `ToolFailed` unless it is still the file that was seen, unchanged."""
-    if now is None or any(
-        getattr(now, each) != getattr(seen, each) for each in ("st_dev", "st_ino", "st_size", "st_mtime_ns")
-    ):
-        raise ToolFailed(f"{real} was changed by somebody else meanwhile. Read it again.")
 
 
 def _missing(path: str, real: str) -> str:

@@ -9,15 +9,19 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, evidence_of, shared, tool
-from hermes_jobs.domain.events import MemoryTarget
+from hermes_jobs.domain.events import MemoryClass, MemoryTarget
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 
 MAX_OPERATIONS = 50
+MAX_TAGS, MAX_TAG = 8, 40
 
 Settle: TypeAlias = Callable[[], object]
 """Imports edits that users made to the memory's files."""
+
+
+Tags: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=MAX_TAG)], ...], Meta(max_length=MAX_TAGS)]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,6 +31,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     target: MemoryTarget | None = None
     content: str | None = None
     old_text: str | None = None
+    kind: MemoryClass | None = None
+    tags: Tags = ()
 
 
 Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(max_length=MAX_OPERATIONS)]
@@ -44,7 +50,7 @@ class MemoryTools:
         writing = tool(toolset="memory", effect="idempotent", writes=shared("/the memory of this home"))
         return (writing(self.memory),)
 
-    def memory(
+    def memory(  # noqa: PLR0913, PLR0917 - a model's arguments
         self,
         context: ToolContext,
         action: Annotated[MemoryAction | None, "What to do, unless `operations` says it."] = None,
@@ -56,19 +62,27 @@ class MemoryTools:
             str | None, "For replace and remove: a part of the entry that is meant, and of no other."
         ] = None,
         operations: Annotated[
-            Steps | None,
-            "Several at once, all or nothing, each with its `action` and `target`. The limit holds for what "
-            "is there after all of them.",
+            Steps | None, "Several at once, all or nothing, each with its `action` and `target`."
         ] = None,
+        kind: Annotated[
+            MemoryClass | None,
+            "`identity`: in every prompt. `episodic`: in prompts while there is room, else recalled when a "
+            "message is about it. `working`: for this conversation alone. Usual: `identity` for `user`, "
+            "`episodic` for `memory`.",
+        ] = None,
+        tags: Annotated[Tags, "A few words by which it may be found, beside its own."] = (),
     ) -> ToolOutcome:
         """Save what will matter in later sessions: add an entry, replace or remove one.
 
         Preferences, corrections, the context of projects, what held; no credentials, no guesses, nothing that
-        is true once. It is saved at once, and stands in the prompt from the next session on.
+        is true once. It is saved at once, and stands in the prompt from the next session on; what prompts
+        have no room for is recalled.
         """
-        asked = _operations(action, target, content, old_text, operations)
+        asked = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)
         self._settle()
-        origin = Origin(context.author, evidence_of(context), context.lineage)
+        origin = Origin(
+            context.author, evidence_of(context), context.lineage, provisional=context.provisional
+        )
         return ToolOutcome(content="", change=Write(asked, origin, self._limits))
 
 
@@ -78,23 +92,39 @@ def _operations(
     content: str | None,
     old_text: str | None,
     steps: Sequence[Step] | None,
+    *,
+    kind: MemoryClass | None,
+    tags: Sequence[str],
 ) -> tuple[Operation, ...]:
     if steps:
         differs = action is not None and any(each.action not in {None, action} for each in steps)
         if differs or (content, old_text) != (None, None):
             raise ToolFailed("give either `operations` or one `action`, not both.")
         return tuple(
-            _operation(each.action or action, each.target or target, each.content, each.old_text)
+            _operation(
+                each.action or action,
+                each.target or target,
+                each.content,
+                each.old_text,
+                each.kind or kind,
+                each.tags or tags,
+            )
             for each in steps
         )
-    return (_operation(action, target, content, old_text),)
+    return (_operation(action, target, content, old_text, kind, tags),)
 
 
 def _operation(
-    action: MemoryAction | None, target: MemoryTarget | None, content: str | None, old_text: str | None
+    action: MemoryAction | None,
+    target: MemoryTarget | None,
+    content: str | None,
+    old_text: str | None,
+    kind: MemoryClass | None,
+    tags: Sequence[str],
 ) -> Operation:
     if action is None:
         raise ToolFailed("give `action` (add, replace or remove), or `operations`.")
     if target is None:
         raise ToolFailed("give `target`: `user` for who the user is, `memory` for everything else.")
-    return Operation(action=action, target=target, content=content, old_text=old_text)
+    words = tuple(dict.fromkeys(each.strip() for each in tags if each.strip()))
+    return Operation(action=action, target=target, content=content, old_text=old_text, kind=kind, tags=words)

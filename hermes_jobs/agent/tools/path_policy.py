@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hermes_jobs.agent.tools.sensitive_paths import KINDS, Kind, kind_of, secret_places, startup_places
-from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed
+from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed, ToolRefused
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
 READABLE = ("results", "skills")
@@ -56,14 +56,14 @@ class PathPolicy:
             through = (
                 "" if real == os.path.normpath(self._absolute(path, workdir)) else f" (it leads to {real})"
             )
-            raise ToolFailed(
+            raise ToolRefused(
                 f"{path}{through} is outside the folders that files may be used in: {', '.join(roots)}. "
                 "Use a path inside them."
             )
         if self.is_private(real) or (
             self._in_home(real) and not any(is_inside(real, one) for one in besides)
         ):
-            raise ToolFailed(
+            raise ToolRefused(
                 f"{path} belongs to hermes-jobs itself (settings, secrets, databases, memory, skills): it is "
                 "off limits for file tools. Memory, skills and schedules have tools of their own."
             )
@@ -111,16 +111,16 @@ class PathPolicy:
             return ALLOW
         if context.attended:
             return Verdict("ask", rule)
-        return Verdict("deny", f"{rule} (nobody can be asked in this turn)")
+        return Verdict("deny", f"{rule}, and nobody can be asked in this turn")
 
     def check_approved(self, real: str, context: ToolContext, *, writes: bool) -> None:
-        """Raise `ToolFailed` for a protected file without approval.
+        """Raise `ToolRefused` for a protected file without approval.
 
         A link on the way may have changed after `verdict`.
         """
         kind = self.kind(real)
         if kind is not None and (kind, writes) in RULES and not context.approved:
-            raise ToolFailed(f"{real}: {RULES[kind, writes]} was not approved.")
+            raise ToolRefused(f"{real}: {RULES[kind, writes]} was not approved.")
 
     def _absolute(self, path: str, workdir: str) -> str:
         if path == "~" or path.startswith("~/"):
@@ -136,6 +136,11 @@ class PathPolicy:
 def is_inside(path: str, folder: str) -> bool:
     """Whether a normal absolute path is the folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def real_path_inside(path: str, folder: str) -> bool:
+    """Whether a folder is that one or lies below it, links followed; no folder lies anywhere."""
+    return bool(path) and is_inside(os.path.realpath(path), os.path.realpath(folder))
 
 
 @lru_cache(maxsize=64)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hermes_jobs.agent.tools.command_line import CommandLine, Part
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.agent.tools.command_rules.paths import reads_whole_home
@@ -41,14 +42,25 @@ class CommandPolicy:
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
         where = self._where(command, found, context)
-        never = _raw_denial(command, parsed=True) or _first_met("deny", found, where)
+        never = _raw_denial(command, parsed=True) or next(_met("deny", found, where), None)
         if never:
             return Verdict("deny", never)
         for invocation in found if self.allow else ():
             if not self._is_allowed(invocation):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        dangerous = _first_met("ask", found, where) or _of_line(found, where)
-        return self._dangerous(dangerous, context) if dangerous else ALLOW
+        dangers = [*_met("ask", found, where), *filter(None, [_of_line(found, where)])]
+        return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
+
+    def line(self, command: str, context: ToolContext) -> CommandLine:
+        """The line taken apart, with what its parts ask for."""
+        try:
+            found = self._invocations(command, context)
+        except Unparsable as error:
+            return CommandLine((), self._where(command, (), context), unreadable=str(error))
+        where = self._where(command, found, context)
+        rules = rule_set("ask")
+        parts = tuple(Part(each, tuple(dict.fromkeys(rules.met(each, where)))) for each in found)
+        return CommandLine(parts, where, asks=_of_line(found, where) or "")
 
     def _where(self, command: str, found: Sequence[Invocation], context: ToolContext) -> CommandContext:
         activates = any(
@@ -56,6 +68,12 @@ class CommandPolicy:
             for each in found
         )
         return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
+
+    def typing(self, text: str, context: ToolContext) -> Verdict:
+        """Judge a text that is typed into a running program, which may be a shell."""
+        if _raw_denial(text, parsed=False):
+            return Verdict("deny", _raw_denial(text, parsed=False) or "")
+        return self._dangerous("typing into a running program", context)
 
     def reach(self, command: str, context: ToolContext) -> Reach:
         """How far a command may reach that runs now: further where a person has approved it."""
@@ -92,7 +110,7 @@ class CommandPolicy:
         if self.policy == "ask" and context.attended:
             return Verdict("ask", rule)
         why = "terminal.policy is deny" if self.policy == "deny" else "nobody can be asked in this turn"
-        return Verdict("deny", f"{rule} ({why})")
+        return Verdict("deny", f"{rule}, and {why}")
 
     def _is_allowed(self, invocation: Invocation) -> bool:
         """Whether one pattern matches the command as written; its program must be known."""
@@ -119,9 +137,10 @@ def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None
     return None
 
 
-def _first_met(decision: Decision, found: Sequence[Invocation], context: CommandContext) -> str | None:
+def _met(decision: Decision, found: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
+    """The names of all rules that the line meets, as often as they are met."""
     rules = rule_set(decision)
-    return next((name for each in found if (name := rules.first_met(each, context))), None)
+    return (name for each in found for name in rules.met(each, context))
 
 
 def _raw_denial(text: str, *, parsed: bool) -> str | None:

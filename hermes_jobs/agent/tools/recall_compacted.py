@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Protocol
 
 from hermes_jobs.agent.tools.session_search import line_of
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import ToolContext
-from hermes_jobs.engine.ports.conversation_search import ConversationSearch
-from hermes_jobs.text.search import Matcher, best_window, parse, positive_terms
+from hermes_jobs.engine.ports.conversation_search import TranscriptMessage
+from hermes_jobs.text.search import Matcher, Term, best_window, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 
 EXCERPT_CHARS = 12_000
+COMMON = 5  # times as often as the rarest word, beyond which a word says nothing of where to look
+
+
+class Transcripts(Protocol):
+    """What it needs of a `ConversationSearch`."""
+
+    def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
+        """What was said in the lineage of that session, in order."""
 
 
 class RecallCompacted:
     """Reads this conversation again, from its first message on, compressed or not."""
 
-    def __init__(self, archive: ConversationSearch) -> None:
+    def __init__(self, archive: Transcripts) -> None:
         self._archive = archive
 
     @property
@@ -41,10 +50,19 @@ class RecallCompacted:
         if not terms:
             raise ToolFailed("Give words to look for.")
         said = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
-        matcher = Matcher(terms)
-        if not matcher.spans(said):
+        told = telling(terms, said)
+        if not told:
             return f"Nothing in this conversation holds «{query}». Try fewer or other words."
+        matcher = Matcher(told)
         start, end = best_window(said, matcher, EXCERPT_CHARS)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(said) else ""
         return f"{before}{said[start:end]}{after}"
+
+
+def telling(terms: Sequence[Term], said: str) -> tuple[Term, ...]:
+    """The terms that occur, without those that occur far more often than the rarest: of a whole question the
+    words that tell where it was spoken of. None where none occurs."""
+    places = {term: len(Matcher((term,)).spans(said)) for term in terms}
+    fewest = min((count for count in places.values() if count), default=0)
+    return tuple(term for term, count in places.items() if 0 < count <= COMMON * fewest)

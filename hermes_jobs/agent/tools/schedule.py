@@ -25,6 +25,10 @@ Action: TypeAlias = Literal["add", "list", "pause", "resume", "remove"]
 Streams: TypeAlias = Callable[[], Sequence[str]]
 """The names of the streams of all schedules, removed ones included."""
 
+NO_FOLDER = (
+    "Warning: its runs have no working folder, so commands and file tools are refused in them. Tell the "
+    "user, who can name one: hermes-jobs schedule edit ID --workdir DIR."
+)
 DONE = {Pause: "Paused", Resume: "It goes on", Remove: "Removed"}
 
 
@@ -122,6 +126,7 @@ class ScheduleTool:
             deliver=context.deliver or (INBOX,),
             missed=self._defaults.missed,
             overlap=self._defaults.overlap,
+            workdir=context.workdir or None,
         )
         add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, said=when)
 
@@ -166,4 +171,5 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
     goes = (
         f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
     )
-    return replace(changed, answer=f"{done}: {named}{rest}{goes}.")
+    lost = f" {NO_FOLDER}" if isinstance(act, Add) and plan is not None and not plan.workdir else ""
+    return replace(changed, answer=f"{done}: {named}{rest}{goes}.{lost}")

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from hermes_jobs.agent.tools.files import PathRules
 from hermes_jobs.agent.tools.paging import PAGE_CHARS
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
@@ -41,7 +42,10 @@ class Search:
         def guard(arguments: Arguments, context: ToolContext) -> Verdict:
             return self._paths.verdict(arguments["path"], context, writes=False)
 
-        return (tool(toolset="files", effect="read", reads=_path, guard=guard)(self.search_files),)
+        rules = PathRules(self._paths, "read", writes=False)
+        return (
+            tool(toolset="files", effect="read", reads=_path, guard=guard, rules=rules)(self.search_files),
+        )
 
     def search_files(  # noqa: PLR0913 - what a model can ask for
         self,

@@ -25,7 +25,14 @@ class Skills(Protocol):
         """A skill whole, or one of its files."""
 
     def writing(
-        self, name: str, request: SkillRequest, author: Author, evidence: Evidence, lineage: str
+        self,
+        name: str,
+        request: SkillRequest,
+        author: Author,
+        evidence: Evidence,
+        lineage: str,
+        *,
+        provisional: bool,
     ) -> Decision:
         """The change for a request of a model in that lineage."""
 
@@ -115,7 +122,14 @@ class _SkillTools:
         if not name.strip():
             raise ToolFailed("`name` is empty: give the skill's name.")
         evidence = evidence_of(context)
-        change = self._skills.writing(name.strip(), request, context.author, evidence, context.lineage)
+        change = self._skills.writing(
+            name.strip(),
+            request,
+            context.author,
+            evidence,
+            context.lineage,
+            provisional=context.provisional,
+        )
         return ToolOutcome(content="", change=change)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.billing import bill
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Pricing
 
@@ -64,11 +65,24 @@ def asked(
     summariser: Summariser, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
 ) -> tuple[Summary, ...]:
     """What the model says to each. None takes longer than `seconds` or outlives `cancel`."""
+    return side_by_side([(summariser, request) for request in requests], cancel, seconds=seconds)
+
+
+def side_by_side(
+    questions: Sequence[tuple[Summariser, ModelRequest]],
+    cancel: Cancel,
+    *,
+    seconds: float,
+    at_once: int = AT_ONCE,
+    words: int | None = WORDS,
+) -> tuple[Summary, ...]:
+    """What each model says to its request, at most so many `words` of it. None takes longer than `seconds`
+    or outlives `cancel`."""
     stop = CancelToken()
     take_back = cancel.on_cancel(lambda: stop.fire(cancel.reason or "cancelled"))
-    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="summary")
+    pool = ThreadPoolExecutor(at_once, thread_name_prefix="summary")
     try:
-        answers = [pool.submit(_summary, summariser, request, stop) for request in requests]
+        answers = [pool.submit(_summary, model, request, stop, words) for model, request in questions]
         wait(answers, timeout=seconds)
         stop.fire("late")
         wait(answers, timeout=STOPPING)
@@ -94,26 +108,27 @@ def _request(summariser: Summariser, query: str, excerpt: str) -> ModelRequest:
     )
 
 
-def _summary(summariser: Summariser, request: ModelRequest, stop: Cancel) -> Summary:
+def _summary(summariser: Summariser, request: ModelRequest, stop: Cancel, most: int | None) -> Summary:
     try:
         reply = summariser.model.reply(request, stop, _nobody_reads)
     except ModelError as error:
         problem = "it came too late" if stop.reason == "late" else error.message
-        return Summary(None, problem, _response(summariser, "", error.usage))
-    response = _response(summariser, reply.model, reply.usage, answered=True)
+        return Summary(None, problem, _failed(summariser, error.usage))
+    billed = bill(reply, summariser.name, summariser.pricing)
+    response = Response(billed.model, reply.usage, billed.cost_usd)
     words = reply.content.split()
     if not words:
         return Summary(None, "the model gave an empty answer", response)
-    text = reply.content.strip() if len(words) <= WORDS else f"{' '.join(words[:WORDS])} …"
+    is_short = most is None or len(words) <= most
+    text = reply.content.strip() if is_short else f"{' '.join(words[:most])} …"
     return Summary(text, "", response)
 
 
-def _response(summariser: Summariser, model: str, usage: Usage, *, answered: bool = False) -> Response | None:
-    """What is to be booked; nothing where a call failed and no usage was reported."""
+def _failed(summariser: Summariser, usage: Usage) -> Response | None:
+    """What is to be booked of a failed call; nothing where no usage was reported."""
     if usage == NO_USAGE:
-        return Response(model or summariser.name, usage, None) if answered else None
-    name = model or summariser.name
-    return Response(name, usage, summariser.pricing.cost_usd(name, usage))
+        return None
+    return Response(summariser.name, usage, summariser.pricing.cost_usd(summariser.name, usage))
 
 
 def _nobody_reads(_text: str) -> None:

@@ -53,11 +53,11 @@ def main() -> None:
     """Run the command, report how it ended, and exit."""
     timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
     shell, command, afterwards, sandbox = sys.argv[4:8]
-    prctl = _prctl()
+    prctl = prctl_function()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
-    wakeup = _wake_on_children()
-    child = _start(shell, command, prctl, worker, sandbox)
+    wakeup = wake_on_children()
+    child = start_command(shell, command, prctl, worker, sandbox)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
     _say(f"started {child}")
     watch = Watch(child, wakeup)
@@ -69,7 +69,7 @@ def main() -> None:
         watch.until_empty(GRACE)
     left = watch.kill()
     if afterwards and (how != "exit" or watch.status != 0):
-        last = Watch(_start(shell, afterwards, prctl, None), wakeup)
+        last = Watch(start_command(shell, afterwards, prctl, None), wakeup)
         last.until_empty(AFTERWARDS_LIMIT)
         last.kill()
     _say(f"ended {how} {watch.status} {left}")
@@ -93,7 +93,7 @@ class Worker:
         if self._lease < 0:
             return float("inf")
         try:
-            return float(os.pread(self._lease, 64, 0)) - _moment()
+            return float(os.pread(self._lease, 64, 0)) - moment()
         except (OSError, ValueError):
             return 0.0
 
@@ -105,13 +105,13 @@ class Watch:
         self.child = child
         self.status = -1
         self.empty = False
-        self._wakeup = wakeup
+        self.wakeup = wakeup
 
     def until_over(self, deadline: float, worker: Worker) -> str:
         """Wait; return `exit`, `timeout`, `cancel`, `parent` or `lease`."""
         while True:
-            self._reap()
-            if self.status == NOT_BEGUN << 8 and (how := _must_not_begin(worker)):
+            self.reap()
+            if self.status == NOT_BEGUN << 8 and (how := must_not_begin(worker)):
                 return how
             if self.status >= 0:
                 return "exit"
@@ -128,10 +128,10 @@ class Watch:
     def until_empty(self, seconds: float) -> None:
         """Wait until nothing is left, at most so long."""
         deadline = time.monotonic() + seconds
-        self._reap()
+        self.reap()
         while not self.empty and (remaining := deadline - time.monotonic()) > 0:
             self._wait(remaining)
-            self._reap()
+            self.reap()
 
     def kill(self) -> int:
         """Kill until nothing is left; return how many could not be."""
@@ -161,12 +161,13 @@ class Watch:
             _signal(os.kill, pid, number)
 
     def _wait(self, seconds: float, *others: int) -> list[int]:
-        ready = select.select([self._wakeup, *others], [], [], seconds)[0]
-        if self._wakeup in ready:
-            os.read(self._wakeup, 4096)
+        ready = select.select([self.wakeup, *others], [], [], seconds)[0]
+        if self.wakeup in ready:
+            os.read(self.wakeup, 4096)
         return ready
 
-    def _reap(self) -> None:
+    def reap(self) -> None:
+        """Take note of what has ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -179,7 +180,7 @@ class Watch:
                 self.status = status
 
 
-def _prctl() -> Callable[[int, int | bytes], int]:
+def prctl_function() -> Callable[[int, int | bytes], int]:
     """prctl(2), or on other systems something that does nothing."""
     if sys.platform != "linux":
         return lambda _option, _value: 0
@@ -191,7 +192,7 @@ def _prctl() -> Callable[[int, int | bytes], int]:
     )
 
 
-def _wake_on_children() -> int:
+def wake_on_children() -> int:
     """A file descriptor that can be read when a child may have ended."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
@@ -203,27 +204,31 @@ def _wake_on_children() -> int:
     return reader
 
 
-def _must_not_begin(worker: Worker) -> str:
+def must_not_begin(worker: Worker) -> str:
     """Why the command must not begin, as `until_over` says it; empty where it may."""
     if select.select([0], [], [], 0)[0]:
         return "parent" if worker.is_gone() else "cancel"
     return "" if worker.seconds_left() > 0 else "lease"
 
 
-def _moment() -> float:
+def moment() -> float:
     """The clock of the file: see `hermes_jobs.eventlog.liveness_locks.moment`."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-def _start(
+def start_command(
     shell: str,
     command: str,
     prctl: Callable[[int, int | bytes], int],
     worker: Worker | None,
     sandbox: str = "",
+    stdin: int | None = None,
 ) -> int:
-    """Fork the shell that runs the command, unless its worker has gone; return the process id."""
+    """Fork the shell that runs the command, unless its worker has gone; return the process id.
+
+    Its output goes to descriptor 2. `stdin` None: it has no input.
+    """
     enter_sandbox = _sandbox(sandbox)
     child = os.fork()
     if child:
@@ -235,9 +240,9 @@ def _start(
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        if worker is not None and _must_not_begin(worker):
+        if worker is not None and must_not_begin(worker):
             os._exit(NOT_BEGUN)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
         os.dup2(2, 1)
         os.execv(shell, [shell, "-c", command])
     except OSError as error:
@@ -246,7 +251,7 @@ def _start(
         os._exit(126)
 
 
-def _above(path: str, levels: int) -> str:
+def folder_above(path: str, levels: int) -> str:
     """The folder that many levels above; pathlib would take this process longer to import than to run."""
     for _ in range(levels):
         path = os.path.dirname(path)
@@ -257,7 +262,7 @@ def _sandbox(plan: str) -> Callable[[], None]:
     """A function that puts a process into the sandbox, or ends the process if that fails."""
     if not plan:
         return lambda: None
-    sys.path.append(_above(os.path.abspath(__file__), 4))
+    sys.path.append(folder_above(os.path.abspath(__file__), 4))
     from hermes_jobs.agent.tools import sandbox_layer
 
     def enter() -> None:

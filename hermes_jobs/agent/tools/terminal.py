@@ -9,12 +9,13 @@ import os
 import shlex
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from msgspec import Meta
 
+from hermes_jobs.agent.tools.background import PROCESS_NAME, BackgroundProcesses
 from hermes_jobs.agent.tools.docker import (
     DOCKER_FAILED,
     PROGRAM,
@@ -26,9 +27,12 @@ from hermes_jobs.agent.tools.docker import (
 )
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.policy import CommandPolicy
+from hermes_jobs.agent.tools.process import started
+from hermes_jobs.agent.tools.process_files import Life
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
 from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
+from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
 
 MAX_TIMEOUT = 600.0
@@ -38,16 +42,67 @@ MAX_TIMEOUT = 600.0
 class TerminalOptions:
     """`environ` is the worker's environment, unfiltered; `secrets` are values that no command may inherit.
 
+    `granted` are variables that every command on this host gets, secrets that the person lets it have.
     `timeout` is used where a call names none. With `docker` each command runs in a container of its own.
+    `background` starts those that outlive their call.
     """
 
     policy: CommandPolicy
     sandbox: Sandbox
     environ: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    timeout: float = 30.0
+    granted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = 120.0
     max_bytes: int = MAX_OUTPUT_BYTES
     docker: DockerOptions | None = None
+    background: BackgroundProcesses | None = None
+
+
+class CommandRules(CallRules):
+    """Rules for commands: the whole text, or each program of a line by its words."""
+
+    def __init__(self, policy: CommandPolicy) -> None:
+        self._policy = policy
+
+    def only_reads(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.only_reads`."""
+        return self._policy.line(arguments["command"], context).only_reads()
+
+    def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_named`. What cannot be taken apart may be anything."""
+        if _is_exactly(calls, arguments):
+            return True
+        line = self._policy.line(arguments["command"], context)
+        return bool(line.unreadable) or line.is_named_by(calls)
+
+    def allowed_by(
+        self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
+    ) -> tuple[CallPattern, ...]:
+        """See `CallRules.allowed_by`."""
+        here = os.path.realpath(context.workdir)  # a relative path in it means another one below
+        exactly = tuple(
+            each
+            for each in patterns
+            if _is_exactly(each, arguments) and (not each.folder or os.path.realpath(each.folder) == here)
+        )[:1]
+        others = [each for each in patterns if not each.exact]
+        if exactly or not others:
+            return exactly
+        return self._policy.line(arguments["command"], context).allowed_by(others)
+
+    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_grave`."""
+        return self._policy.line(arguments["command"], context).is_grave
+
+    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern:
+        """See `CallRules.offer`."""
+        command: str = arguments["command"]
+        return self._policy.line(command, context).offer(command, context.workdir)
+
+
+def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:
+    command: str = arguments["command"]
+    return calls.exact and calls.pattern == command.strip()
 
 
 class Terminal:
@@ -55,7 +110,7 @@ class Terminal:
 
     def __init__(self, options: TerminalOptions) -> None:
         self._options = options
-        self._environment = filtered_environment(options.environ, options.secrets)
+        self._environment = {**filtered_environment(options.environ, options.secrets), **options.granted}
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -66,6 +121,7 @@ class Terminal:
             effect="write",
             name="terminal",
             guard=lambda arguments, context: guard(arguments["command"], context),
+            rules=CommandRules(self._options.policy),
         )(self.run)
         docker = self._options.docker
         return (replace(made, description=f"{made.description}\n\n{described(docker)}") if docker else made,)
@@ -77,19 +133,32 @@ class Terminal:
         command: Annotated[str, Meta(min_length=1, description="The command, as for `bash -c`.")],
         timeout: Annotated[
             Annotated[float, Meta(ge=1, le=MAX_TIMEOUT)] | None,
-            "Seconds after which it is killed; left out: the configured limit, 30 by default.",
+            "Seconds after which it is killed; left out: the configured limit, 120 by default.",
+        ] = None,
+        background: Annotated[
+            bool, "Start it and go on: for servers, watchers, long builds. `process` reads its output."
+        ] = False,
+        name: Annotated[
+            Annotated[str, Meta(pattern=PROCESS_NAME)] | None,
+            "With background: a name, under which it goes on after this conversation has ended.",
         ] = None,
     ) -> ToolOutcome:
         """Run a shell command in the working folder and return its output (both streams) and exit code.
 
         Every call is a fresh shell: `cd` and variables do not carry over. There is no terminal and no input:
-        use options that answer questions beforehand. What it starts in the background ends with it.
+        use options that answer questions beforehand. What it starts by itself ends with it, so do not use
+        `&` or nohup for what is to go on: set background. The answer is then an id, at once; the command has
+        no time limit, and ends with this conversation unless it has a name. End what you no longer need.
 
         Commands of one message run one after another, in order, unless the user has configured otherwise.
         Keys and credentials, and the home of hermes-jobs, are hidden by a sandbox: what is missing or empty
         there may exist all the same. Do not look for a way around it: tell the user.
         """
         check_workdir(context.workdir)
+        if background:
+            return self._start(command, name or "", context, cancel)
+        if name is not None:
+            raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         try:
             completed = run(
@@ -105,6 +174,29 @@ class Terminal:
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
         return outcome(completed, seconds, in_container=self._options.docker is not None)
+
+    def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
+        """Start the command in the background; the answer once it runs, or has ended at once."""
+        processes = self._options.background
+        if processes is None:
+            raise ToolFailed("there are no background processes here. Nothing was run.")
+        life: Life = "named" if name else "session" if context.attended else "turn"
+        record = processes.record(
+            self._command(command, context), context, life=life, name=name, shown=command
+        )
+        try:
+            process = processes.start(
+                record,
+                self._environment,
+                cancel,
+                sandbox=self._sandbox(command, context),
+                afterwards=self._afterwards(context),
+            )
+        except ValueError as error:
+            raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
+        except OSError as error:
+            raise ToolFailed(f"the process could not be started: {error.strerror}.") from error
+        return ToolOutcome(content=started(processes, processes.settled(process)))
 
     def _command(self, command: str, context: ToolContext) -> str:
         docker = self._options.docker
@@ -135,14 +227,14 @@ class Terminal:
 
 
 def check_workdir(workdir: str) -> None:
-    """Raise `ToolFailed` where the session has no working folder, or where that is not on this host."""
+    """Raise `ToolRefused` where the session has no working folder, or where that is not on this host."""
     if not workdir:
-        raise ToolFailed(
+        raise ToolRefused(
             "this session has no working folder: schedules and chats work in the one that `agent.workdir` "
             "names, and none is configured. Nothing was done. Tell the user."
         )
     if not os.path.isdir(workdir):
-        raise ToolFailed(
+        raise ToolRefused(
             f"the working folder {workdir} does not exist on this host ({socket.gethostname()}). "
             "Nothing was run. Tell the user; the session works in that folder only."
         )

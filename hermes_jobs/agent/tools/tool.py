@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 import msgspec
 
 from hermes_jobs.agent.tools.argument_coercion import choices_at, coerced, decoded_arguments
-from hermes_jobs.domain.events import Effect, Evidence
+from hermes_jobs.domain.events import CallPattern, Effect, Evidence
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -28,6 +28,10 @@ ALLOW = Verdict("allow")
 
 class ToolFailed(Exception):
     """The tool failed. The message says why, and what the model can do instead."""
+
+
+class ToolRefused(ToolFailed):
+    """The call is not allowed, or this session has no place for it: nothing was done."""
 
 
 class InvalidArguments(Exception):
@@ -56,6 +60,38 @@ def _harmless(_arguments: Arguments, _context: ToolContext) -> Verdict:
     return ALLOW
 
 
+class CallRules:
+    """How the rules of users meet the calls of a tool; here of one whose calls are all alike."""
+
+    group: str = ""
+    """A group of tools that a rule can name instead."""
+
+    def only_reads(self, arguments: Arguments, context: ToolContext) -> bool | None:
+        """Whether the call changes nothing; None: as the tool's effect says."""
+        return None
+
+    def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether a rule that asks or denies is about the call."""
+        return calls.pattern == "*"
+
+    def allowed_by(
+        self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
+    ) -> tuple[CallPattern, ...]:
+        """The patterns that together allow the call; none where they do not."""
+        return tuple(each for each in patterns if self.is_named(each, arguments, context))[:1]
+
+    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether the call asks whatever the mode: it uses keys, or writes what runs by itself."""
+        return False
+
+    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
+        """What a person can approve with the call, for longer than once."""
+        return CallPattern(tool=tool, pattern="*", folder=context.workdir)
+
+
+ANY_CALL = CallRules()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool:
     """One thing that the model can ask for.
@@ -76,6 +112,7 @@ class Tool:
     reads: Paths = _nothing
     writes: Paths = _nothing
     guard: Guard = _harmless
+    rules: CallRules = ANY_CALL
 
     @property
     def spec(self) -> ToolSpec:
@@ -96,7 +133,7 @@ class Tool:
         return self.validate(written)
 
 
-def tool(
+def tool(  # noqa: PLR0913 - what a tool is
     *,
     toolset: str,
     effect: Effect,
@@ -105,6 +142,7 @@ def tool(
     reads: Paths = _nothing,
     writes: Paths = _nothing,
     guard: Guard = _harmless,
+    rules: CallRules = ANY_CALL,
 ) -> Callable[[Function], Tool]:
     """Make a tool of a typed function or bound method.
 
@@ -133,6 +171,7 @@ def tool(
             reads=reads,
             writes=writes,
             guard=guard,
+            rules=rules,
         )
 
     return make

@@ -7,14 +7,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.tool import ALLOW, Arguments, InvalidArguments, Tool, ToolFailed, did_you_mean
+from hermes_jobs.agent.tools.permissions import judge, permit
+from hermes_jobs.agent.tools.tool import (
+    ALLOW,
+    Arguments,
+    InvalidArguments,
+    Tool,
+    ToolFailed,
+    ToolRefused,
+    did_you_mean,
+)
+from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
-from hermes_jobs.domain.events import PlannedCall
+from hermes_jobs.domain.events import FileWritten, McpCatalogue, PlannedCall, SessionEvent, SessionStarted
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.engine.ports import Toolbox as ToolboxPort
 from hermes_jobs.errors import Rejected
 
 TOOLSETS: Mapping[str, tuple[str, ...]] = {
@@ -35,7 +48,14 @@ ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
 ON_FILES = frozenset({"terminal", "files"})
 """Toolsets that work on the same files: which files a command touches is not known from its call."""
 
+WITHHELD = (
+    "Say in your answer what should be remembered or scheduled: the agent that you work for can do that."
+)
 MAX_ERROR_CHARS = 2_000
+MCP_MARK = "__"
+"""In the names of tools of MCP servers: one that this process does not know may be known to another one."""
+MAX_CATALOGUES = 64
+"""Sets of MCP tools that are kept ready."""
 
 
 def _as_it_is(text: str) -> str:
@@ -54,7 +74,9 @@ class Toolbox:
         serialize_terminal: bool = True,
         toolsets: Mapping[str, tuple[str, ...]] = TOOLSETS,
         redact: Callable[[str], str] = _as_it_is,
+        with_servers: Callable[[Toolbox, SessionStarted], ToolboxPort] | None = None,
     ) -> None:
+        """`with_servers` are these tools and those of the MCP servers that a session names."""
         ordered = sorted(tools, key=lambda each: each.name)
         self._tools = {each.name: each for each in ordered}
         if len(self._tools) < len(ordered):
@@ -64,6 +86,45 @@ class Toolbox:
         self._disabled = self._expand(disabled)
         self._serialize_terminal = serialize_terminal
         self._redact = redact
+        self._with_servers = with_servers
+        self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool], ToolboxPort] = {}
+
+    def of(self, session: Session) -> ToolboxPort:
+        """The tools of a session: these, and those of the MCP servers that its start names."""
+        started = session.started
+        if started is None or not started.mcp or self._with_servers is None:
+            return self
+        key = (started.mcp, started.mcp_search)
+        found = self._of_sessions.get(key)
+        if found is None:
+            found = self._with_servers(self, started)
+            if len(self._of_sessions) >= MAX_CATALOGUES:
+                self._of_sessions.clear()
+            self._of_sessions[key] = found
+        return found
+
+    def having(self, more: Iterable[Tool]) -> Toolbox:
+        """These tools and more; of two with one name the one that is here."""
+        other = copy(self)
+        others = {each.name: each for each in more if each.name not in self._tools}
+        other._tools = dict(  # noqa: SLF001 - it is one of these
+            sorted({**self._tools, **others}.items())
+        )
+        return other
+
+    def is_on(self, toolset: str, toolsets: Sequence[str] | None) -> bool:
+        """Whether that toolset is on where these are named (None: the configured ones)."""
+        return toolset in self._wanted(toolsets)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tools."""
+        return tuple(self._tools)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools by name, also those that are off or not available here."""
+        return tuple(self._tools.values())
 
     @property
     def toolsets(self) -> tuple[str, ...]:
@@ -91,7 +152,7 @@ class Toolbox:
         for index, call in enumerate(calls):
             known = self._tools.get(call.name)
             after = (f"{call_prefix}-{i}" for i in range(index) if touched[i].meets(touched[index]))
-            effect = known.effect if known else "read"
+            effect = known.effect if known else "write" if MCP_MARK in call.name else "read"
             planned.append(PlannedCall(call=f"{call_prefix}-{index}", effect=effect, after=tuple(after)))
         return tuple(planned)
 
@@ -100,14 +161,27 @@ class Toolbox:
         known = self._tools.get(call.name)
         if known is None:
             return ALLOW
+        if known.toolset in context.withheld:
+            return Verdict("deny", f"sub-agents may not use `{call.name}`", advice=WITHHELD)
         try:
             arguments = known.decode(call.arguments)
         except InvalidArguments:
             return ALLOW
         try:
-            return known.guard(arguments, context)
+            return judge(known, arguments, context)
         except Exception as error:  # noqa: BLE001 - a guard that fails allows nothing
             return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
+
+    def allowing(self, call: ToolCall, context: ToolContext) -> tuple[ApprovalRule, ...]:
+        """The rules that allow calls like this one; whether they reach as far as this, `verdict` says."""
+        known = self._tools.get(call.name)
+        if known is None:
+            return ()
+        try:
+            arguments = known.decode(call.arguments)
+        except InvalidArguments:
+            return ()
+        return tuple(permit(known, arguments, context).naming("allow"))
 
     def run(
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
@@ -125,12 +199,14 @@ class Toolbox:
             return _invalid(self._redact(f"Error: {call.name}: {_sentence(str(error))}"))
         verdict = self.verdict(call, context)
         if verdict.decision == "deny":
-            return ToolOutcome(content=refusal(verdict), ok=False)
-        approved = verdict.decision == "ask"
-        on = replace(context, toolsets=_toolsets_of(offered), approved=approved)
+            return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
+        approved = verdict.decision == "ask" or verdict.approved
+        usable = tuple(each for each in _toolsets_of(offered) if each not in context.withheld)
+        on = replace(context, toolsets=usable, approved=approved)
         outcome = _called(known, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
-        return replace(outcome, content=_storable(self._redact(outcome.content)), change=change)
+        facts = tuple(map(self._redacted_fact, outcome.facts))
+        return replace(outcome, content=_storable(self._redact(outcome.content)), facts=facts, change=change)
 
     def _redacted(self, change: Decision) -> Decision:
         def redacted(load: StateLoader) -> DecisionResult:
@@ -139,13 +215,21 @@ class Toolbox:
 
         return redacted
 
+    def _redacted_fact(self, fact: SessionEvent) -> SessionEvent:
+        if not isinstance(fact, FileWritten):
+            return fact
+        return replace(fact, diff=_storable(self._redact(fact.diff)))
+
     def _offered(self, toolsets: Sequence[str] | None) -> dict[str, Tool]:
-        named = self._enabled if toolsets is None else toolsets
-        always = () if ALONE.intersection(named) else ALWAYS
-        wanted = self._expand((*named, *always)) - self._disabled
+        wanted = self._wanted(toolsets)
         return {
             name: each for name, each in self._tools.items() if each.toolset in wanted and _is_available(each)
         }
+
+    def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
+        named = self._enabled if toolsets is None else toolsets
+        always = () if ALONE.intersection(named) else ALWAYS
+        return self._expand((*named, *always)) - self._disabled
 
     def _expand(self, names: Iterable[str]) -> frozenset[str]:
         found: set[str] = set()
@@ -223,7 +307,7 @@ def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Can
     try:
         result = known.call(arguments, context, cancel)
     except ToolFailed as error:
-        return ToolOutcome(content=f"Error: {error}", ok=False)
+        return ToolOutcome(content=f"Error: {error}", ok=False, refused=isinstance(error, ToolRefused))
     except Rejected as refused:
         return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn goes on
@@ -242,14 +326,6 @@ def unknown_tool(name: str, offered: Iterable[str]) -> str:
     names = list(offered)
     there = f"The tools are: {', '.join(names)}." if names else "There are no tools in this turn."
     return f"Error: there is no tool `{name}` here{did_you_mean(name, names)} {there}"
-
-
-def refusal(verdict: Verdict) -> str:
-    """The answer to a call that a rule forbids."""
-    return (
-        f"Error: refused by the rule «{verdict.rule}». Nothing was run. Do not try to get around it; "
-        "find another way or ask the user."
-    )
 
 
 def _invalid(content: str) -> ToolOutcome:

@@ -11,6 +11,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
 
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
+    `lineage`: the one that the turn is in; the person may be asked there how the answer was.
     """
 
     delivery: str
@@ -21,6 +22,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
     source: str = ""
     ok: bool = True
     workdir: str | None = None
+    lineage: str | None = None
 
 
 class DeliveryPlaced(Event, frozen=True, kw_only=True):

@@ -16,6 +16,12 @@ a user in an editor; or a curator's proposal that a user applied.
 MemoryTarget = Literal["memory", "user"]
 
 
+MemoryClass = Literal["identity", "episodic", "working"]
+"""`identity`: before others in every prompt. `episodic`: in prompts while there is room, else recalled when a
+message is about it. `working`: only in the session that wrote it, for some days.
+"""
+
+
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The origin of a write: session, turn, and tool call."""
 
@@ -29,6 +35,8 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
 
     `undoes`: the version of the write that this one reverts. `file`: the digest of the hand-edited file that
     this write was read from. `anyway`: a user wants the entry in prompts although a scan rule matches it.
+    `kind` None: what is usual for the target. `provisional`: a review wrote it, whose verification is to show
+    whether it helps.
     """
 
     target: MemoryTarget
@@ -38,10 +46,17 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     undoes: int | None = None
     file: str | None = None
     anyway: bool = False
+    kind: MemoryClass | None = None
+    tags: tuple[str, ...] = ()
+    provisional: bool = False
 
 
 class MemoryReplaced(Event, frozen=True, kw_only=True):
-    """The entry `old` was replaced by `content`, at the same place. `anyway`: see `MemoryAdded`."""
+    """The entry `old` was replaced by `content`, at the same place, or only its `kind` or `tags` were.
+
+    `anyway`: see `MemoryAdded`. `kind` None and no `tags`: as they were. `why`: what the curator said
+    for it, `curation`: the id of all that it did at once. `provisional`: see `MemoryAdded`.
+    """
 
     target: MemoryTarget
     old: str
@@ -51,10 +66,26 @@ class MemoryReplaced(Event, frozen=True, kw_only=True):
     undoes: int | None = None
     file: str | None = None
     anyway: bool = False
+    kind: MemoryClass | None = None
+    tags: tuple[str, ...] = ()
+    why: str = ""
+    curation: str = ""
+    provisional: bool = False
+
+
+class MemoryConfirmed(Event, frozen=True, kw_only=True):
+    """Somebody would have added the entry `content`, which was there."""
+
+    target: MemoryTarget
+    content: str
+    author: Author
+    evidence: Evidence | None = None
+    undoes: int | None = None
+    file: str | None = None
 
 
 class MemoryRemoved(Event, frozen=True, kw_only=True):
-    """The entry `old` was removed."""
+    """The entry `old` was removed. `why`, `curation`: see `MemoryReplaced`."""
 
     target: MemoryTarget
     old: str
@@ -62,6 +93,8 @@ class MemoryRemoved(Event, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     undoes: int | None = None
     file: str | None = None
+    why: str = ""
+    curation: str = ""
 
 
 class MemoryArranged(Event, frozen=True, kw_only=True):
@@ -92,4 +125,6 @@ class MemoryConflicted(Event, frozen=True, kw_only=True):
     file: str | None = None
 
 
-MemoryEvent = MemoryAdded | MemoryReplaced | MemoryRemoved | MemoryArranged | MemoryConflicted
+MemoryEvent = (
+    MemoryAdded | MemoryReplaced | MemoryConfirmed | MemoryRemoved | MemoryArranged | MemoryConflicted
+)

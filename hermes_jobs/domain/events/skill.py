@@ -1,7 +1,8 @@
 """Events of a stream `skill-NAME`: the files of one skill, each with its content after the write.
 
 Every write is one event, so that each can be undone separately. `undoes` is the version of the write that an
-event reverts; a hand edit is a user's change of the files in the home.
+event reverts; a hand edit is a user's change of the files in the home. `provisional`: a review wrote it,
+whose verification is to show whether it helps.
 """
 
 from __future__ import annotations
@@ -36,6 +37,17 @@ class SkillRequest(msgspec.Struct, frozen=True, kw_only=True):
     replace_all: bool = False
 
 
+class SkillOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a skill came from: `source` as it was named, `path` of its folder there ("" for the top), the
+    `revision` of a git repository, and the SHA-256 of its files as they came.
+    """
+
+    source: str
+    digest: str
+    path: str = ""
+    revision: str = ""
+
+
 class SkillCreated(Event, frozen=True, kw_only=True):
     """A new skill; `content` is its whole SKILL.md, `category` the folder above its own ("" for none).
 
@@ -49,6 +61,7 @@ class SkillCreated(Event, frozen=True, kw_only=True):
     files: Mapping[str, SkillFile] = {}
     evidence: Evidence | None = None
     undoes: int | None = None
+    provisional: bool = False
 
 
 class SkillEdited(Event, frozen=True, kw_only=True):
@@ -64,6 +77,7 @@ class SkillEdited(Event, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     undoes: int | None = None
     conflict: bool = False
+    provisional: bool = False
 
 
 class SkillPatched(Event, frozen=True, kw_only=True):
@@ -77,6 +91,7 @@ class SkillPatched(Event, frozen=True, kw_only=True):
     author: Author
     evidence: Evidence | None = None
     undoes: int | None = None
+    provisional: bool = False
 
 
 class SkillDeleted(Event, frozen=True, kw_only=True):
@@ -102,6 +117,7 @@ class SkillFileWritten(Event, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     undoes: int | None = None
     conflict: bool = False
+    provisional: bool = False
 
 
 class SkillFileRemoved(Event, frozen=True, kw_only=True):
@@ -111,6 +127,20 @@ class SkillFileRemoved(Event, frozen=True, kw_only=True):
     path: str
     author: Author
     evidence: Evidence | None = None
+    undoes: int | None = None
+
+
+class SkillInstalled(Event, frozen=True, kw_only=True):
+    """All files of a skill at once, SKILL.md among them: as they came from `origin`, or, where `undoes` is
+    set, as they were before. `rules`: what the guard found in them and a person accepted.
+    """
+
+    name: str
+    files: Mapping[str, SkillFile]
+    author: Author
+    category: str = ""
+    origin: SkillOrigin | None = None
+    rules: tuple[str, ...] = ()
     undoes: int | None = None
 
 
@@ -144,5 +174,13 @@ class SkillDenied(Event, frozen=True, kw_only=True):
     by: str
 
 
-SkillWritten = SkillCreated | SkillEdited | SkillPatched | SkillDeleted | SkillFileWritten | SkillFileRemoved
+SkillWritten = (
+    SkillCreated
+    | SkillEdited
+    | SkillPatched
+    | SkillDeleted
+    | SkillFileWritten
+    | SkillFileRemoved
+    | SkillInstalled
+)
 SkillEvent = SkillWritten | SkillProposed | SkillApproved | SkillDenied

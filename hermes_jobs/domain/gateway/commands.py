@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import cast, get_args
 
 import msgspec
 
@@ -17,11 +18,12 @@ from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
-from hermes_jobs.domain.reactions import reactions
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.figures import moment
 
 SCOPE = "gateway"
 SHOWN = 80  # characters of a quoted text in a status
@@ -30,6 +32,9 @@ TEXT_ALONE = "I can only read text for now. Please write what it is about."
 WELCOME = "Write to me, and I answer. Beside that:"
 NOTHING_SAID = "There is no conversation yet: write something first."
 NOTHING_RUNS = "Nothing is running."
+NOTHING_STOPPED = "Your last request was not stopped by a limit: there is nothing to continue."
+RATE = "Say /rate up, /rate down or /rate none; what follows says why."
+RATED = "Thank you, that is noted."
 FRESH = "A new conversation begins with your next message."
 COMPRESSES = "I make this conversation shorter; it goes on as before."
 
@@ -57,6 +62,7 @@ class GatewayPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     users: Mapping[str, Sequence[str]] = {}
     if_busy: e.BusyPolicy = "queue"
+    titles: bool = False
     workdir: str | None = None
 
 
@@ -135,6 +141,29 @@ class _MessageHandler:
         waiting = _waiting(session)
         return [*self._decided(session, command), *self._note(f"I stop. {waiting}".rstrip())]
 
+    def go_on(self, _rest: str) -> Iterable[StreamEvents]:
+        session = self._session()
+        ended = session.ended.get(session.last_ended or "") if session else None
+        if session is None or ended is None or ended.stopped_by is None:
+            return self._note(NOTHING_STOPPED)
+        command = c.ResumeTurn(turn=session.last_ended or "", by=self._message.user, only_stopped=True)
+        return self._decided(session, command)
+
+    def rate(self, rest: str) -> Iterable[StreamEvents]:
+        session = self._session()
+        if session is None or session.last_ended is None:
+            return self._note(NOTHING_SAID)
+        rating, _, note = rest.partition(" ")
+        if rating not in get_args(e.Rating):
+            return self._note(RATE)
+        command = c.RateTurn(
+            turn=session.last_ended,
+            rating=cast(e.Rating, rating),
+            by=self._message.user,
+            note=note.strip(),
+        )
+        return [*self._decided(session, command), *self._note(RATED)]
+
     def status(self, _rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         return self._note(_status(session) if session is not None else NOTHING_SAID)
@@ -191,6 +220,7 @@ class _MessageHandler:
             attended=False,
             opening=e.Opening(workdir=self._policy.workdir) if session.version == 0 else None,
             deliver=(self._message.target,),
+            wants_title=self._policy.titles,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, command), *opened, *notices]
@@ -199,7 +229,7 @@ class _MessageHandler:
         events = decide(command, session)
         if not events:
             return []
-        return [StreamEvents(session.stream, events), *reactions(session, events, self._load).writes]
+        return with_reactions([StreamEvents(session.stream, events)], self._load).writes
 
     def _opened(self) -> StreamEvents:
         event = e.ConversationOpened(
@@ -220,6 +250,8 @@ Act = Callable[[_MessageHandler, str], Iterable[StreamEvents]]
 COMMANDS: Mapping[str, tuple[str, Act]] = {
     "new": ("begins a new conversation, with TEXT where there is some", _MessageHandler.new_session),
     "stop": ("ends what I am doing", _MessageHandler.stop),
+    "continue": ("goes on with a request that a limit stopped", _MessageHandler.go_on),
+    "rate": ("up or down: says whether my last answer was good", _MessageHandler.rate),
     "status": ("says what I am doing", _MessageHandler.status),
     "model": ("says which model answers, or with NAME lets another one", _MessageHandler.model),
     "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _MessageHandler.compress),
@@ -240,9 +272,11 @@ def _status(session: Session) -> str:
         if session.current.quota_until:
             until = datetime.fromtimestamp(session.current.quota_until, UTC)
             lines.append(
-                f"The model's quota is used up until {until:%Y-%m-%d %H:%M} UTC; I go on then by myself. "
+                f"The model's quota is used up until {moment(until)} UTC; I go on then by myself. "
                 "/model NAME goes on with another model, /stop ends it."
             )
+        if session.current.postponed:
+            lines.append(f"{session.current.postponed} I go on by myself when I can; /stop ends it.")
         lines.append(_waiting(session))
     return "\n".join(line for line in lines if line)
 

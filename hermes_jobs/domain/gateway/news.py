@@ -4,6 +4,8 @@
 |---------------------------------------------------------------|----------------------|
 | the conversation fills the window, or was compressed          | at once              |
 | another model answers instead; the turn waits for a quota     | at once              |
+| the turn cannot begin yet                                     | at once              |
+| a limit stopped the turn                                      | with its answer      |
 | what reviews have learned, and which model for them failed    | with the next answer |
 
 A terminal reads the same from the log when it shows a turn.
@@ -15,6 +17,8 @@ from datetime import UTC, datetime
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.context_notices import notices
+from hermes_jobs.domain.session.stops import stop_sentence, stopped_by
+from hermes_jobs.text.figures import moment
 
 
 def news_of(event: e.SessionEvent) -> str | None:
@@ -41,7 +45,7 @@ def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
         case e.ModelCallFailed(quota_until=float(until)):
             return (
                 f"the quota of {_model(event)} is used up until "
-                f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC; I go on then by myself",
+                f"{moment(datetime.fromtimestamp(until, UTC))} UTC; I go on then by myself",
                 "/model NAME goes on with another model, /stop ends it",
             )
         case _:
@@ -50,6 +54,16 @@ def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
 
 def _model(event: e.ModelCallFailed) -> str:
     return f"the model {event.model}".rstrip()
+
+
+def stop_notice(end: e.TurnEnd, turn: str, *, is_chat: bool) -> tuple[str, ...]:
+    """What stopped the turn, with the command that goes on with it; none for other ends."""
+    limit = stopped_by(end)
+    if limit is None:
+        return ()
+    command = "/continue" if is_chat else f"`hermes-jobs turns continue {turn}`"
+    told = f"{command} goes on."
+    return (f"({stop_sentence(limit)} {told})",) if isinstance(end, e.TurnCompleted) else (f"({told})",)
 
 
 def with_news(text: str, news: tuple[str, ...]) -> str:

@@ -39,7 +39,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The most characters that each target may have, the separators counted."""
+    """The most characters of each target in a prompt, the separators counted, and of one entry of it."""
 
     memory: int = 2_200
     user: int = 1_375
@@ -61,7 +61,7 @@ def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
 
 
 def _persons(memory: Memory, event: e.MemoryEvent) -> frozenset[tuple[e.MemoryTarget, str]]:
-    if isinstance(event, e.MemoryArranged | e.MemoryConflicted):
+    if isinstance(event, e.MemoryArranged | e.MemoryConflicted | e.MemoryConfirmed):
         return memory.persons
     persons = memory.persons
     if not isinstance(event, e.MemoryAdded):
@@ -84,7 +84,7 @@ def changed(entries: Sequence[str], event: e.MemoryEvent) -> tuple[str, ...]:
         case e.MemoryArranged():
             listed = [each for each in event.entries if each in entries]
             return (*listed, *(each for each in entries if each not in event.entries))
-        case e.MemoryConflicted():
+        case e.MemoryConflicted() | e.MemoryConfirmed():
             return tuple(entries)
         case _:
             assert_never(event)
@@ -122,8 +122,8 @@ def is_shown(entry: str, text: str) -> bool:
     return False
 
 
-_BEFORE = (f"{MARK}\n", "]\n", " chars) ")  # a separator, a heading with its fill, a size
-_AFTER = (f"\n{MARK}", "\n\n", "\n- (")
+_BEFORE = (f"{MARK}\n", "]\n")  # a separator, a heading with its fill
+_AFTER = (f"\n{MARK}", "\n\n")
 
 
 def text_of(entries: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
@@ -42,6 +43,7 @@ ALIKE = 0.35
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to do. `old_text` is a part of the entry that is meant, which no other entry holds.
 
+    `kind` None and no `tags`: as they are, or as usual. A replacement without `content` changes these alone.
     `anyway`: a person takes it although a rule of the scan names it; only a person may.
     """
 
@@ -50,14 +52,18 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     content: str | None = None
     old_text: str | None = None
     anyway: bool = False
+    kind: e.MemoryClass | None = None
+    tags: tuple[str, ...] = ()
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Who writes, and what the write came from. `lineage`: of the session whose model writes."""
+    """Who writes, and what the write came from. `lineage`: of the session whose model writes. `provisional`:
+    what is written is to be verified."""
 
     author: e.Author
     evidence: e.Evidence | None = None
     lineage: str = ""
+    provisional: bool = False
 
 
 class _Done(NamedTuple):
@@ -83,15 +89,13 @@ class Write:
         for number, operation in enumerate(self._operations, start=1):
             try:
                 _check_seen(memory, operation, unseen)
-                done = _decide(memory, operation, self._origin)
+                done = _decide(memory, operation, self._origin, self._limits)
             except Rejected as refused:
                 raise self._numbered(refused, number) from refused
             words.append(done.word)
             if done.fact is not None:
                 facts.append(done.fact)
                 memory = evolve(memory, done.fact)
-        for target in TARGETS:
-            check_room(before, memory, target, self._limits)
         writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
         return DecisionResult(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
 
@@ -128,6 +132,8 @@ class Write:
 def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
     entries = memory.entries(target)
     count = pluralize(len(entries), "entry", "entries")
+    if chars(entries) > limits.of(target):
+        return f"`{target}` holds {count}; those that prompts have no room for are recalled when it matters."
     return f"`{target}` holds {count} [{fill(entries, limits.of(target))}]."
 
 
@@ -150,34 +156,31 @@ def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.
         )
 
 
-def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:
-    target, author, evidence = operation.target, origin.author, origin.evidence
+def _decide(memory: Memory, operation: Operation, origin: Origin, limits: Limits) -> _Done:
+    target, author, evidence = operation.target, origin.author, _evidence(operation, origin)
     entries = memory.entries(target)
     match operation.action:
         case "add":
-            content = checked(operation.content, anyway=operation.anyway)
-            anyway = operation.anyway and bool(scan(content))
-            if content in entries and (not anyway or content in memory.allowed):
-                return _Done(None, "already there")
-            if content in entries:
-                let_in = e.MemoryReplaced(
-                    target=target, old=content, content=content, author=author, evidence=evidence, anyway=True
-                )
-                return _Done(let_in, "let into prompts")
-            added = e.MemoryAdded(
-                target=target, content=content, author=author, evidence=evidence, anyway=anyway
-            )
-            return _Done(added, "added")
+            return _added(memory, operation, origin, limits)
         case "replace":
-            content = checked(operation.content)
             old = found(entries, operation.old_text)
+            if operation.content is None and (operation.kind or operation.tags):
+                return _Done(_described(operation, old, origin), "changed")
+            content = checked(operation.content, limits.of(target), longest=len(old))
             if content == old:
                 return _Done(None, "already so")
             if content in entries:
                 gone = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
                 return _Done(gone, "replaced by an entry that was there already")
             replaced = e.MemoryReplaced(
-                target=target, old=old, content=content, author=author, evidence=evidence
+                target=target,
+                old=old,
+                content=content,
+                author=author,
+                evidence=evidence,
+                kind=operation.kind,
+                tags=operation.tags,
+                provisional=_is_provisional(operation, origin),
             )
             return _Done(replaced, "replaced")
         case "remove":
@@ -188,10 +191,60 @@ def _decide(memory: Memory, operation: Operation, origin: Origin) -> _Done:
             assert_never(operation.action)
 
 
-def checked(content: str | None, *, anyway: bool = False) -> str:
+def _added(memory: Memory, operation: Operation, origin: Origin, limits: Limits) -> _Done:
+    target, evidence = operation.target, _evidence(operation, origin)
+    content = checked(operation.content, limits.of(target), anyway=operation.anyway)
+    anyway = operation.anyway and bool(scan(content))
+    if content not in memory.entries(target):
+        added = e.MemoryAdded(
+            target=target,
+            content=content,
+            author=origin.author,
+            evidence=evidence,
+            anyway=anyway,
+            kind=operation.kind,
+            tags=operation.tags,
+            provisional=_is_provisional(operation, origin),
+        )
+        return _Done(added, "added")
+    if anyway and content not in memory.allowed:
+        return _Done(_described(operation, content, origin, anyway=True), "let into prompts")
+    if operation.kind or operation.tags:
+        return _Done(_described(operation, content, origin), "there already, changed")
+    confirmed = e.MemoryConfirmed(target=target, content=content, author=origin.author, evidence=evidence)
+    return _Done(confirmed, "there already, confirmed")
+
+
+def _described(operation: Operation, entry: str, origin: Origin, *, anyway: bool = False) -> e.MemoryReplaced:
+    """The same entry, of that kind, with those tags, or let into prompts."""
+    return e.MemoryReplaced(
+        target=operation.target,
+        old=entry,
+        content=entry,
+        author=origin.author,
+        evidence=_evidence(operation, origin),
+        anyway=anyway,
+        kind=operation.kind,
+        tags=operation.tags,
+    )
+
+
+def _evidence(operation: Operation, origin: Origin) -> e.Evidence | None:
+    """The write's origin; of a working entry with its lineage, in all of whose sessions it holds."""
+    if operation.kind != "working" or origin.evidence is None:
+        return origin.evidence
+    return replace(origin.evidence, session=origin.lineage or origin.evidence.session)
+
+
+def _is_provisional(operation: Operation, origin: Origin) -> bool:
+    """Whether the entry is to be verified: one of a single session matters nowhere else."""
+    return origin.provisional and operation.kind != "working"
+
+
+def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool = False) -> str:
     """The content as an entry. Raises `Rejected` where there is none, or where it must not be kept.
 
-    `anyway`: whatever the rules of the scan say of it.
+    `limit` in characters, or `longest` where that is more. `anyway`: whatever the rules of the scan say.
     """
     entry = (content or "").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not entry:
@@ -201,6 +254,12 @@ def checked(content: str | None, *, anyway: bool = False) -> str:
             f"The content has a line «{MARK}», which separates entries.",
             kind="memory_separator",
             hint="Write two entries, or leave that line out.",
+        )
+    if len(entry) > max(limit, longest):
+        raise Rejected(
+            f"The entry has {len(entry):,} characters; the limit is {limit:,}. Nothing was written.",
+            kind="memory_long",
+            hint="Shorten it, or write several entries.",
         )
     for finding in () if anyway else scan(entry):
         raise Rejected(
@@ -253,30 +312,12 @@ def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
     return tuple(entry for share, entry in ranked[:NEAREST] if share >= ALIKE)
 
 
-def check_room(before: Memory, after: Memory, target: e.MemoryTarget, limits: Limits) -> None:
-    """Raise `Rejected` where a target has grown beyond its limit."""
-    entries, limit = after.entries(target), limits.of(target)
-    size = chars(entries)
-    if size <= max(limit, chars(before.entries(target))):
-        return
-    there = before.entries(target)
-    raise Rejected(
-        f"`{target}` would have {size:,} characters; its limit is {limit:,}, and it has {chars(there):,}. "
-        "Nothing was written.",
-        kind="memory_full",
-        hint="Make room in the same batch: merge entries that belong together, shorten, remove what does not "
-        f"matter any more. The entries:\n{listed(there, sizes=True)}",
-    )
-
-
 def preview(text: str) -> str:
     """The text on one short line."""
     line = " ".join(text.split())
     return line if len(line) <= PREVIEW else f"{line[: PREVIEW - 1]}…"
 
 
-def listed(entries: Sequence[str], *, sizes: bool = False) -> str:
-    """One entry a line, short; with `sizes` whole, and with how many characters each has."""
-    if sizes:
-        return "\n".join(f"- ({len(entry):,} chars) {entry}" for entry in entries)
+def listed(entries: Sequence[str]) -> str:
+    """One entry a line, short."""
     return "\n".join(f"- {preview(entry)}" for entry in entries)

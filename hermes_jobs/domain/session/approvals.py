@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.approval_rules import pattern_text
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, require_open_turn
 from hermes_jobs.domain.session.steps import require_due
@@ -12,6 +13,8 @@ from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.errors import Rejected
 
 DENIED = "Error: this call was refused by {by}. Do not try it again; find another way or ask."
+DENIED_BECAUSE = "Error: this call was refused by {by}, who says: {reason}"
+SCOPES: dict[e.ApprovalScope, str] = {"once": "", "session": "for this session: ", "always": "always: "}
 EXPIRED = "Error: nobody approved this call in time. Do not try it again; find another way or ask."
 
 
@@ -24,13 +27,29 @@ def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent
             kind="expired",
             hint=f"Let the turn go on without it: hermes-jobs turns follow {command.turn}",
         )
-    yield e.ApprovalGiven(turn=command.turn, call=call.id, by=command.by)
+    lasting = call.offer if command.scope != "once" else None
+    if command.scope != "once" and lasting is None:
+        raise Rejected(
+            f"The call {call.id} can be approved for this once only.",
+            kind="only_once",
+            hint="No pattern would tell whether the next one is as harmless.",
+        )
+    yield e.ApprovalGiven(
+        turn=command.turn,
+        call=call.id,
+        by=command.by,
+        rule=f"{SCOPES[command.scope]}{pattern_text(lasting)}" if lasting else "",
+        scope=command.scope,
+        calls=lasting,
+    )
 
 
 def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
     """Deny the call: the refusal is its result. Raises `Rejected` where no call waits for approval."""
     call = _awaiting(session, command.turn, command.call)
-    yield from _denied(command.turn, call, command.by, DENIED.format(by=command.by))
+    told = DENIED_BECAUSE if command.reason else DENIED
+    answer = told.format(by=command.by, reason=command.reason)
+    yield from _denied(command.turn, call, command.by, answer, command.reason)
 
 
 def expire(command: c.ExpireApproval, session: Session) -> Iterator[e.SessionEvent]:
@@ -47,7 +66,11 @@ def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
     if call_id is not None:
         waiting = [call for call in waiting if call.id == call_id]
     if not waiting:
-        raise Rejected(f"Turn {turn_id} has no such call waiting for approval.", kind="not_waiting")
+        asks = any(call.waits_for_input for call in turn.calls)
+        hint = f"A server asks something: hermes-jobs turns answer {turn_id}" if asks else ""
+        raise Rejected(
+            f"Turn {turn_id} has no such call waiting for approval.", kind="not_waiting", hint=hint
+        )
     if len(waiting) > 1:
         names = ", ".join(call.id for call in waiting)
         raise Rejected(
@@ -58,6 +81,6 @@ def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
     return waiting[0]
 
 
-def _denied(turn: str, call: Call, by: str, answer: str) -> Iterator[e.SessionEvent]:
-    yield e.ApprovalDenied(turn=turn, call=call.id, by=by)
+def _denied(turn: str, call: Call, by: str, answer: str, reason: str = "") -> Iterator[e.SessionEvent]:
+    yield e.ApprovalDenied(turn=turn, call=call.id, by=by, reason=reason)
     yield e.ToolFinished(turn=turn, call=call.id, ok=False, content=answer, attempt=call.attempt)

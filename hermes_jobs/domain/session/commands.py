@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import (
     AbandonReason,
+    ApprovalGiven,
     ApprovalRequested,
+    ApprovalScope,
+    BudgetWarned,
     BusyPolicy,
+    CallPattern,
     CompressionFailed,
     CompressionReason,
     ContextCompressed,
     ContextPrefetched,
     ContextPressure,
+    FileChange,
+    InputAction,
+    InputRequest,
+    McpCatalogue,
+    Mode,
     ModelCallFailed,
     ModelReplied,
     Opening,
+    Rating,
+    ReferenceFailed,
+    ReferenceReplied,
     ResponseBooked,
     SessionEvent,
     SessionStarted,
@@ -34,7 +49,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmitTurn(Command, frozen=True, kw_only=True):
-    """Submit a new turn; submitting again with the same `key` returns the same turn."""
+    """Submit a new turn; submitting again with the same `key` returns the same turn.
+
+    `settings`, `requires`, `answer_schema`, `wants_title` and `skills` are those of `TurnSubmitted`.
+    """
 
     turn: str
     session: str
@@ -48,6 +66,14 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
     opening: Opening | None = None
     deliver: tuple[str, ...] = ()
     budget_usd: float | None = None
+    mode: Mode | None = None
+    approve: tuple[CallPattern, ...] = ()
+    unattended: bool = False
+    settings: Mapping[str, Any] = {}
+    requires: Mapping[str, str] = {}
+    answer_schema: str = ""
+    wants_title: bool = False
+    skills: tuple[str, ...] = ()
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):
@@ -60,17 +86,41 @@ class CancelTurn(Command, frozen=True, kw_only=True):
 class ResumeTurn(Command, frozen=True, kw_only=True):
     """Resume a turn. `budget_usd`: its total limit from now on; None: unchanged.
 
-    `model`: the model from now on, empty for the same.
+    `model`: the model from now on, empty for the same. `only_stopped`: only if a limit stopped it. The other
+    fields are those of `TurnResumed`.
     """
 
     turn: str
     by: str = "user"
     budget_usd: float | None = None
     model: str = ""
+    only_stopped: bool = False
+    settings: Mapping[str, Any] = {}
+    requires: Mapping[str, str] = {}
+    ensemble: str = ""
+    members: tuple[str, ...] = ()
+
+
+class RateTurn(Command, frozen=True, kw_only=True):
+    """Say whether a turn that has ended was good; `none` takes the rating back."""
+
+    turn: str
+    rating: Rating
+    by: str = "user"
+    note: str = ""
+
+
+class LabelTurn(Command, frozen=True, kw_only=True):
+    """Give labels to a turn, and take labels from it."""
+
+    turn: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    by: str = "user"
 
 
 class EndWait(Command, frozen=True, kw_only=True):
-    """Let a turn that waits for a quota continue at once, with `model` where that is not empty."""
+    """Let a turn that waits (for a quota, or to begin) continue at once, with `model` where that is given."""
 
     turn: str
     by: str = "user"
@@ -78,20 +128,41 @@ class EndWait(Command, frozen=True, kw_only=True):
 
 
 class ApproveCall(Command, frozen=True, kw_only=True):
-    """Approve a call. `now` is in seconds since the epoch: after the wait has expired it is too late."""
+    """Approve a call. `now` is in seconds since the epoch: after the wait has expired it is too late.
+
+    `scope`: approve with it the calls that it offers, for the rest of the session, or by a rule.
+    """
 
     turn: str
     call: str | None
     by: str
     now: float = 0.0
+    scope: ApprovalScope = "once"
 
 
 class DenyCall(Command, frozen=True, kw_only=True):
-    """Deny a call that waits for approval; `call` None: the only waiting one."""
+    """Deny a call that waits for approval; `call` None: the only waiting one. The model gets the reason."""
 
     turn: str
     call: str | None
     by: str
+    reason: str = ""
+
+
+class AnswerInput(Command, frozen=True, kw_only=True):
+    """Answer what a server asks for in a call. `call` and `key` None: the first request of the only one.
+
+    `content` is a JSON object, for an accepted form. `now` is in seconds since the epoch: after the wait has
+    expired it is too late for `user`.
+    """
+
+    turn: str
+    call: str | None = None
+    key: str | None = None
+    action: InputAction
+    content: str = ""
+    by: str
+    now: float = 0.0
 
 
 class RenameSession(Command, frozen=True, kw_only=True):
@@ -104,6 +175,13 @@ class ChangeModel(Command, frozen=True, kw_only=True):
     """Use `model` for turns from here on."""
 
     model: str
+
+
+class ChangeMode(Command, frozen=True, kw_only=True):
+    """Change what the agent may do without asking, from here on."""
+
+    mode: Mode
+    by: str
 
 
 class ForkSession(Command, frozen=True, kw_only=True):
@@ -141,6 +219,17 @@ class EndSession(Command, frozen=True, kw_only=True):
     reason: str = "user"
 
 
+class RecordRestored(Command, frozen=True, kw_only=True):
+    """Record that the changes of an ended turn to these files were taken back, or (`undo`) put back."""
+
+    turn: str
+    by: str
+    files: tuple[FileChange, ...]
+    host: str = ""
+    forced: bool = False
+    undo: bool = False
+
+
 # --- from the engine ---------------------------------------------------------------------------
 
 
@@ -152,28 +241,54 @@ class BeginStep(Command, frozen=True, kw_only=True):
 
 
 class FinishPrefetch(Command, frozen=True, kw_only=True):
-    """The prefetch is done. `started` is set on the session's first turn."""
+    """The prefetch is done. `started` is set on the session's first turn; `responses` are of calls that
+    recall took."""
 
     step: str
     prefetched: ContextPrefetched
     started: SessionStarted | None = None
+    responses: tuple[ResponseBooked, ...] = ()
+
+
+class PostponeTurn(Command, frozen=True, kw_only=True):
+    """The turn cannot begin yet: see `TurnPostponed`."""
+
+    step: str
+    reason: str
+    retry_at: float
+    since: float
+    what: str = ""
 
 
 class FinishModelCall(Command, frozen=True, kw_only=True):
-    """The model call is done. `approvals`: the reply's calls that need approval before they start.
+    """The model call is done. `approvals`: the reply's calls that need approval before they start, or were
+    approved beforehand.
 
     `pressure`: the new level of context use, where users are to be notified. `compress`: the prompt was
     refused as too long and is compressed before the retry. `change`: a decision on other streams that follows
-    from a failure. `responses`: usage of models that failed before another one answered.
+    from a failure. `responses`: usage of models that failed before another one answered. `warnings`: limits
+    that are nearly used up with this call.
     """
 
     step: str
     outcome: ModelReplied | ModelCallFailed
     responses: tuple[ResponseBooked, ...] = ()
     change: Decision | None = None
-    approvals: tuple[ApprovalRequested, ...] = ()
+    approvals: tuple[ApprovalRequested | ApprovalGiven, ...] = ()
     pressure: ContextPressure | None = None
     compress: RequestCompression | None = None
+    warnings: tuple[BudgetWarned, ...] = ()
+
+
+class FinishReference(Command, frozen=True, kw_only=True):
+    """The call of a member is done. `change`: a decision on other streams that follows from a failure.
+    `warnings`: limits that are nearly used up with this call.
+    """
+
+    step: str
+    outcome: ReferenceReplied | ReferenceFailed
+    change: Decision | None = None
+    warnings: tuple[BudgetWarned, ...] = ()
 
 
 class FinishToolCall(Command, frozen=True, kw_only=True):
@@ -190,10 +305,88 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
     change: Decision | None = None
 
 
+class ChildPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A child that is to be begun: the ids of its session and its turn, its text, and what people see of it.
+
+    `system` is added to its prompt; with `fork` it continues its parent's history instead, with the tools of
+    its parent, of which those of the toolsets `withheld` are refused. None: as its parent has it.
+    """
+
+    session: str
+    turn: str
+    text: str
+    goal: str
+    role: str = ""
+    model: str | None = None
+    toolsets: tuple[str, ...] | None = None
+    system: str = ""
+    workdir: str | None = None
+    budget_usd: float | None = None
+    max_iterations: int | None = None
+    answer_schema: str = ""
+    fork: bool = False
+    withheld: tuple[str, ...] = ()
+
+
+class StartChildren(Command, frozen=True, kw_only=True):
+    """A tool call begins children. `waits`: it ends with the last of them.
+
+    At most `per_root` run at once below one root, and `per_home` in the whole home.
+    """
+
+    step: str
+    children: tuple[ChildPlan, ...]
+    waits: bool = True
+    per_root: int
+    per_home: int
+
+
 class ExpireApproval(Command, frozen=True, kw_only=True):
     """Deny a call whose approval nobody gave in time."""
 
     step: str
+
+
+class RequestInput(Command, frozen=True, kw_only=True):
+    """The server of a tool call asks for input. `state` is sent back to it with the answers.
+
+    `live`: the call of that `attempt` is still being made, and the step goes on.
+    """
+
+    step: str
+    server: str
+    requests: tuple[InputRequest, ...]
+    expires_at: float
+    state: str | None = None
+    live: bool = False
+    attempt: int = 1
+
+
+class ExpireInput(Command, frozen=True, kw_only=True):
+    """End a call's wait for input that nobody gave in time: it is made with what there is."""
+
+    step: str
+
+
+class BeginServerTask(Command, frozen=True, kw_only=True):
+    """The server of a tool call has made a task of it, which is asked about at `poll_at`."""
+
+    step: str
+    server: str
+    task: str
+    at: float
+    poll_at: float
+    message: str = ""
+
+
+class PollServerTask(Command, frozen=True, kw_only=True):
+    """The task goes on; where it was not `reached`, nothing is known of it."""
+
+    step: str
+    at: float
+    poll_at: float
+    message: str = ""
+    reached: bool = True
 
 
 class FinishFlush(Command, frozen=True, kw_only=True):
@@ -209,8 +402,8 @@ class FinishFlush(Command, frozen=True, kw_only=True):
 
 
 class FinishCompression(Command, frozen=True, kw_only=True):
-    """The compression is done. `system_prompt` and `title` are for the
-    continuing session; None: unchanged.
+    """The compression is done. `system_prompt`, `title` and `mcp` (the listings of MCP servers, with
+    `mcp_away`) are for the continuing session; None: unchanged.
     """
 
     step: str
@@ -218,6 +411,22 @@ class FinishCompression(Command, frozen=True, kw_only=True):
     responses: tuple[ResponseBooked, ...] = ()
     system_prompt: str | None = None
     title: str | None = None
+    mcp: tuple[McpCatalogue, ...] | None = None
+    mcp_away: tuple[str, ...] = ()
+    mcp_search: bool = False
+
+
+class FinishTitle(Command, frozen=True, kw_only=True):
+    """The attempt at a title is over. Without a `title`, `kind` and `message` say why; `retry_at` is the time
+    of the next attempt, None for none.
+    """
+
+    step: str
+    title: str | None = None
+    responses: tuple[ResponseBooked, ...] = ()
+    kind: str = ""
+    message: str = ""
+    retry_at: float | None = None
 
 
 class FinishTurn(Command, frozen=True, kw_only=True):
@@ -245,27 +454,40 @@ class AbandonStep(Command, frozen=True, kw_only=True):
 
 StepOutcome = (
     FinishPrefetch
+    | PostponeTurn
     | FinishModelCall
+    | FinishReference
     | FinishToolCall
+    | StartChildren
     | ExpireApproval
+    | RequestInput
+    | ExpireInput
+    | BeginServerTask
+    | PollServerTask
     | FinishTurn
     | FailTurn
     | FinishFlush
     | FinishCompression
+    | FinishTitle
 )
 SessionCommand = (
     SubmitTurn
     | CancelTurn
     | ResumeTurn
     | EndWait
+    | RateTurn
+    | LabelTurn
     | ApproveCall
     | DenyCall
+    | AnswerInput
     | RenameSession
     | ChangeModel
+    | ChangeMode
     | ForkSession
     | EndSession
     | RequestCompression
     | CancelReview
+    | RecordRestored
     | BeginStep
     | AbandonStep
     | StepOutcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,7 +33,7 @@ def is_at_rest(session: Session) -> bool:
     turn = session.current
     if turn is not None and not turn.started and session.compression is not None:
         return session.compression.running
-    return turn is None or (turn.started and not turn.running and not turn.calls and turn.answer is None)
+    return turn is None or (turn.started and turn.is_idle and not turn.calls and turn.answer is None)
 
 
 # --- effects of events --------------------------------------------------------------------------
@@ -193,9 +194,17 @@ def finish(command: c.FinishCompression, session: Session) -> Iterator[e.Session
         at=None,
         model=session.model or session.started.model,
         system_prompt=command.system_prompt or session.started.system_prompt,
+        **_servers(command),
     )
     if command.title is not None:
         yield e.SessionTitled(session=command.outcome.into, title=command.title)
+
+
+def _servers(command: c.FinishCompression) -> dict[str, Any]:
+    """The MCP servers of the continuing session, where they are told."""
+    if command.mcp is None:
+        return {}
+    return {"mcp": command.mcp, "mcp_away": command.mcp_away, "mcp_search": command.mcp_search}
 
 
 def give_up(session: Session) -> Iterator[e.SessionEvent]:

@@ -1,12 +1,23 @@
-"""Notices for users about the context's size: it fills the window, or was compressed."""
+"""Notices for users: the context fills the window, or was compressed; a limit is nearly used up; a member of
+an ensemble is left out; a turn cannot begin yet."""
 
 from __future__ import annotations
 
-from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ContextPressure, Event
+from hermes_jobs.domain.budgets import warning_sentence
+from hermes_jobs.domain.events import (
+    BudgetWarned,
+    CompressionFailed,
+    ContextCompressed,
+    ContextPressure,
+    Event,
+    ReferenceFailed,
+    TurnPostponed,
+)
 from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE
+from hermes_jobs.domain.session.references import CANCELLED
 
 
-def notices(event: Event) -> tuple[str, ...]:
+def notices(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
     """The sentences about that event, without a full stop; none for other events."""
     match event:
         case ContextPressure(high=True):
@@ -17,6 +28,17 @@ def notices(event: Event) -> tuple[str, ...]:
             if not event.advice:
                 return (filled,)
             return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
+        case ReferenceFailed(retry_at=None) if event.kind != CANCELLED:
+            left_out = f"the model {event.member} is left out: {event.message.rstrip('.')}"
+            return (
+                (left_out, "no other model could be asked: the aggregator answers alone")
+                if event.alone
+                else (left_out,)
+            )
+        case TurnPostponed(number=1):
+            return (f"{event.reason.rstrip('.')}: the turn waits, and begins by itself when it can",)
+        case BudgetWarned():
+            return (warning_sentence(event),)
         case ContextCompressed():
             return _compressed(event)
         case CompressionFailed(retry_at=None):

@@ -10,16 +10,28 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import assert_never
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charged, reservation_for
-from hermes_jobs.domain.session import approvals, compression_rules, review_rules, reviews
+from hermes_jobs.domain.session import (
+    answer_schema,
+    approvals,
+    children,
+    compression_rules,
+    inputs,
+    labels,
+    review_rules,
+    reviews,
+    server_tasks,
+    titling,
+)
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, require_open_turn
+from hermes_jobs.domain.session.session import Session, require_no_children, require_open_turn
 from hermes_jobs.domain.session.steps import require_due
-from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES, Turn
+from hermes_jobs.domain.session.stops import REFUSED
+from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES, Turn, may_join
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
 
@@ -76,12 +88,18 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             yield from _cancel(command, session)
         case c.ResumeTurn():
             yield from _resume(command, session)
+        case c.RateTurn():
+            yield from _rate(command, session)
+        case c.LabelTurn():
+            yield from labels.label(command, session)
         case c.EndWait():
             yield from _end_wait(command, session)
         case c.ApproveCall():
             yield from approvals.approve(command, session)
         case c.DenyCall():
             yield from approvals.deny(command, session)
+        case c.AnswerInput():
+            yield from inputs.answer(command, session)
         case c.RenameSession():
             if command.title != session.title:
                 yield e.SessionTitled(session=session.id, title=command.title)
@@ -89,15 +107,22 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             yield e.ModelChanged(session=session.id, model=command.model)
             if session.current is not None and session.current.quota_until:
                 yield e.WaitEnded(turn=session.current.id, by="user", model=command.model)
+        case c.ChangeMode():
+            if command.mode != session.mode:
+                yield e.ModeChanged(session=session.id, mode=command.mode, by=command.by)
         case c.ForkSession():
             if session.version == 0:
                 yield command.started
         case c.EndSession():
             yield from _end(command, session)
+        case c.RecordRestored():
+            yield from _files_restored(command, session)
         case c.BeginStep():
             yield from _begin(command.step, session, command.reserved)
         case c.FinishPrefetch():
             yield from _prefetched(command, session)
+        case c.PostponeTurn():
+            yield _postponed(command, session)
         case c.CancelReview():
             yield from review_rules.cancel(command, session)
         case c.RequestCompression():
@@ -106,14 +131,30 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             yield from compression_rules.finish_flush(command, session)
         case c.FinishCompression():
             yield from compression_rules.finish(command, session)
+        case c.FinishTitle():
+            yield from titling.finish(command, session)
         case c.FinishModelCall():
             yield from _called(command, session)
+        case c.FinishReference():
+            require_due(session, command.step)
+            yield _referred(command.outcome, session)
+            yield from command.warnings
         case c.FinishToolCall():
             require_due(session, command.step)
             yield from command.facts
             yield command.outcome
+        case c.StartChildren():
+            yield from children.start(command, session)
         case c.ExpireApproval():
             yield from approvals.expire(command, session)
+        case c.RequestInput():
+            yield from inputs.request(command, session)
+        case c.ExpireInput():
+            yield from inputs.expire(command, session)
+        case c.BeginServerTask():
+            yield from server_tasks.begin(command, session)
+        case c.PollServerTask():
+            yield from server_tasks.polled(command, session)
         case c.FinishTurn():
             yield from _finish(command.step, session)
         case c.FailTurn():
@@ -157,6 +198,14 @@ def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]
         opening=command.opening or e.Opening() if new else None,
         deliver=command.deliver,
         budget_usd=command.budget_usd,
+        mode=command.mode,
+        approve=command.approve,
+        unattended=command.unattended,
+        settings=command.settings,
+        requires=command.requires,
+        answer_schema=command.answer_schema,
+        wants_title=command.wants_title,
+        skills=command.skills,
     )
     if running is not None and command.if_busy == "interrupt" and running.cancelled_by is None:
         yield e.TurnCancelRequested(turn=running.id, by="interrupt")
@@ -178,18 +227,48 @@ def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]
     if ended is None:
         turn = require_open_turn(session, command.turn)
         raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
+    if command.only_stopped and ended.stopped_by is None:
+        hint = f"`hermes-jobs turns retry {command.turn}` goes on with it." if ended.turn else ""
+        raise Rejected(
+            f"Turn {command.turn} has {ended.past}: no limit stopped it, so there is nothing to continue.",
+            kind="not_stopped",
+            hint=hint or "For more, send another message to its session.",
+        )
     if ended.turn is None:
         raise Rejected(
-            f"Turn {command.turn} has {ended.past}: only failed and cancelled turns can be retried.",
+            f"Turn {command.turn} has {ended.past}: only failed, cancelled and stopped turns can be retried.",
             kind="not_retryable",
         )
-    yield e.TurnResumed(turn=command.turn, by=command.by, budget_usd=command.budget_usd, model=command.model)
+    yield e.TurnResumed(
+        turn=command.turn,
+        by=command.by,
+        budget_usd=command.budget_usd,
+        model=command.model,
+        settings=command.settings,
+        requires=command.requires,
+        ensemble=command.ensemble,
+        members=command.members,
+    )
+
+
+def _rate(command: c.RateTurn, session: Session) -> Iterator[e.TurnRated]:
+    ended = session.ended.get(command.turn)
+    if ended is None:
+        turn = require_open_turn(session, command.turn)
+        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
+    if ended.into is not None:
+        raise Rejected(
+            f"Turn {command.turn} went into turn {ended.into}.", kind="usage", hint=f"Rate {ended.into}."
+        )
+    rated = e.TurnRated(**asdict(command))
+    if rated != ended.rated and (ended.rated is not None or rated.rating != "none"):
+        yield rated
 
 
 def _end_wait(command: c.EndWait, session: Session) -> Iterator[e.SessionEvent]:
     turn = require_open_turn(session, command.turn)
-    if not turn.quota_until:
-        raise Rejected(f"Turn {turn.id} does not wait for a quota.", kind="not_waiting")
+    if not turn.waits_until:
+        raise Rejected(f"Turn {turn.id} does not wait for a quota or a server.", kind="not_waiting")
     yield e.WaitEnded(turn=turn.id, by=command.by, model=command.model)
 
 
@@ -202,8 +281,18 @@ def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
             kind="busy",
             hint=f"Cancel it first: hermes-jobs turns cancel {session.current.id}",
         )
+    require_no_children(session)
     yield from compression_rules.give_up(session)
     yield e.SessionEnded(session=session.id, reason=command.reason)
+
+
+def _files_restored(command: c.RecordRestored, session: Session) -> Iterator[e.FilesRestored]:
+    if command.turn not in session.ended:
+        turn = require_open_turn(session, command.turn)
+        hint = "Wait for it, or cancel it."
+        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint=hint)
+    if command.files:
+        yield e.FilesRestored(**asdict(command))
 
 
 # --- from the engine ---------------------------------------------------------------------------
@@ -213,15 +302,24 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
     if session.compression is not None and session.compression.step_id == step_id:
         yield from compression_rules.begin(session, step_id, reserved)
         return
+    if titling.is_step(session, step_id):
+        yield from titling.begin(session, step_id, reserved)
+        return
     step, turn = require_due(session, step_id)
     if step.operation == "turn.call_model":
         for steer in session.waiting:
-            if steer.if_busy == "steer":
+            if steer.if_busy == "steer" and may_join(turn, steer):
                 yield e.TurnMerged(turn=steer.id, into=turn.id)
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
+    elif step.operation == "turn.reference":
+        asked = turn.reference(step.id)
+        assert asked is not None, f"{step.id} is no reference of {turn.id}"
+        yield e.ReferenceStarted(
+            turn=turn.id, step=step.id, attempt=step.attempt, model=asked.model, reserved=reserved
+        )
     elif step.operation == "turn.run_tool":
         call = turn.call(step.id)
-        if call is not None and call.approval != "waiting":
+        if call is not None and not (call.waits_for_person or call.has_task):
             yield e.ToolStarted(
                 turn=turn.id,
                 step=turn.step_id,
@@ -239,18 +337,38 @@ def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.Sessi
     if command.started is not None and session.started is None:
         yield command.started
     if turn.if_busy == "collect":
-        for each in takewhile(lambda waiting: waiting.if_busy == "collect", session.waiting):
+        for each in takewhile(lambda waiting: _is_collected(turn, waiting), session.waiting):
             yield e.TurnMerged(turn=each.id, into=turn.id)
+    yield from command.responses
     yield command.prefetched
+
+
+def _postponed(command: c.PostponeTurn, session: Session) -> e.TurnPostponed:
+    _, turn = require_due(session, command.step)
+    return e.TurnPostponed(
+        turn=turn.id,
+        reason=command.reason,
+        retry_at=command.retry_at,
+        since=command.since,
+        number=turn.postponements + 1,
+        what=command.what,
+    )
+
+
+def _is_collected(turn: Turn, waiting: Turn) -> bool:
+    return waiting.if_busy == "collect" and may_join(turn, waiting)
 
 
 def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionEvent]:
     _, turn = require_due(session, command.step)
     yield from command.responses
     yield command.outcome
+    yield from command.warnings
     if turn.cancelled_by is not None:
         return
     yield from command.approvals
+    if turn.answer_schema:
+        yield from answer_schema.judged(fold(session, (*command.responses, command.outcome)))
     if command.pressure is not None:
         yield command.pressure
     if command.compress is not None:
@@ -259,10 +377,21 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
         )
 
 
+def _referred(
+    outcome: e.ReferenceReplied | e.ReferenceFailed, session: Session
+) -> e.ReferenceReplied | e.ReferenceFailed:
+    """The outcome, which says whether it leaves the aggregator alone."""
+    turn = fold(session, (outcome,)).current
+    if isinstance(outcome, e.ReferenceReplied) or turn is None or turn.open_references:
+        return outcome
+    return replace(outcome, alone=all(each.text is None for each in turn.references))
+
+
 def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
     _, turn = require_due(session, step_id)
     yield usage_recorded(session, turn)
-    yield e.TurnCompleted(turn=turn.id, answer=turn.answer or "", stopped_by=turn.stopped_by)
+    stopped_by = turn.stopped_by or (REFUSED if turn.was_refused else None)
+    yield e.TurnCompleted(turn=turn.id, answer=answer_schema.final_answer(turn), stopped_by=stopped_by)
     kind = reviews.due_kind(session.review_counters)
     if kind is not None:
         yield e.ReviewRequested(
@@ -279,8 +408,22 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         compression_rules.due(session, command.step)
         yield _abandoned(command, session, job.turn or "", job.attempt)
         return
+    if session.titling is not None and titling.is_step(session, command.step):
+        yield _abandoned(command, session, "", session.titling.attempt)
+        return
     step, turn = require_due(session, command.step)
     yield _abandoned(command, session, turn.id, step.attempt)
+    asked = turn.reference(step.id)
+    if asked is not None and command.reason == "died" and asked.worker_crashes + 1 >= MAX_WORKER_CRASHES:
+        lost = e.ReferenceFailed(
+            turn=turn.id,
+            step=step.id,
+            attempt=step.attempt,
+            kind="worker_lost",
+            message=f"{MAX_WORKER_CRASHES} workers in a row died while they asked it",
+            member=asked.model,
+        )
+        yield _referred(lost, session)
     call = turn.call(step.id)
     if call is None or not call.running:
         return

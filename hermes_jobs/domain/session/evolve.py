@@ -11,7 +11,18 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain import subscriptions
 from hermes_jobs.domain.gateway import news
-from hermes_jobs.domain.session import compression_rules, model_reply, review_rules, reviews
+from hermes_jobs.domain.session import (
+    answer_schema,
+    children,
+    compression_rules,
+    inputs,
+    model_reply,
+    references,
+    review_rules,
+    reviews,
+    server_tasks,
+    titling,
+)
 from hermes_jobs.domain.session import turn as turns
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import (
@@ -22,18 +33,25 @@ from hermes_jobs.domain.session.session import (
     replace_turn,
     running_turn,
 )
+from hermes_jobs.domain.session.stops import stopped_by
 from hermes_jobs.domain.session.synthetic_messages import (
     ACKNOWLEDGED,
     CONCLUDE,
     CONTINUING,
     ENDED_UNANSWERED,
+    GO_ON,
+    GO_ON_WITH,
     INTERRUPTED,
+    PLAN_MODE,
+    RESTORED,
     STEERING_PREFIX,
+    schema_note,
 )
 from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.domain.session.tool_results import truncate_round
 from hermes_jobs.domain.session.turn import Call, Turn
 from hermes_jobs.domain.session.usage_tally import EMPTY
+from hermes_jobs.domain.usage import NO_USAGE
 
 
 def fold(session: Session, events: Iterable[e.SessionEvent]) -> Session:
@@ -61,7 +79,7 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
     return session.news if told is None or told in session.news else (*session.news, told)
 
 
-def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912 - one line a fact
+def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912, PLR0915 - one line a fact
     match event:
         case e.SessionStarted():
             origin = session.forked_from if event.at is None else event.parent
@@ -70,14 +88,20 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return replace(session, title=event.title, named=given_title(event.title, session.named))
         case e.SessionEnded():
             return replace(session, ended_because=event.reason)
+        case e.SessionUndone():
+            return replace(session, undone_into=event.into, title=None, named=None)
         case e.ModelChanged():
             return replace(session, model=event.model)
+        case e.ModeChanged():
+            return replace(session, mode=event.mode)
         case e.TodosWritten():
             return replace(session, todos=event.items)
         case e.TurnSubmitted():
             return _submitted(session, event)
         case e.ContextPrefetched():
             return _prefetched(session, event)
+        case e.TurnPostponed():
+            return replace(session, current=turns.postponed(running_turn(session), event))
         case e.TurnMerged():
             return _merged(session, event)
         case e.TurnResumed():
@@ -91,32 +115,48 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             open_turn = session.find(event.turn)
             return replace_turn(session, replace(open_turn, books=EMPTY)) if open_turn else session
         case e.TurnCompleted():
-            return _ended(session, event.turn, "completed")
+            done = _ended(session, event.turn, "completed", event.stopped_by)
+            return titling.turn_completed(done, session.find(event.turn))
         case e.TurnFailed():
-            return _ended(session, event.turn, "failed")
+            return _ended(session, event.turn, "failed", stopped_by(event))
         case e.TurnCancelled():
             return _ended(session, event.turn, "cancelled")
+        case e.TurnLabelled():
+            return replace(session, labels={**session.labels, event.turn: event.labels})
+        case e.TurnRated():
+            return _rated(session, event)
         case e.ModelCallStarted():
             running = replace(running_turn(session), running=True, reserved=event.reserved, quota_until=0.0)
             return replace(session, current=running)
         case e.ModelReplied():
             return model_reply.replied(session, event)
+        case e.AnswerRejected():
+            return answer_schema.rejected(session, event)
         case e.ModelCallFailed():
             return model_reply.call_failed(session, event)
+        case e.ReferenceStarted() | e.ReferenceReplied() | e.ReferenceFailed():
+            return _referred(session, event)
         case e.ToolStarted():
             return _on_call(session, event.call, running=True, reserved=event.reserved)
         case e.ToolFinished():
             session = _saved(session, event) if event.ok else session
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
-            return _answered(session, event.call, event.content, **ended)
+            return _answered(session, event.call, event.content, refused=event.refused, **ended)
         case e.ToolInterrupted():
             return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
         case e.ApprovalRequested():
-            return _on_call(session, event.call, approval="waiting", expires_at=event.expires_at)
+            waits = {"expires_at": event.expires_at, "offer": event.offer, "rule": event.rule}
+            return _on_call(session, event.call, approval="waiting", **waits)
         case e.ApprovalGiven():
+            if event.scope == "session" and event.calls is not None:
+                session = replace(session, approved=(*session.approved, event.calls))
             return _on_call(session, event.call, approval="given", expires_at=0.0)
         case e.ApprovalDenied():
             return _on_call(session, event.call, approval="none")
+        case e.InputRequested() | e.InputAnswered():
+            return inputs.evolve(session, event)
+        case e.ServerTaskBegun() | e.ServerTaskPolled():
+            return server_tasks.evolve(session, event)
         case e.StepAbandoned():
             return _abandoned(session, event)
         case e.OutcomeDiscarded():
@@ -134,7 +174,13 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return compression_rules.evolve(session, event)
         case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
             return review_rules.evolve(session, event)
-        case e.ListenerTold():
+        case e.TitleStarted() | e.TitleEnded():
+            return titling.evolve(session, event)
+        case e.FilesRestored():
+            return _restored(session, event)
+        case e.ChildrenStarted() | e.ChildEnded() | e.TurnReleased():
+            return children.evolve(session, event)
+        case e.FileWritten() | e.ListenerTold() | e.BudgetWarned():
             return session
         case _:
             assert_never(event)
@@ -142,7 +188,8 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
 
 def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
     turn = turns.submitted(event)
-    session = replace(session, opening=session.opening or event.opening)
+    if event.opening is not None:  # a fork has that of its parent, until it gets its own
+        session = replace(session, opening=event.opening, mode=event.opening.mode or session.mode)
     if session.current is None:
         return replace(session, current=turn)
     first = event.if_busy == "interrupt"
@@ -150,15 +197,19 @@ def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
 
 
 def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
+    turn = turns.next_call(turns.at_once(running_turn(session)))
     turn = replace(
-        turns.next_call(running_turn(session)),
+        turn,
         started=True,
+        ensemble=event.ensemble,
+        references=references.of_members(event.members, turn.step_id) or turn.references,
         model=event.model,
         max_iterations=event.max_iterations,
         result_chars=event.result_chars,
         turn_chars=event.turn_chars,
         preview_chars=event.preview_chars,
-        asked="\n\n".join(running_turn(session).texts),
+        max_refusals=event.max_refusals,
+        asked=running_turn(session).go_on or "\n\n".join(running_turn(session).texts),
         recalled=event.recalled,
     )
     session = replace(
@@ -168,8 +219,24 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         ),
         listeners=subscriptions.subscribe(session.listeners, event.listeners, session.version),
     )
-    said = UserMessage(turn.asked)
-    return replace(session, current=turn, messages=(*session.messages, *_closing(session), said))
+    notes = (schema_note(turn.answer_schema), event.note)
+    asked = "\n\n".join((turn.asked, *filter(None, notes)))
+    said = UserMessage(_with_restored(session, asked))
+    messages = (*session.messages, *_closing(session), said)
+    session = replace(session, restored_files=(), told_plan=event.note == PLAN_MODE)
+    return replace(session, current=turn, messages=messages)
+
+
+def _restored(session: Session, event: e.FilesRestored) -> Session:
+    paths = (*session.restored_files, *(each.path for each in event.files))
+    return replace(session, restored_files=tuple(dict.fromkeys(paths)))
+
+
+def _with_restored(session: Session, asked: str) -> str:
+    """The text, after a note on the files that the model knows in another state."""
+    if not session.restored_files:
+        return asked
+    return f"{RESTORED.format(files=', '.join(session.restored_files))}\n\n{asked}"
 
 
 def _closing(session: Session) -> tuple[AssistantMessage, ...]:
@@ -194,26 +261,52 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     into = replace(into, deliver=tuple(dict.fromkeys((*into.deliver, *merged.deliver))))
     session = replace(session, current=into)
     if not into.started:
-        return replace(session, current=replace(into, texts=into.texts + merged.texts))
+        go_on = into.go_on and "\n\n".join((into.go_on, *merged.texts))
+        return replace(session, current=replace(into, texts=into.texts + merged.texts, go_on=go_on))
     heard = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
     between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
     return replace(session, messages=(*session.messages, *between, heard))
 
 
 def _resumed(session: Session, event: e.TurnResumed) -> Session:
-    past = session.ended[event.turn].turn
+    ended = session.ended[event.turn]
+    past = ended.turn
     assert past is not None, f"{event.turn} cannot be resumed"
     past = replace(
         past,
         budget_usd=past.budget_usd if event.budget_usd is None else event.budget_usd,
         model=event.model or past.model,
+        ensemble=event.ensemble if event.model else past.ensemble,
+        references=() if event.ensemble else past.references,
+        settings={**_kept_settings(past, event), **event.settings},
+        requires=event.requires if event.settings or event.requires else past.requires,
     )
     rest = {turn: ended for turn, ended in session.ended.items() if turn != event.turn}
     session = replace(session, ended=rest)
+    if ended.status == "completed":
+        last = session.current is None and session.last_ended == past.id
+        go_on = GO_ON if last else GO_ON_WITH.format(text="\n\n".join(past.texts))
+        return _queued(session, turns.resume(past, at_the_tail=False, go_on=go_on))
     if session.current is None:
         said_since = session.last_ended != past.id or _speaks_last(session, AssistantMessage)
-        return replace(session, current=turns.resume(past, at_the_tail=not said_since))
-    return replace(session, waiting=(*session.waiting, turns.resume(past, at_the_tail=False)))
+        turn = turns.resume(past, at_the_tail=not said_since)
+        if turn.started and event.members:
+            turn = replace(turn, references=references.of_members(event.members, turn.step_id))
+        return replace(session, current=turn)
+    return _queued(session, turns.resume(past, at_the_tail=False))
+
+
+def _queued(session: Session, turn: Turn) -> Session:
+    """The session with that turn as the running one, or behind those that wait."""
+    if session.current is None:
+        return replace(session, current=turn)
+    return replace(session, waiting=(*session.waiting, turn))
+
+
+def _kept_settings(past: Turn, event: e.TurnResumed) -> dict[str, object]:
+    """The settings that a resumed turn keeps; a new budget of its own replaces its limits."""
+    replaced = ("budgets.turn_usd", "budgets.turn_tokens") if event.budget_usd is not None else ()
+    return {key: value for key, value in past.settings.items() if key not in replaced}
 
 
 def _without_open_calls(session: Session, turn: Turn) -> Session:
@@ -228,21 +321,26 @@ def _without_open_calls(session: Session, turn: Turn) -> Session:
     return replace(session, messages=(*before, *said), current=replace(turn, calls=()))
 
 
-def _ended(session: Session, turn_id: str, status: EndStatus) -> Session:
+def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None = None) -> Session:
     turn = session.find(turn_id)
     assert turn is not None, f"{turn_id} is not open"
     is_current = session.current is not None and session.current.id == turn_id
     if is_current:
         session = _without_open_calls(session, turn)
         turn = running_turn(session)
-    kept = turn if status in {"failed", "cancelled"} else None
-    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept)}
+    kept = turn if stop is not None or status in {"failed", "cancelled"} else None
+    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept, stopped_by=stop)}
     if not is_current:
         waiting = tuple(each for each in session.waiting if each.id != turn_id)
         return replace(session, waiting=waiting, ended=ended)
     session = compression_rules.turn_ended(session)
     following = session.waiting[0] if session.waiting else None
     return replace(session, current=following, waiting=session.waiting[1:], ended=ended, last_ended=turn_id)
+
+
+def _rated(session: Session, event: e.TurnRated) -> Session:
+    rated = replace(session.ended[event.turn], rated=event)
+    return replace(session, ended={**session.ended, event.turn: rated})
 
 
 def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Session:
@@ -272,18 +370,52 @@ def _saved(session: Session, event: e.ToolFinished) -> Session:
     return replace(session, review_counters=reviews.tool_used(session.review_counters, asked.name))
 
 
+def _referred(
+    session: Session, event: e.ReferenceStarted | e.ReferenceReplied | e.ReferenceFailed
+) -> Session:
+    """The session after an event of a reference; the last one adds all answers to the conversation."""
+    turn = running_turn(session)
+    asked = turn.reference(event.step)
+    assert asked is not None, f"{event.step} is no reference of {turn.id}"
+    if isinstance(event, e.ReferenceStarted):
+        begun = replace(asked, running=True, reserved=event.reserved)
+        return replace(session, current=turns.with_reference(turn, begun))
+    books = turn.books
+    if event.model:  # else it was refused before it was made
+        cost = 0.0 if isinstance(event, e.ReferenceFailed) and event.usage == NO_USAGE else event.cost_usd
+        books = books.booked(event.usage, cost)
+    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
+    if isinstance(event, e.ReferenceReplied):
+        asked = references.replied(asked, event.content)
+    else:
+        asked = references.failed(asked, event)
+    turn = turns.with_reference(replace(turn, books=books), asked)
+    if turn.open_references:
+        return replace(session, current=turn)
+    told = references.message(turn.references, turn.turn_chars)
+    return append_messages(session, turn, AssistantMessage(references.BEFORE), UserMessage(told))
+
+
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
     if session.compression is not None and session.compression.step_id == event.step:
         return compression_rules.abandoned(session, event)
+    if titling.is_step(session, event.step):
+        return titling.abandoned(session, event)
     turn = running_turn(session)
     died = int(event.reason == "died")
+    asked = turn.reference(event.step)
+    if asked is not None:
+        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
+        asked = references.abandoned(asked, died=event.reason == "died")
+        return replace(session, current=turns.with_reference(replace(turn, books=books), asked))
     call = turn.call(event.step)
     if call is not None:
         call = replace(
             call,
             running=False,
             reserved=None,
-            attempt=call.attempt + died,
+            input=call.kept_input,
+            attempt=call.attempt + (died and not call.has_task),
             worker_crashes=call.worker_crashes + died,
         )
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)

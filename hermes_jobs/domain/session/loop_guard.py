@@ -1,4 +1,8 @@
-"""Loop guard: a call with the same result is warned about the third time, and blocked the fifth time."""
+"""Loop guard: a call with the same result is warned about the third time, and blocked the fifth time.
+
+Another call with a new result that may have changed something resets the counts: to edit a file and run the
+same test again is no loop. A blocked call is refused and the turn goes on; `MAX_REFUSALS` of them end it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from hermes_jobs.domain.session.messages import ToolCall
 
 WARN_FROM = 3
 REFUSE_FROM = 5
+MAX_REFUSALS = 3
 
 WARNING = (
     "[You have made this very call before in this request, and its result is still the same. Do not repeat "
@@ -19,12 +24,13 @@ WARNING = (
 
 REFUSAL = (
     "Error: this call was not run. It has been made with the same arguments four times in this request, and "
-    "its result was the same each time."
+    "its result was the same each time, with nothing changed in between. Change something first, try another "
+    "way, or answer from what you have."
 )
 
 
 class RepeatedCall(msgspec.Struct, frozen=True):
-    """A call of the turn, its last result, and how often in a row that was the result."""
+    """A call of the turn, its last result, and how often in a row that was it since the last change."""
 
     name: str
     arguments: str
@@ -33,19 +39,23 @@ class RepeatedCall(msgspec.Struct, frozen=True):
 
 
 def count_call(
-    repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str
+    repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str, *, changes: bool = False
 ) -> tuple[RepeatedCall, ...]:
     """The counts after one more call; a different result resets its count, a refusal changes nothing.
 
-    `call` is the call's id, which occurs in the path of a stored result.
+    `call` is the call's id, which occurs in the path of a stored result. `changes`: it may have changed
+    something, so that the counts of others are reset unless its own result is an old one.
     """
     if is_blocked(repeats, asked):
         return tuple(repeats)
     last = _last(repeats, asked)
     plain = _plain(result, call)
-    count = last.count + 1 if last is not None and last.result == plain else 1
-    new = RepeatedCall(asked.name, _canonical(asked.arguments), plain, count)
-    return (*(each for each in repeats if each is not last), new)
+    is_new = last is None or last.result != plain
+    count = 1 if last is None or is_new else last.count + 1
+    others = (each for each in repeats if each is not last)
+    if changes and is_new:
+        others = (msgspec.structs.replace(each, count=0) for each in others)
+    return (*others, RepeatedCall(asked.name, _canonical(asked.arguments), plain, count))
 
 
 def is_blocked(repeats: Sequence[RepeatedCall], asked: ToolCall) -> bool:

@@ -33,7 +33,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     if cut:
         turn = replace(turn, cut_at=event.usage.output_tokens)
     is_cancelled = turn.cancelled_by is not None
-    opens_round = bool(event.tool_calls) and not turn.finalizing
+    opens_round = bool(event.tool_calls) and turn.may_call_tools
     if is_cancelled and (cut or not opens_round):
         said = (AssistantMessage(event.content),) if event.content else ()
         return append_messages(session, turn, *said)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.text.plural import pluralize
 
 SOURCE = "review:"
 MEMORY_TOOL, SKILL_TOOL = "memory", "skill_manage"
@@ -106,6 +107,7 @@ def fired(nudges: ReviewCounters, kind: e.ReviewKind) -> ReviewCounters:
 
 def reason(nudges: ReviewCounters, kind: e.ReviewKind) -> str:
     """The reason why the review is due, for users."""
-    turns, rounds = f"{nudges.turns} turns", f"{nudges.iterations} rounds of tool calls"
+    turns = pluralize(nudges.turns, "turn")
+    rounds = pluralize(nudges.iterations, "round of tool calls", "rounds of tool calls")
     since = {"memory": turns, "skills": rounds, "combined": f"{turns} and {rounds}"}.get(kind, "")
     return f"{since} since the last"

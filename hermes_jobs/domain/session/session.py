@@ -8,12 +8,22 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.events import Opening, SessionStarted, Todo
+from hermes_jobs.domain.events import (
+    CallPattern,
+    ChildRef,
+    Delegation,
+    Mode,
+    Opening,
+    SessionStarted,
+    Todo,
+    TurnRated,
+)
 from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.reviews import Review, ReviewCounters
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.subscriptions import Subscription
+from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
 
 PREFIX = "session-"
@@ -24,17 +34,46 @@ _PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been me
 
 class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """How a turn ended. `turn` is kept where it can be resumed; `into` is the
-    turn that it was merged into.
+    turn that it was merged into; `stopped_by` names the limit that ended it early. `rated`: how a person
+    rated it.
     """
 
     status: EndStatus
     turn: Turn | None = None
     into: str | None = None
+    stopped_by: str | None = None
+    rated: TurnRated | None = None
 
     @property
     def past(self) -> str:
         """The status as a past participle for messages."""
         return _PAST.get(self.status, self.status)
+
+
+class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
+    """A child that has not ended. `began`: the turn that began it, as it was; `waits`: the call waits for it.
+
+    Its end becomes a text with what that turn may do, and of at most as many characters as its results.
+    """
+
+    ref: ChildRef
+    began: Turn
+    call: str
+    waits: bool
+
+
+class Titling(msgspec.Struct, frozen=True, kw_only=True):
+    """The title that a model is to give. `turn` wanted it; its settings hold for the call, too.
+
+    `reserved`: the reservation of its running call.
+    """
+
+    turn: Turn
+    attempt: int = 1
+    worker_crashes: int = 0
+    retry_at: float = 0.0
+    running: bool = False
+    reserved: Reservation | None = None
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +83,16 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     are in `current.calls`, so that their order of arrival has no effect.
 
     `named` is the given title, `title` that of the newest session, which has a number after a compression.
-    `forked_from` is the lineage that this one continues, if any. `prompt_tokens` is the provider's count for
+    `forked_from` is the lineage that this one continues, if any; `undone_into` the one in which the user went
+    on, with its title, after the last turn was taken back. `prompt_tokens` is the provider's count for
     the first `measured` messages, 0 if unknown; the last accepted request held the first `accepted` of them.
     `futile` counts compressions in a row without real effect; the request size at the last one was
     `futile_at` tokens; while `resting` is true none is started automatically. `pressed`: the user was
     notified of a full context. `reviews` are waiting, `reviewed_by` is the running one. `news` are notices
-    for the next answer in a chat.
+    for the next answer in a chat. `restored_files` are those that a user has restored since the last text.
+    `mode` and `approved`: what the agent may do without asking; `told_plan`: the model was told that it may
+    only plan. `children` are those that have not ended. `titling` is the title that a model is to
+    give; `title_given_up`: it could not, and is not asked again. `labels` are those of turns.
     """
 
     stream: str
@@ -61,6 +104,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     named: str | None = None
     model: str | None = None
     ended_because: str | None = None
+    undone_into: str | None = None
     messages: tuple[Message, ...] = ()
     current: Turn | None = None
     waiting: tuple[Turn, ...] = ()
@@ -82,6 +126,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     active_review: str | None = None
     listeners: tuple[Subscription, ...] = ()
     news: tuple[str, ...] = ()
+    restored_files: tuple[str, ...] = ()
+    mode: Mode = "ask"
+    approved: tuple[CallPattern, ...] = ()
+    told_plan: bool = False
+    children: tuple[OpenChild, ...] = ()
+    titling: Titling | None = None
+    title_given_up: bool = False
+    labels: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def id(self) -> str:
@@ -98,10 +150,20 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """Whether this is a review's own session."""
         return self.started is not None and self.started.kind == "review"
 
+    def delegation_of(self, turn: str | None) -> Delegation | None:
+        """The place below a parent of the turn that was delegated; None for the others, which users sent."""
+        found = self.opening.delegation if self.opening else None
+        return found if found is not None and found.turn == turn else None
+
     @property
     def is_under_review(self) -> bool:
         """Whether a review of it waits or runs."""
         return bool(self.reviews) or self.active_review is not None
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether children of it are at work, or it is a child that is held back."""
+        return bool(self.children) or (self.current is not None and self.current.held)
 
     def find(self, turn: str) -> Turn | None:
         """The running or waiting turn with that id."""
@@ -114,7 +176,15 @@ def fork_of(parent: Session, stream: str) -> Session:
     said = parent.messages
     if parent.current is not None and parent.current.calls:
         said = said[:-1]  # calls without results: the parent was still running them
-    return Session(stream=stream, opening=parent.opening, model=parent.model, messages=said)
+    return Session(
+        stream=stream,
+        opening=parent.opening,
+        model=parent.model,
+        messages=said,
+        mode=parent.mode,
+        approved=parent.approved,
+        told_plan=parent.told_plan,
+    )
 
 
 def is_session(stream: str) -> bool:
@@ -153,6 +223,17 @@ def require_open_turn(session: Session, turn_id: str) -> Turn:
     if turn is None:
         raise Rejected(f"There is no turn {turn_id} in session {session.id}.", kind="unknown_turn")
     return turn
+
+
+def require_no_children(session: Session) -> None:
+    """Raise `Rejected`, kind `busy`, while children of the session are at work."""
+    if session.children:
+        names = ", ".join(each.ref.session for each in session.children)
+        raise Rejected(
+            f"Sub-agents of session {session.id} are still at work: {names}.",
+            kind="busy",
+            hint=f"Wait for them, or cancel one: hermes-jobs turns cancel {session.children[0].ref.turn}",
+        )
 
 
 def replace_turn(session: Session, turn: Turn) -> Session:

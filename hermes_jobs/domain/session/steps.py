@@ -5,13 +5,16 @@
 | is to be compressed, and     | `compression.flush`, then `compression.compress`                  |
 | stands between two calls     |                                                                   |
 | has a turn that              |                                                                   |
-|   has not begun              | `turn.prefetch`                                                   |
-|   is being cancelled         | those that are running                                            |
+|   has not begun              | `turn.prefetch`, unless it is held back                           |
+|   is being cancelled         | those that are running, and calls that are tasks of a server      |
+|   has members to ask         | `turn.reference` a member that has not answered                   |
 |   has an open round of calls | `turn.run_tool` a call whose predecessors have ended; a call that |
-|                              | waits for approval is due when the approval expires               |
+|                              | waits for a person is due when that wait expires; one that        |
+|                              | waits for children is not due: their ends are its result          |
 |   has its answer             | `turn.record_usage`                                               |
 |   else                       | `turn.call_model`, not before its retry time                      |
 | waits for a review           | in addition, `review.KIND`, which starts it                       |
+| is to get a title            | in addition, `session.title`                                      |
 | has events for a listener    | in addition, `listener.KIND`, which notifies it                   |
 
 A review's own session has the same operations, with the kind `review.KIND`.
@@ -23,8 +26,9 @@ from typing import Literal, cast
 
 import msgspec
 
-from hermes_jobs.domain.session import reviews
+from hermes_jobs.domain.session import reviews, titling
 from hermes_jobs.domain.session.compression_rules import is_at_rest
+from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.review_rules import to_begin
 from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.turn import Call, Turn
@@ -32,6 +36,7 @@ from hermes_jobs.errors import StepLost
 
 StepKind = Literal[
     "turn.prefetch",
+    "turn.reference",
     "turn.call_model",
     "turn.run_tool",
     "turn.record_usage",
@@ -41,15 +46,22 @@ StepKind = Literal[
     "review.curate",
     "compression.flush",
     "compression.compress",
+    "session.title",
     "schedule.fire",
     "delivery.send",
     "listener.memory",
     "listener.context",
+    "replay.call",
+    "experiment.check",
+    "verification.plan",
+    "verification.conclude",
+    "memory.embed",
 ]
-Queue = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries"]
+Queue = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries", "experiments"]
 
 QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "turn.prefetch": "turns",
+    "turn.reference": "turns",
     "turn.call_model": "turns",
     "turn.run_tool": "tools",
     "turn.record_usage": "turns",
@@ -59,10 +71,16 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "review.curate": "reviews",
     "compression.flush": "compression",
     "compression.compress": "compression",
+    "session.title": "reviews",
     "schedule.fire": "schedules",
     "delivery.send": "deliveries",
     "listener.memory": "deliveries",
     "listener.context": "deliveries",
+    "replay.call": "experiments",
+    "experiment.check": "experiments",
+    "verification.plan": "experiments",
+    "verification.conclude": "experiments",
+    "memory.embed": "reviews",
 }
 
 
@@ -70,9 +88,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One due piece of work. `kind` is its Celery task; `not_before` is seconds since the epoch, 0 for at
     once.
 
-    `operation`: what a turn or a compression does with it, whose start and end are events of the session;
-    None for other steps, of which the log has the outcome alone. `turn`: the turn it works for; for a
-    compression between turns its session. Both follow from the stream's state: a step read from its row has
+    `operation`: what a turn, a compression or a title does with it, whose start and end are events of the
+    session; None for other steps, of which the log has the outcome alone. `turn`: the turn it works for; for
+    a compression between turns its session. Both follow from the stream's state: a step read from its row has
     neither.
     """
 
@@ -92,7 +110,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 def next_steps(session: Session) -> tuple[Step, ...]:
     """Every due or running step of the session, in a fixed order."""
-    return (*_own_steps(session), *_review(session), *_listeners(session))
+    return (*_own_steps(session), *_review(session), *_title(session), *_listeners(session))
 
 
 def find_step(session: Session, step_id: str) -> Step | None:
@@ -114,10 +132,12 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
         return _under_way(session, turn)
     if session.compression is not None and is_at_rest(session):
         return (_compression(session),)
-    if turn is None:
+    if turn is None or turn.held:
         return ()
     if not turn.started:
         return (_turn_step(session, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
+    if turn.open_references:
+        return tuple(_reference(session, turn, each) for each in turn.open_references)
     if turn.calls:
         return tuple(_tool(session, turn, call) for call in _due_calls(turn))
     if turn.answer is not None:
@@ -130,7 +150,8 @@ def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
         return (_compression(session),)
     if turn.running:
         return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
-    return tuple(_tool(session, turn, call) for call in turn.calls if call.running)
+    asked = tuple(_reference(session, turn, each) for each in turn.references if each.running)
+    return asked or tuple(_tool(session, turn, call) for call in turn.calls if call.running or call.has_task)
 
 
 def _compression(session: Session) -> Step:
@@ -153,6 +174,22 @@ def _review(session: Session) -> tuple[Step, ...]:
         return ()
     kind = cast(StepKind, f"review.{review.kind}")
     return (Step(id=f"{review.id}-begin", stream=session.stream, kind=kind),)
+
+
+def _title(session: Session) -> tuple[Step, ...]:
+    job = session.titling
+    if job is None or not titling.is_due(session):
+        return ()
+    return (
+        Step(
+            id=titling.step_id(session),
+            stream=session.stream,
+            kind="session.title",
+            attempt=job.attempt,
+            not_before=job.retry_at,
+            operation="session.title",
+        ),
+    )
 
 
 def _listeners(session: Session) -> tuple[Step, ...]:
@@ -188,19 +225,35 @@ def _turn_step(session: Session, turn: Turn, step_id: str, operation: StepKind) 
     )
 
 
+def _reference(session: Session, turn: Turn, reference: Reference) -> Step:
+    return Step(
+        id=reference.id,
+        stream=session.stream,
+        kind=_task(session, "turn.reference"),
+        attempt=reference.attempt,
+        not_before=reference.retry_at,
+        operation="turn.reference",
+        turn=turn.id,
+    )
+
+
 def _tool(session: Session, turn: Turn, call: Call) -> Step:
     return Step(
         id=call.id,
         stream=session.stream,
         kind=_task(session, "turn.run_tool"),
         attempt=call.attempt,
-        not_before=call.expires_at,
+        not_before=call.due_at if turn.cancelled_by is None else 0.0,
         operation="turn.run_tool",
         turn=turn.id,
     )
 
 
 def _due_calls(turn: Turn) -> tuple[Call, ...]:
-    """The calls without a result whose predecessors have one."""
+    """The calls without a result whose predecessors have one, but for those that wait for children."""
     ended = {call.id for call in turn.calls if call.result is not None}
-    return tuple(call for call in turn.calls if call.result is None and ended.issuperset(call.after))
+    return tuple(
+        call
+        for call in turn.calls
+        if call.result is None and not call.children and ended.issuperset(call.after)
+    )

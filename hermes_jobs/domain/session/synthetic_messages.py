@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.domain.events import InterruptReason, ModelCallFailed
+from hermes_jobs.domain.session import references
 from hermes_jobs.domain.session.turn import FinalizingReason
 
 NO_ANSWER = "(no answer)"
@@ -21,9 +22,28 @@ CONCLUDE: dict[FinalizingReason, str] = {
         "answer now from what you have, and say what is still open."
     ),
 }
-NUDGES = frozenset({ASK_AGAIN, CONTINUE, *CONCLUDE.values()})
+GO_ON = "Go on where you were stopped. You may use tools again; repeat nothing that is done."
+GO_ON_WITH = f"Go on with this request, which was stopped before it was done:\n\n{{text}}\n\n{GO_ON}"
+NUDGES = frozenset({ASK_AGAIN, CONTINUE, GO_ON, *CONCLUDE.values()})
 """Texts inserted in the user's place."""
+PLAN_MODE = (
+    "[Plan mode: read and think, change nothing. Calls that would change something are refused. Propose what "
+    "you would do; the user decides whether you may.]"
+)
+PLAN_MODE_ENDED = "[Plan mode has ended: you may change things again, as asked.]"
+SCHEMA_NOTE = (
+    "[Answer this with one JSON document that fits the JSON Schema below, and with nothing before or after "
+    "it: no explanation, no code fence. You may use tools first.]"
+)
+CORRECT = (
+    "[Your answer does not fit the JSON Schema that was asked for: {faults}. Answer again: one JSON document "
+    "that fits the schema below, and nothing before or after it.]"
+)
 STEERING_PREFIX = "[The user adds, while you work]\n"
+RESTORED = (
+    "[The user has restored these files to another state: {files}. "
+    "Read a file again before you rely on what it held.]"
+)
 CONTINUING = "(I am on it.)"
 STOPPED_WITHOUT_WORDS: dict[FinalizingReason, str] = {
     "max_iterations": "I stopped at the limit of tool calls for one request, without a closing answer.",
@@ -37,6 +57,33 @@ INTERRUPTED: dict[InterruptReason, str] = {
     ),
     "worker_lost": "Error: every worker that ran this call died while doing so. Do not repeat it as it is.",
 }
+
+
+def mode_note(*, plans: bool, told: bool) -> str:
+    """What the model is told of plan mode with the user's text: that it holds, or no longer does."""
+    return PLAN_MODE if plans else PLAN_MODE_ENDED if told else ""
+
+
+def schema_note(schema: str) -> str:
+    """What the model is told, with the user's text, of the schema for its answer; empty without one."""
+    return f"{SCHEMA_NOTE}\n{schema}" if schema else ""
+
+
+def answer_correction(faults: str, schema: str) -> str:
+    """What the model is told of an answer that does not fit; the first note may be compressed by then."""
+    return f"{CORRECT.format(faults=faults)}\n{schema}"
+
+
+def is_nudge(text: str) -> bool:
+    """Whether the program inserted the text in the user's place."""
+    return text in NUDGES or text.startswith((CORRECT.partition("{")[0], references.HEAD))
+
+
+def without_notes(text: str) -> str:
+    """The user's text as it was written."""
+    for note in (PLAN_MODE, PLAN_MODE_ENDED):
+        text = text.removesuffix(f"\n\n{note}")
+    return text.partition(f"\n\n{SCHEMA_NOTE}\n")[0]
 
 
 def unfinished(said: str) -> str:

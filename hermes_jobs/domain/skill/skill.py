@@ -45,13 +45,15 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     category: str
     files: Files
+    origin: e.SkillOrigin | None = None
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one skill's stream at `version`: its files by path. Without files it is deleted.
 
     `conflicts`: the versions at which both the agent and a person had changed the same of a file. `persons`:
-    the files that a person wrote last.
+    the files that a person wrote last. `origin`: where it was installed from. `provisional`: the review whose
+    write of it is to be verified; empty for none.
     """
 
     stream: str
@@ -62,6 +64,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     past: tuple[Past, ...] = ()
     conflicts: tuple[int, ...] = ()
     persons: frozenset[str] = frozenset()
+    origin: e.SkillOrigin | None = None
+    provisional: str = ""
 
     @property
     def name(self) -> str:
@@ -109,7 +113,24 @@ def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
             conflicts = (*skill.conflicts, version) if _is_conflict(event) else skill.conflicts
             persons = _persons(skill, after, event)
             past = _past(skill, event)
-            return replace(after, version=version, past=past, conflicts=conflicts, persons=persons)
+            return replace(
+                after,
+                version=version,
+                past=past,
+                conflicts=conflicts,
+                persons=persons,
+                provisional=_provisional(skill, event),
+            )
+
+
+def _provisional(skill: Skill, event: e.SkillWritten) -> str:
+    """The review whose write is to be verified: a person who writes takes the skill as it is then."""
+    if isinstance(event, e.SkillCreated | e.SkillEdited | e.SkillPatched | e.SkillFileWritten):
+        if event.provisional and event.evidence is not None:
+            return event.evidence.session
+    elif isinstance(event, e.SkillDeleted | e.SkillInstalled):
+        return ""
+    return "" if event.author in PERSONS else skill.provisional
 
 
 def _persons(before: Skill, after: Skill, event: e.SkillWritten) -> frozenset[str]:
@@ -149,7 +170,7 @@ def _written(skill: Skill, event: e.SkillWritten) -> Skill:
         case e.SkillPatched():
             return replace(skill, files=_with(skill, event.path, SkillFile(event.content)))
         case e.SkillDeleted():
-            return replace(skill, category="", files={}, proposals=())
+            return replace(skill, category="", files={}, proposals=(), origin=None)
         case e.SkillFileWritten():
             file = SkillFile(event.content, base64=event.base64)
             return replace(skill, files=_with(skill, event.path, file))
@@ -157,6 +178,8 @@ def _written(skill: Skill, event: e.SkillWritten) -> Skill:
             return replace(
                 skill, files={path: file for path, file in skill.files.items() if path != event.path}
             )
+        case e.SkillInstalled():
+            return replace(skill, category=event.category, files=event.files, origin=event.origin)
         case _:
             assert_never(event)
 
@@ -169,7 +192,7 @@ def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
     """What can be taken back after the event: its own write too, unless it takes back another."""
     if event.undoes is not None:
         return tuple(each for each in skill.past if each.version < event.undoes)
-    now = Past(version=skill.version + 1, category=skill.category, files=skill.files)
+    now = Past(version=skill.version + 1, category=skill.category, files=skill.files, origin=skill.origin)
     return (*skill.past, now)[-UNDOABLE:]
 
 
@@ -181,10 +204,35 @@ def undone(skill: Skill) -> e.SkillWritten:
             kind="nothing_to_undo",
             hint=f"See `hermes-jobs skills log {skill.name}`.",
         )
-    before = skill.past[-1]
+    return back_to(skill, skill.past[-1])
+
+
+def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
+    """The event that takes back the writes of these versions at once. Raises `Rejected` where others wrote
+    the skill since, or where they were taken back."""
+    own = [each for each in skill.past if each.version in versions]
+    if not own or list(skill.past[-len(own) :]) != own:
+        raise Rejected(
+            f"The skill {skill.name!r} was changed since, or that was taken back.",
+            kind="skill_changed",
+            hint=f"See `hermes-jobs skills log {skill.name}`.",
+        )
+    return back_to(skill, own[0])
+
+
+def back_to(skill: Skill, before: Past) -> e.SkillWritten:
+    """The event after which the skill is as it was."""
     found = changes(skill, before.files, author="user", category=before.category, undoes=before.version)
-    assert len(found) == 1, f"version {before.version} of {skill.stream} was no single write"
-    return found[0]
+    if MAIN_FILE not in before.files or (len(found) == 1 and skill.origin == before.origin):
+        return found[0]
+    return e.SkillInstalled(
+        name=skill.name,
+        files=before.files,
+        category=before.category,
+        origin=before.origin,
+        author="user",
+        undoes=before.version,
+    )
 
 
 def changes(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.engine.handlers.ask_member import AskMember
 from hermes_jobs.engine.handlers.call_model import CallModel
 from hermes_jobs.engine.handlers.compress import Compress
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.flush import Flush
+from hermes_jobs.engine.handlers.member_request import MemberRequests
 from hermes_jobs.engine.handlers.prefetch import Prefetch
 from hermes_jobs.engine.handlers.record_usage import RecordUsage
 from hermes_jobs.engine.handlers.request_builder import RequestBuilder
@@ -22,6 +24,7 @@ def session_handlers(
     prefetch: StepHandler,
     call_model: StepHandler,
     run_tool: RunTool,
+    ask_member: StepHandler | None = None,
     flush: Flush | None = None,
     compress: Compress | None = None,
 ) -> Mapping[StepKind, StepHandler]:
@@ -29,8 +32,10 @@ def session_handlers(
     compression: dict[StepKind, StepHandler] = {}
     if flush is not None and compress is not None:
         compression = {"compression.flush": flush, "compression.compress": compress}
+    members: dict[StepKind, StepHandler] = {"turn.reference": ask_member} if ask_member is not None else {}
     return {
         **compression,
+        **members,
         "turn.prefetch": prefetch,
         "turn.call_model": call_model,
         "turn.run_tool": run_tool,

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.events import ApprovalRequested, ModelCallFailed, ModelReplied, ResponseBooked
+from hermes_jobs.domain.approval_rules import ApprovalRule
+from hermes_jobs.domain.events import (
+    ApprovalGiven,
+    ApprovalRequested,
+    ModelCallFailed,
+    ModelReplied,
+    ResponseBooked,
+)
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import is_blocked
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.billing import bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED, booked, told
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
@@ -60,7 +69,9 @@ class CallModel:
         heard: OnDelta,
         sizing: CompressionPolicy | None = None,
         requests: RequestBuilder | None = None,
+        rules: Callable[[], tuple[ApprovalRule, ...]] = tuple,
     ) -> None:
+        """`rules()` are the standing rules in force for tool calls."""
         self._models = models
         self._toolbox = toolbox
         self._attempts = Attempts(retry, clock, ids, limits)
@@ -70,6 +81,7 @@ class CallModel:
         self._heard = heard
         self._sizing = sizing
         self._requests = requests or RequestBuilder(toolbox, limits)
+        self._rules = rules
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn, at = running_turn(session), self._models.of(session)
@@ -102,7 +114,7 @@ class CallModel:
             speech.end()
         replied = self._replied(at.pricing, session, turn, step, request.model, reply)
         replied = _with_estimate(at.pricing, replied, turn, reply.content + reply.reasoning)
-        approvals = () if turn.finalizing else self._approvals(session, turn, replied)
+        approvals = self._approvals(session, turn, replied) if turn.may_call_tools else ()
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
         return c.FinishModelCall(
             step=step.id,
@@ -115,18 +127,18 @@ class CallModel:
     def _replied(
         self, pricing: Pricing, session: Session, turn: Turn, step: Step, model: str, reply: Reply
     ) -> ModelReplied:
-        answered_by = reply.model or model
+        billed = bill(reply, model, pricing)
         return ModelReplied(
             turn=turn.id,
             step=step.id,
             attempt=step.attempt,
             content=reply.content,
-            model=answered_by,
+            model=billed.model,
             finish_reason=reply.finish_reason,
             tool_calls=reply.tool_calls,
-            plan=self._toolbox.plan(step.id, reply.tool_calls, workdir_of(session)),
+            plan=self._toolbox.of(session).plan(step.id, reply.tool_calls, workdir_of(session)),
             usage=reply.usage,
-            cost_usd=_cost(pricing, answered_by, reply.usage),
+            cost_usd=billed.cost_usd,
             reasoning=reply.reasoning,
             purpose=call_purpose(session),
             payload=reply.payload,
@@ -134,26 +146,34 @@ class CallModel:
             failures=told(reply.instead_of),
         )
 
-    def _approvals(self, session: Session, turn: Turn, reply: ModelReplied) -> tuple[ApprovalRequested, ...]:
-        if reply.finish_reason == "length":
+    def _approvals(
+        self, session: Session, turn: Turn, reply: ModelReplied
+    ) -> tuple[ApprovalRequested | ApprovalGiven, ...]:
+        if reply.finish_reason == "length" or not reply.tool_calls:
             return ()
+        return tuple(self._judged(session, turn, reply, self._rules()))
+
+    def _judged(
+        self, session: Session, turn: Turn, reply: ModelReplied, rules: tuple[ApprovalRule, ...]
+    ) -> Iterator[ApprovalRequested | ApprovalGiven]:
+        """What a person is asked about, and what is allowed that would have been asked."""
         asked = zip(reply.tool_calls, reply.plan, strict=True)
-        verdicts = [
-            (call, plan.call, self._toolbox.verdict(call, tool_context(session, turn, plan.call)))
-            for call, plan in asked
-            if not is_blocked(turn.repeats, call)
-        ]
-        return tuple(
-            ApprovalRequested(
-                turn=turn.id,
-                call=call_id,
-                digest=sha256(call.arguments.encode("utf-8", "replace")).hexdigest(),
-                rule=verdict.rule,
-                expires_at=self._clock.now() + self._limits.approval_seconds,
-            )
-            for call, call_id, verdict in verdicts
-            if verdict.decision == "ask"
-        )
+        for at, (call, plan) in enumerate(asked):
+            changed_before = any(each.effect == "write" for each in reply.plan[:at])
+            if is_blocked(turn.repeats, call) and not changed_before:
+                continue
+            verdict = self._toolbox.of(session).verdict(call, tool_context(session, turn, plan.call, rules))
+            if verdict.decision == "ask":
+                yield ApprovalRequested(
+                    turn=turn.id,
+                    call=plan.call,
+                    digest=sha256(call.arguments.encode("utf-8", "replace")).hexdigest(),
+                    rule=verdict.rule,
+                    expires_at=self._clock.now() + self._limits.approval_seconds,
+                    offer=verdict.offer,
+                )
+            elif verdict.decision == "allow" and verdict.by:
+                yield ApprovalGiven(turn=turn.id, call=plan.call, by="rule", rule=verdict.by)
 
     def _failed(
         self,
@@ -203,8 +223,3 @@ def _with_estimate(pricing: Pricing, outcome: Outcome, turn: Turn, text: str) ->
         return outcome
     used = Usage(turn.reserved.input_tokens, tokens(text))
     return replace(outcome, estimated=used, estimated_cost_usd=pricing.cost_usd(outcome.model, used))
-
-
-def _cost(pricing: Pricing, model: str, usage: Usage) -> float | None:
-    """The cost in US dollars; None where no usage was reported, or the price is not known."""
-    return None if usage == NO_USAGE else pricing.cost_usd(model, usage)

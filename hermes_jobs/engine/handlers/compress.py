@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked
+from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked, SessionStarted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.compression import Compression, is_ineffective
 from hermes_jobs.domain.session.session import Session, compression_of
@@ -84,6 +84,7 @@ class Compress:
             window=in_estimates(window, max(job.asked.tokens, size.tokens), estimated),
             summary_window=window,
             fixed=size.fixed,
+            session=session.id,
         )
         try:
             shortened = self._summarised(job, history, cancel)
@@ -94,8 +95,8 @@ class Compress:
             if isinstance(instead, CompressionFailed):
                 return job.finished(instead)
             shortened = instead
-        prompt = self._rebuilt(session)
-        fixed = sizing.overhead(session, session.current, prompt)
+        started = self._rebuilt(session)
+        fixed = sizing.overhead(session, session.current, started)
         after = fixed + job.context.estimate(shortened.messages)
         if shortened.removed == 0:
             kind, told = "nothing_to_compress", "there was nothing to take away"
@@ -104,7 +105,7 @@ class Compress:
         ):
             kind, told = "no_effect", "a summary would take no less than what it stands for"
         else:
-            return self._compressed(job, shortened, prompt, before=estimated, after=after)
+            return self._compressed(job, shortened, started, before=estimated, after=after)
         turn = session.current
         return job.failed(kind, told, sizing.advice(session, turn) if turn is not None else "")
 
@@ -134,7 +135,7 @@ class Compress:
                     raise
                 return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
         finally:
-            job.responses += ask.booked(job.asked, job.step.id)
+            job.responses += ask.booked(job.asked.turn, job.step.id)
 
     def _without(
         self, job: _Job, history: History, error: ModelError, *, full: bool
@@ -149,7 +150,13 @@ class Compress:
         return job.context.set_aside(history)
 
     def _compressed(
-        self, job: _Job, shortened: CompressedHistory, prompt: str | None, *, before: int, after: int
+        self,
+        job: _Job,
+        shortened: CompressedHistory,
+        started: SessionStarted | None,
+        *,
+        before: int,
+        after: int,
     ) -> c.StepOutcome:
         session = job.session
         compressed = ContextCompressed(
@@ -171,17 +178,20 @@ class Compress:
             step=job.step.id,
             outcome=compressed,
             responses=job.responses,
-            system_prompt=prompt,
+            system_prompt=started.system_prompt if started else None,
             title=self._title_of(session),
+            mcp=started.mcp if started else None,
+            mcp_away=started.mcp_away if started else (),
+            mcp_search=started.mcp_search if started else False,
         )
 
-    def _rebuilt(self, session: Session) -> str | None:
-        """The system prompt as it is written today, with a note about the summary; None: as it was."""
+    def _rebuilt(self, session: Session) -> SessionStarted | None:
+        """The session's start as it would be today, with a note about the summary; None: as it was."""
         try:
-            prompt = self._prompt.start(session).system_prompt
+            started = self._prompt.start(session)
         except Rejected:
             return None
-        return f"{prompt.rstrip()}\n\n{PROMPT_NOTE}\n"
+        return replace(started, system_prompt=f"{started.system_prompt.rstrip()}\n\n{PROMPT_NOTE}\n")
 
 
 class _Job:

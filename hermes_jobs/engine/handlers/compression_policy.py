@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from hermes_jobs.domain.events import ContextPressure, ModelReplied
+from hermes_jobs.domain.events import ContextPressure, ModelReplied, SessionStarted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE, MAX_REFITS, is_rearmed
 from hermes_jobs.domain.session.session import Session
@@ -84,9 +84,10 @@ class CompressionPolicy:
 
     def _largest(self, session: Session, turn: Turn, size: ContextSize) -> dict[str, int]:
         """The largest toolsets that are on, without which half of the window is free; with their tokens."""
-        on = self._toolbox.toolsets_on(toolsets_of(session, turn))
+        toolbox = self._toolbox.of(session)
+        on = toolbox.toolsets_on(toolsets_of(session, turn))
         sizes = {
-            name: sum(spec.num_characters for spec in self._toolbox.specs((name,))) // CHARACTERS_A_TOKEN
+            name: sum(spec.num_characters for spec in toolbox.specs((name,))) // CHARACTERS_A_TOKEN
             for name in on
         }
         surplus, largest = size.fixed - int(size.window * TOO_MUCH), dict[str, int]()
@@ -139,12 +140,13 @@ class CompressionPolicy:
             fixed=fixed,
         )
 
-    def overhead(self, session: Session, turn: Turn | None, prompt: str | None = None) -> int:
-        """The tokens of the system prompt (the session's, unless given) and the tools."""
-        if prompt is None:
-            prompt = session.started.system_prompt if session.started else ""
+    def overhead(self, session: Session, turn: Turn | None, started: SessionStarted | None = None) -> int:
+        """The tokens of the system prompt and the tools of a session that starts so; None: as it did."""
+        if started is not None:
+            session = msgspec.structs.replace(session, started=started)
+        prompt = session.started.system_prompt if session.started else ""
         toolsets = toolsets_of(session, turn) if turn else None
-        tools = sum(spec.num_characters for spec in self._toolbox.specs(toolsets))
+        tools = sum(spec.num_characters for spec in self._toolbox.of(session).specs(toolsets))
         return (token_weight(prompt) + tools) // CHARACTERS_A_TOKEN
 
 

@@ -81,7 +81,7 @@ class Flush:
             if error.kind == CANCELLED and cancel.reason != CANCELLED:
                 raise StepInterrupted from error
             return c.FinishFlush(
-                step=step.id, responses=summariser.booked(job, step.id), message=error.message
+                step=step.id, responses=summariser.booked(job.turn, step.id), message=error.message
             )
         changes = [
             change
@@ -90,7 +90,7 @@ class Flush:
         ]
         return c.FinishFlush(
             step=step.id,
-            responses=summariser.booked(job, step.id),
+            responses=summariser.booked(job.turn, step.id),
             change=combine(changes) if changes else None,
         )
 

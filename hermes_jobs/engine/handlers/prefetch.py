@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from hermes_jobs.domain.events import ContextPrefetched
+from hermes_jobs.domain.events import ContextPrefetched, ResponseBooked, SessionKind
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.loop_guard import MAX_REFUSALS
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.synthetic_messages import mode_note
 from hermes_jobs.domain.session.tool_results import UNLIMITED, result_budget
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers.tool_context import mode_of
 from hermes_jobs.engine.handlers.turn_limits import TurnLimits
-from hermes_jobs.engine.ports import Cancel, PromptBuilder, Recall
+from hermes_jobs.engine.ports import (
+    Cancel,
+    Clock,
+    Ensemble,
+    Ids,
+    NotYet,
+    PaidCall,
+    PromptBuilder,
+    Recall,
+    Recalled,
+)
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.figures import duration
 
+FIRST_PAUSE = 2.0
+"""Seconds before a turn that could not begin is tried again; twice as many each time."""
+LONGEST_PAUSE = 600.0
 REVIEW_ITERATIONS = 8
 """Rounds of tool calls that a review may take."""
 LEARNING = frozenset({"memory", "skills"})
@@ -25,7 +43,7 @@ are told all they need."""
 class Prefetch:
     """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts it works with
         self,
         prompt: PromptBuilder,
         limits: TurnLimits,
@@ -33,19 +51,28 @@ class Prefetch:
         recall: Recall | None = None,
         *,
         toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING,
+        ensemble_of: Callable[[str], Ensemble | None] = lambda model: None,
+        clock: Clock,
+        ids: Ids,
     ) -> None:
         """`window_of(session, model)` is a context window in tokens; the limits of results shrink with it.
-        Nothing is reviewed for toolsets that are not on in a session."""
+        Nothing is reviewed for toolsets that are not on in a session. `ensemble_of(model)` is the ensemble of
+        that name, if it is one."""
         self._prompt = prompt
         self._limits = limits
         self._window_of = window_of
         self._recall = recall
         self._toolsets_on = toolsets_on
+        self._ensemble_of = ensemble_of
+        self._clock = clock
+        self._ids = ids
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
         try:
             started = self._prompt.start(session) if session.started is None else None
+        except NotYet as away:
+            return self._postpone(turn, step, away)
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         begun = started or session.started
@@ -54,18 +81,65 @@ class Prefetch:
         on = self._toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
+        ensemble = self._ensemble_of(turn.ensemble or model)
+        if ensemble is not None:
+            model = ensemble.aggregator
+        # The members of a resumed turn have been asked; a review needs no other opinions.
+        asks = kind != "review" and (not turn.references or bool(turn.open_references))
         room = result_budget(self._window_of(session, model))
         recall = self._recall if kind in RECALLING else None
+        recalled = recall(session, "\n\n".join(turn.texts)) if recall is not None else Recalled()
         prefetched = ContextPrefetched(
             turn=turn.id,
             model=model,
-            max_iterations=REVIEW_ITERATIONS if kind == "review" else limits.max_iterations,
+            max_iterations=self._max_iterations(session, turn, kind),
             memory_nudge=limits.memory_nudge if "memory" in learning else 0,
             skill_nudge=limits.skill_nudge if "skills" in learning else 0,
             result_chars=min(limits.result_chars, room.result_chars),
             turn_chars=min(limits.turn_chars, room.turn_chars),
             preview_chars=limits.preview_chars,
-            recalled=recall(session, "\n\n".join(turn.texts)) if recall is not None else "",
+            recalled=recalled.text,
+            memories=recalled.memories,
+            recall=recalled.found,
+            recall_failed=recalled.failed,
             listeners=limits.listeners if kind in RECALLING else (),
+            max_refusals=MAX_REFUSALS,
+            ensemble=ensemble.name if ensemble is not None and kind != "review" else "",
+            members=ensemble.members if ensemble is not None and asks else (),
+            note=mode_note(plans=mode_of(session, turn) == "plan", told=session.told_plan),
         )
-        return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started)
+        responses = tuple(_booked(turn, step, each) for each in recalled.paid)
+        return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
+
+    def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:
+        """The turn begins later; it fails where it has waited for as long as it may."""
+        now = self._clock.now()
+        since = turn.postponed_since or now
+        left = since + self._limits.wait_for_required - now
+        if left <= 0:
+            waited = f" The turn waited for {duration(now - since)}." if now > since else ""
+            return c.FailTurn(step=step.id, kind=away.kind, message=f"{away.message}{waited}", hint=away.hint)
+        pause = min(FIRST_PAUSE * 2.0**turn.postponements, LONGEST_PAUSE) * (1 + self._ids.fraction() / 10)
+        retry_at = now + min(pause, left)
+        return c.PostponeTurn(
+            step=step.id, reason=away.message, retry_at=retry_at, since=since, what=away.what
+        )
+
+    def _max_iterations(self, session: Session, turn: Turn, kind: SessionKind) -> int:
+        if kind == "review":
+            return REVIEW_ITERATIONS
+        place = session.delegation_of(turn.id)
+        return (place.max_iterations if place else None) or self._limits.max_iterations
+
+
+def _booked(turn: Turn, step: Step, paid: PaidCall) -> ResponseBooked:
+    return ResponseBooked(
+        turn=turn.id,
+        step=step.id,
+        purpose="embedding",
+        model=paid.model,
+        usage=paid.usage,
+        cost_usd=paid.cost_usd,
+        estimated=paid.estimated,
+        estimated_cost_usd=paid.estimated_cost_usd,
+    )

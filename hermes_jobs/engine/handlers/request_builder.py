@@ -42,14 +42,15 @@ class RequestBuilder:
         return ModelRequest(
             model=model,
             system_prompt=session.started.system_prompt,
-            messages=self._messages(session, turn),
-            tools=self._toolbox.specs(toolsets_of(session, turn)),
-            tool_choice="none" if turn.finalizing else "auto",
+            messages=self.messages(session, turn),
+            tools=self._toolbox.of(session).specs(toolsets_of(session, turn)),
+            tool_choice="auto" if turn.may_call_tools else "none",
             max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn, model),
             session=session.lineage,
+            answer_schema=turn.answer_schema if _is_constrained(session, turn) else "",
         )
 
-    def _messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
+    def messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
         """The history, with what was recalled beside the message that began the turn."""
         messages = session.messages
         if self._beside is None or not turn.recalled:
@@ -69,6 +70,14 @@ class RequestBuilder:
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)
         return limit
+
+
+def _is_constrained(session: Session, turn: Turn) -> bool:
+    """Whether the schema goes along as a parameter, too: in a correction, and where the history begins with
+    this turn. Providers put it before the system prompt: elsewhere it would cost the whole prompt cache.
+    """
+    first = session.messages[0] if session.messages else None
+    return turn.corrections > 0 or (isinstance(first, UserMessage) and _holds(first.content, turn.asked))
 
 
 def _holds(content: str, asked: str) -> bool:

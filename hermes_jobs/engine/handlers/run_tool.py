@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.events import ResponseBooked, ToolFinished, ToolInterrupted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import REFUSAL, is_blocked, with_warning
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.tool_results import preview_of, result_path
-from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.session.turn import Call, Turn, repeats_before
 from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of
+from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.engine.live import DeltaStream, OnDelta, nobody_listens
 from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
 
 
 class RunTool:
-    """`turn.run_tool`: runs one tool call; ends a wait for approval that has expired."""
+    """`turn.run_tool`: runs one tool call; ends a wait for a person that has expired."""
 
-    def __init__(self, toolbox: Toolbox, keep: Callable[[str, str], None] | None = None) -> None:
-        """`keep(call, content)` writes a large result to a file, which the log holds in any case."""
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        keep: Callable[[str, str], None] | None = None,
+        rules: Callable[[], tuple[ApprovalRule, ...]] = tuple,
+        heard: OnDelta = nobody_listens,
+    ) -> None:
+        """`keep(call, content)` writes a large result to a file, which the log holds in any case. `rules()`
+        are the standing rules in force. `heard` is told how far calls are."""
         self._toolbox = toolbox
+        self._rules = rules
         self._keep = keep
+        self._heard = heard
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""
@@ -30,7 +44,15 @@ class RunTool:
         assert call is not None, f"{step.id} is not a call of {turn.id}"
         if call.approval == "waiting":
             return c.ExpireApproval(step=step.id)
+        if call.has_task and turn.cancelled_by is not None:
+            return self._end_task(session, turn, call)
+        if call.waits_for_input:
+            return c.ExpireInput(step=step.id)
         outcome = self._outcome(session, turn, call, cancel)
+        if outcome.delegated is not None:
+            return outcome.delegated
+        if outcome.waits is not None:
+            return outcome.waits
         if outcome.interrupted:
             if cancel.reason != CANCELLED:
                 raise StepInterrupted
@@ -44,11 +66,13 @@ class RunTool:
             turn=turn.id,
             call=call.id,
             ok=outcome.ok,
-            content=with_warning(turn.repeats, call.id, call.asked, content),
+            content=with_warning(repeats_before(turn, call.id), call.id, call.asked, content),
             attempt=call.attempt,
             invalid=outcome.invalid,
+            refused=outcome.refused,
             spilled_to=path if large else None,
             source=outcome.source,
+            rule=outcome.rule,
         )
         kept = outcome.content if large else None
         if kept is not None and self._keep is not None:
@@ -57,15 +81,35 @@ class RunTool:
             step=step.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change
         )
 
+    def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
+        """Have the server cancel its task, with which the turn ends."""
+        context = tool_context(session, turn, call.id, self._rules())
+        self._toolbox.of(session).run(call.asked, context, toolsets_of(session, turn), CancelToken())
+        stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
+        return c.FinishToolCall(step=call.id, outcome=stopped)
+
     def _outcome(self, session: Session, turn: Turn, call: Call, cancel: Cancel) -> ToolOutcome:
-        if is_blocked(turn.repeats, call.asked):
+        if is_blocked(repeats_before(turn, call.id), call.asked):
             return ToolOutcome(content=REFUSAL, ok=False)
-        context = tool_context(session, turn, call.id)
-        verdict = self._toolbox.verdict(call.asked, context)
+        context = tool_context(session, turn, call.id, self._rules())
+        toolbox = self._toolbox.of(session)
+        verdict = toolbox.verdict(call.asked, context)
         if verdict.decision == "deny" or (verdict.decision == "ask" and call.approval != "given"):
-            refusal = f"Error: refused by the rule «{verdict.rule}». Do not try to get around it."
-            return ToolOutcome(content=refusal, ok=False)
+            return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
         # As late as can be: the process may have been stopped since its claim, and the call be another's.
         if cancel.reason not in {None, CANCELLED}:
             raise StepInterrupted
-        return self._toolbox.run(call.asked, context, toolsets_of(session, turn), cancel)
+        told = DeltaStream(
+            self._heard,
+            turn=turn.id,
+            step=call.id,
+            attempt=call.attempt,
+            call=f"{call.id}~{call.attempt}",
+            tool=True,
+        )
+        try:
+            watched = replace(context, tell=told.say)
+            return toolbox.run(call.asked, watched, toolsets_of(session, turn), cancel)
+        finally:
+            if told.text:
+                told.end()

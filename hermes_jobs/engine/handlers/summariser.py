@@ -1,4 +1,4 @@
-"""Calls of the model that flushes and summarises, with the usage of each."""
+"""Calls of models that flush, summarise or give titles, with the usage of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ResponseBooked
-from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message, UserMessage
 from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.billing import Bill, bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.ports import (
@@ -29,7 +29,7 @@ MORE_ROOM = 4
 
 
 class Summariser:
-    """The model that flushes and summarises; records the usage of each response."""
+    """A model that flushes, summarises or gives a title; records the usage of each response."""
 
     def __init__(
         self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel, session: str = ""
@@ -80,30 +80,36 @@ class Summariser:
                 request = replace(request, max_tokens=shorter)
             else:
                 self._book_failed(request, reply.instead_of)
-                self._book(request, reply.model or self._name, reply.usage, reply.content + reply.reasoning)
+                billed = bill(reply, self._name, self._pricing)
+                self._book(request, billed, reply.usage, reply.content + reply.reasoning)
                 return reply
 
-    def booked(self, job: Compression, step: str) -> tuple[ResponseBooked, ...]:
-        """The responses so far, as events."""
-        return tuple(replace(each, turn=job.turn, step=step) for each in self.responses)
+    def booked(self, turn: str | None, step: str) -> tuple[ResponseBooked, ...]:
+        """The responses so far, as events; `turn` pays for them, if any."""
+        return tuple(replace(each, turn=turn, step=step) for each in self.responses)
 
     def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
         if failed is not None and (failed.error.usage != NO_USAGE or failed.error.kind in UNREPORTED):
-            self._book(request, failed.model, failed.error.usage, None)
+            usage = failed.error.usage
+            cost = 0.0 if usage == NO_USAGE else self._pricing.cost_usd(failed.model, usage)
+            self._book(request, Bill(failed.model, cost), usage, None)
 
-    def _book(self, request: ModelRequest, model: str, usage: Usage, said: str | None) -> None:
+    def _book(self, request: ModelRequest, billed: Bill, usage: Usage, said: str | None) -> None:
         """Book a call; `said` is the answer, None for a failed call."""
-        cost = self._pricing.cost_usd(model, usage)
         fact = ResponseBooked(
-            turn=None, step="", purpose=self._purpose, model=model, usage=usage, cost_usd=cost
+            turn=None,
+            step="",
+            purpose=self._purpose,
+            model=billed.model,
+            usage=usage,
+            cost_usd=billed.cost_usd,
         )
         if usage == NO_USAGE:
             sent = (request.system_prompt, *(message.content for message in request.messages))
             used = Usage(sum(map(token_weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
             fact = replace(
                 fact,
-                cost_usd=0.0 if said is None else None,  # a response whose usage is unknown has no known cost
                 estimated=used,
-                estimated_cost_usd=self._pricing.cost_usd(model, used),
+                estimated_cost_usd=self._pricing.cost_usd(billed.model, used),
             )
         self.responses.append(fact)

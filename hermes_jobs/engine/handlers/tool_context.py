@@ -4,27 +4,56 @@ from __future__ import annotations
 
 from typing import Literal
 
+from hermes_jobs.domain.approval_rules import ApprovalRule, permissions
+from hermes_jobs.domain.delegation import payers_of
+from hermes_jobs.domain.events import Mode
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.tool_results import UNLIMITED
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.ports import ToolContext
 
 
-def tool_context(session: Session, turn: Turn, call: str) -> ToolContext:
-    """The context of a call of the turn."""
+def tool_context(
+    session: Session, turn: Turn, call: str, rules: tuple[ApprovalRule, ...] = ()
+) -> ToolContext:
+    """The context of a call of the turn, where these rules are in force."""
+    payers = payers_of(session, turn)
+    place = session.delegation_of(turn.id)
+    asked = turn.call(call)
     return ToolContext(
         session=session.id,
         turn=turn.id,
         call=call,
         workdir=workdir_of(session),
-        attended=turn.attended,
+        attended=turn.is_attended,
         todos=session.todos,
         source=turn.source,
         deliver=turn.deliver,
         author=call_purpose(session),
         lineage=session.lineage,
         result_chars=turn.result_chars or UNLIMITED,
+        permissions=permissions(
+            rules,
+            mode=mode_of(session, turn),
+            session=session.approved,
+            turn=turn.approve,
+            personal=turn.attended,
+        ),
+        attempt=asked.attempt if asked else 1,
+        input=asked.kept_input if asked else None,
+        task=asked.task if asked else None,
+        is_ending=turn.cancelled_by is not None,
+        depth=len(payers) - 1,
+        payers=payers,
+        model=turn.model or session.model or "",
+        withheld=place.withheld if place else (),
+        provisional=session.started is not None and session.started.verify != "off",
     )
+
+
+def mode_of(session: Session, turn: Turn) -> Mode:
+    """The turn's own mode, else the session's."""
+    return turn.mode or session.mode
 
 
 def call_purpose(session: Session) -> Literal["turn", "review"]:

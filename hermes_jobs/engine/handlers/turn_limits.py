@@ -10,6 +10,7 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
     `listeners` are told what a session comes to. `wait_for_quota`: the longest wait for a quota that resets;
+    `wait_for_required`: for what a session cannot begin without;
     `fallback`: the models that are tried, in order, where the one asked cannot be used.
     """
 
@@ -23,4 +24,5 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
     skill_nudge: int = 0
     listeners: tuple[str, ...] = ()
     wait_for_quota: float = 0.0
+    wait_for_required: float = 0.0
     fallback: tuple[str, ...] = ()

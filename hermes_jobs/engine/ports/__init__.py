@@ -11,6 +11,7 @@ from hermes_jobs.engine.ports.context import (
     History,
 )
 from hermes_jobs.engine.ports.dispatcher import Dispatcher
+from hermes_jobs.engine.ports.embedder import Embedder, Vectors
 from hermes_jobs.engine.ports.ids import Ids
 from hermes_jobs.engine.ports.listener import (
     AppendHook,
@@ -21,6 +22,7 @@ from hermes_jobs.engine.ports.listener import (
 )
 from hermes_jobs.engine.ports.model import (
     ConfiguredModel,
+    Ensemble,
     FailedCall,
     Model,
     ModelError,
@@ -31,8 +33,15 @@ from hermes_jobs.engine.ports.model import (
     RetryPlan,
     same_for_all,
 )
-from hermes_jobs.engine.ports.prompt import PromptBuilder, Recall
-from hermes_jobs.engine.ports.step_handler import Preflight, StepHandler, StepInterrupted, StepOutcome
+from hermes_jobs.engine.ports.prompt import NotYet, PaidCall, PromptBuilder, Recall, Recalled
+from hermes_jobs.engine.ports.step_handler import (
+    PaidStepHandler,
+    Preflight,
+    SpendingApproval,
+    StepHandler,
+    StepInterrupted,
+    StepOutcome,
+)
 from hermes_jobs.engine.ports.toolbox import (
     ProvidedSpec,
     Toolbox,

@@ -30,7 +30,8 @@ class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """A history to compress. `todos` are those that are open; `summary_window` is the summariser's;
-    `fixed` are the tokens that every request takes besides: system prompt and tools."""
+    `fixed` are the tokens that every request takes besides: system prompt and tools; `session` is the id of
+    the session that ends with the compression."""
 
     messages: tuple[Message, ...]
     todos: tuple[str, ...]
@@ -38,6 +39,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     window: int
     summary_window: int
     fixed: int = 0
+    session: str = ""
 
 
 class CompressedHistory(msgspec.Struct, frozen=True, kw_only=True):

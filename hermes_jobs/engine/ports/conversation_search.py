@@ -18,7 +18,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Where to search. `after` is included, `before` is not; `source` is that of the turn's text.
 
     `roles`: who spoke, nobody named for all; `hidden`: also in reviews and sub-agents' sessions; `outside`:
-    not in the lineage of this session.
+    not in the lineage of this session, nor in those above and below it where work was delegated.
     """
 
     roles: tuple[Role, ...] = ()

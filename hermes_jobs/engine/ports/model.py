@@ -20,7 +20,9 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One model call. The provider chooses `max_tokens` and `temperature` where they are None.
 
     `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
-    `tool_choice` `none`: the tools are known, and none may be called.
+    `tool_choice` `none`: the tools are known, and none may be called. `answer_schema`: the JSON Schema, as
+    JSON text, that the answer should be constrained to where the endpoint can; empty for none. The messages
+    say the same.
     """
 
     model: str
@@ -31,6 +33,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     session: str = ""
     tool_choice: Literal["auto", "none"] = "auto"
+    answer_schema: str = ""
 
     @property
     def offered(self) -> tuple[ToolSpec, ...]:
@@ -106,6 +109,14 @@ class Model(Protocol):
 
         Raises `ModelError`; kind `cancelled`, at once, when `cancel` fires.
         """
+
+
+class Ensemble(msgspec.Struct, frozen=True, kw_only=True):
+    """Several models by one name: the `members` are asked first, and the `aggregator` answers."""
+
+    name: str
+    members: tuple[str, ...]
+    aggregator: str
 
 
 class RetryPlan(Protocol):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+import msgspec
+
+from hermes_jobs.domain.accounts import Limit
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.ports.cancel import Cancel
+from hermes_jobs.engine.ports.model import Pricing
+from hermes_jobs.errors import Rejected
 
 StepOutcome: TypeAlias = c.StepOutcome | Decision
 """A command for a step with an `operation`; a decision about any streams for the others."""
@@ -27,6 +33,29 @@ class StepHandler(Protocol):
         `state` is that of the step's stream after the claim, such as a `Session`. Raises `StepInterrupted`
         when `cancel` fires for the process's sake; after any other error the step fails, or is tried again.
         """
+
+
+class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
+    """The reservation and limits of a claim. `fixed`: its answer cannot be made shorter."""
+
+    reservation: Reservation
+    limits: tuple[Limit, ...]
+    pricing: Pricing
+    fixed: bool = False
+
+
+@runtime_checkable
+class PaidStepHandler(StepHandler, Protocol):
+    """Runs steps whose start is in the log, too: they cost money, which is reserved before it is spent."""
+
+    def approve(self, state: Any, step: Step) -> SpendingApproval | Decision:
+        """What the step may spend, or a decision that takes the place of running it. Raises `Rejected`."""
+
+    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+        """The decision of the step's start."""
+
+    def refused(self, step: Step, refused: Rejected) -> Decision:
+        """The decision where the budgets do not pay for the step."""
 
 
 class Preflight(Protocol):

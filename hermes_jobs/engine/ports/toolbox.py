@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
+from hermes_jobs.domain.approval_rules import Permissions
 from hermes_jobs.domain.decision import Decision
-from hermes_jobs.domain.events import Author, Effect, PlannedCall, SessionEvent, Todo
+from hermes_jobs.domain.events import Author, CallPattern, Effect, Payer, PlannedCall, SessionEvent, Todo
+from hermes_jobs.domain.session.commands import (
+    BeginServerTask,
+    PollServerTask,
+    RequestInput,
+    StartChildren,
+)
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.tool_results import UNLIMITED
+from hermes_jobs.domain.session.turn import OpenInput, OpenTask
 from hermes_jobs.engine.ports.cancel import Cancel
 
 
@@ -35,19 +44,42 @@ class ProvidedSpec(ToolSpec, frozen=True, dict=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether a call may run: `allow`, `ask` a person, or `deny`; `rule` names why not simply allowed."""
+    """Whether a call may run: `allow`, `ask` a person, or `deny`; `rule` names why not simply allowed.
+
+    `by`: what allows it although it would ask; `approved`: as if a person had just approved this very call.
+    `offer`: what a person who is asked can approve with it, for longer than once. `advice`: what a model
+    whose call is refused should do instead.
+    """
 
     decision: str
     rule: str = ""
+    by: str = ""
+    approved: bool = False
+    offer: CallPattern | None = None
+    advice: str = "Do not try to get around it; find another way or ask the user."
+
+    def refusal(self) -> str:
+        """The answer to a call that was not run because of it."""
+        return f"Error: refused ({self.rule}). Nothing was run. {self.advice}"
+
+
+def nobody_listens(_text: str) -> None:
+    """The `tell` of a call that nobody watches."""
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """The context of a tool call. `workdir` is the session's folder; `attended` when a person can answer.
 
-    `author`: as whose words the log keeps what the tool writes. `toolsets` are those that are on. `source`:
+    `author`: as whose words the log keeps what the tool writes; `provisional`: that is to be verified.
+    `toolsets` are those that are on. `source`:
     where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
     lineage began with. `approved`: a person has allowed this very call. `result_chars`: how many
-    characters the model's window leaves for one result.
+    characters the model's window leaves for one result. `permissions`: what decides whether it asks.
+    `input`: what its server has asked for before in this call, of this `attempt`; `task`: what it goes on
+    with, and `is_ending`: not any more. `depth` counts the sessions
+    above it, whose turns and its own are the `payers`; `model` is the turn's.
+    `withheld` are toolsets that are on and whose calls are refused. `tell` shows whoever watches, if anybody,
+    how far the call is.
     """
 
     session: str
@@ -63,28 +95,48 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     lineage: str = ""
     approved: bool = False
     result_chars: int = UNLIMITED
+    permissions: Permissions = Permissions()
+    attempt: int = 1
+    input: OpenInput | None = None
+    task: OpenTask | None = None
+    is_ending: bool = False
+    tell: Callable[[str], None] = nobody_listens
+    depth: int = 0
+    payers: tuple[Payer, ...] = ()
+    model: str = ""
+    withheld: tuple[str, ...] = ()
+    provisional: bool = False
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's answer to the model. `invalid`: the call itself was wrong and nothing was done.
 
-    `interrupted`: it was stopped by `cancel` before it had an answer. `source`: the file that was read.
+    `interrupted`: it was stopped by `cancel` before it had an answer. `refused`: it is not allowed, by that
+    `rule`, or has no place to work in, and nothing was done. `source`: the file that was read.
     `facts` become events of the session together with the answer: the whole effect of a tool that works on
     nothing else. `change` is the whole effect of a tool that works on other streams; it has the answer, and
-    `content` is empty.
+    `content` is empty. `delegated`: children that the call begins, whose ends are its answer. `waits`:
+    for what it waits: answers of a person, or a task of its server.
     """
 
     content: str
     source: str | None = None
     ok: bool = True
     invalid: bool = False
+    refused: bool = False
     interrupted: bool = False
+    rule: str = ""
     facts: tuple[SessionEvent, ...] = ()
     change: Decision | None = None
+    delegated: StartChildren | None = None
+    waits: RequestInput | BeginServerTask | PollServerTask | None = None
 
 
 class Toolbox(Protocol):
     """All tools there are. Never raises for what a model wrote."""
+
+    def of(self, session: Session) -> Toolbox:
+        """The tools of a session: these, and those that its start names besides."""
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (None: the configured ones) that are available here, by name."""

@@ -6,14 +6,20 @@ import sys
 
 import click
 
+from hermes_jobs.domain.events import Mode
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, session_option
+from hermes_jobs.interfaces.cli.options import (
+    SessionChoice,
+    environment_option,
+    example,
+    session_choice_options,
+)
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.permission_options import mode_option
 
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
-@session_option("Go on with that session; else a new one.")
-@click.option("-c", "--continue", "newest", is_flag=True, help="Go on with the newest session.")
+@session_choice_options
 @click.option(
     "-m",
     "--model",
@@ -23,34 +29,47 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 )
 @click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
+@environment_option
+@mode_option("What it may do without asking, from now on.")
 @pass_context
 def chat(
     context: CliContext,
-    session: str | None,
-    newest: bool,
+    choice: SessionChoice,
     model: str | None,
     system: str | None,
     toolsets: str | None,
+    environment: tuple[str, ...],
+    mode: Mode | None,
 ) -> int:
     """Talk with the agent: answers as they are written, tools as they run.
 
     Enter sends, Esc Enter begins a new line, Tab completes; what begins with / is a command (/help lists
-    them). Ctrl-C cancels the running turn, Ctrl-D leaves. Where no worker is alive, this process works on the
-    turns itself.
+    them). Shift-Tab switches what may be done without asking. Ctrl-C cancels the running turn, Ctrl-D leaves.
+    Where no worker is alive, this process works on the turns itself.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')
     from hermes_jobs.interfaces.chat.app import run
     from hermes_jobs.interfaces.chat.conversation import ChatStart
-    from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_session, resolve_toolsets
+    from hermes_jobs.interfaces.cli.turn_options import (
+        resolve_model,
+        resolve_session,
+        resolve_toolsets,
+        resolve_variables,
+        working_folder,
+    )
 
-    lineage = resolve_session(context, session, newest)
-    if lineage is not None and (system or toolsets):
+    session = resolve_session(context, choice)
+    lineage = session.lineage if session else None
+    if session is not None and (system or toolsets):
         raise click.UsageError("--system and --toolsets are for a new session.")
     start = ChatStart(
         lineage=lineage,
+        workdir=choice.workdir or working_folder(),
         model=resolve_model(context, model, lineage),
         system=system,
         toolsets=resolve_toolsets(context, toolsets),
+        mode=mode,
+        variables=resolve_variables(context, environment),
     )
     return run(context, start)

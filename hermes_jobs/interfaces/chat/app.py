@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import click
 from prompt_toolkit import PromptSession
@@ -24,33 +24,48 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 
+from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.chat.commands import parse, run_command
-from hermes_jobs.interfaces.chat.completion import SlashCompleter
+from hermes_jobs.interfaces.chat.attachments import Attachments
+from hermes_jobs.interfaces.chat.commands import run_command
+from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
 from hermes_jobs.interfaces.chat.conversation import ChatStart, Conversation
 from hermes_jobs.interfaces.chat.event_renderer import PROMPT
+from hermes_jobs.interfaces.chat.foreground import run_command_line, run_shell, sigint_handler
 from hermes_jobs.interfaces.chat.keys import chat_keys
 from hermes_jobs.interfaces.chat.log_thread import LogThread
 from hermes_jobs.interfaces.chat.screen import PromptSurface
+from hermes_jobs.interfaces.chat.session_commands import answer, next_mode
+from hermes_jobs.interfaces.chat.slash import parse
+from hermes_jobs.interfaces.chat.summary import Summary, greeting
 from hermes_jobs.interfaces.chat.toolbar import toolbar_status, toolbar_text
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.exit_codes import report
+from hermes_jobs.interfaces.cli.given_skills import with_skills
 from hermes_jobs.interfaces.cli.inbox import unread_notice
 from hermes_jobs.interfaces.cli.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.model_format import model_label
-from hermes_jobs.interfaces.cli.output import note, one_line
-from hermes_jobs.interfaces.cli.review_notices import review_notices
+from hermes_jobs.interfaces.cli.notices import tell, turn_notices
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.processes import processes_left
+from hermes_jobs.interfaces.cli.turn_options import (
+    by_chat_flags,
+    describe_session,
+    named_variables,
+    unheeded_environment,
+)
 from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.runtime.redis_live import channel_of
+from hermes_jobs.text.plural import pluralize
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 EXIT_SECONDS = 3.0  # seconds after a Ctrl-C in which another one leaves
 REDRAW = 0.05  # seconds from one drawing of the prompt to the next at least
+SHELL_USAGE = "· !COMMAND runs a command of yours here; what it prints goes with your next message"
 STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack", "prompt": "bold"})
 
 
@@ -71,24 +86,26 @@ class Chat:
         self._display = LiveDisplay(self._surface)
         local, broker = LocalChannel(), channel_of(application)
         self._channels: tuple[LiveChannel, ...] = (local, broker)
-        self._worker = FallbackWorker(application, lambda _: None, heard=local.publish)
+        self._worker = FallbackWorker(application, lambda _: None, heard=local.publish, own=self._own_stream)
         self._actions = ThreadPoolExecutor(1, thread_name_prefix="action")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
         self._shown_notices: set[str] = set()
+        self._attachments = Attachments(context.redact, lambda: application.mcp_reader)
+        self._summary = Summary(application)
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
         self._log_thread = LogThread(
             application.log, self._on_events, self._on_error
         )  # before the session is read
         self.conversation = Conversation(application, self._display, self._channels, start)
-        self._greet()
+        self._greet(start)
         self._status = toolbar_status(application, self.conversation)
 
     def run(self) -> None:
         """Until the person leaves."""
         # A Ctrl-C is a key of the prompt's: a late one, when the person is leaving, breaks nothing off.
-        with _sigint_handler(lambda *_: None):
+        with sigint_handler(lambda *_: None):
             self._log_thread.start()
             self._worker.start()
             try:
@@ -101,6 +118,11 @@ class Chat:
         loop = self._loop = asyncio.get_running_loop()
         with contextlib.suppress(EOFError):  # the terminal is gone
             await self._prompt.prompt_async(pre_run=lambda: self._surface.begin(self._prompt.app, loop))
+
+    def _own_stream(self) -> tuple[str | None, Mapping[str, str]]:
+        """The stream of the conversation, and what its turns require of whoever works on them."""
+        lineage = self.conversation.lineage
+        return None if lineage is None else stream_of(lineage), self.conversation.carried.requires
 
     def _close(self) -> None:
         self._actions.shutdown(wait=True, cancel_futures=True)
@@ -117,8 +139,11 @@ class Chat:
         if running is not None:
             when = "goes on with the next process that works" if is_ours else "goes on"
             note(f"Turn {running} {when}; follow it: hermes-jobs turns follow {running}")
-        if self.conversation.lineage is not None:
-            note(f"Come back with: hermes-jobs chat -s {self.conversation.lineage}")
+        lineage = self.conversation.lineage
+        for line in processes_left(self.application, lineage) if lineage is not None else ():
+            note(line)
+        for line in self._summary.lines(lineage):
+            note(line)
 
     # --- the room of commands -------------------------------------------------------------------
 
@@ -127,20 +152,49 @@ class Chat:
         self._display.print_line(printable(text))
 
     def command_line(self, *words: str) -> None:
-        """See `ChatContext.command_line`. The prompt waits meanwhile."""
+        """See `ChatContext.command_line`."""
+        self._in_terminal(lambda: run_command_line(self._context, words))
+
+    def shell(self, command: str) -> None:
+        """See `ChatContext.shell`."""
+        if not command:
+            dropped = self._attachments.drop()
+            self._dim(f"· {pluralize(dropped, 'output')} dropped" if dropped else SHELL_USAGE)
+            return
+        folder = self.conversation.workdir
+        try:
+            output = self._in_terminal(lambda: run_shell(command, folder))
+        except OSError as error:
+            raise Rejected(f"{error.filename}: {error.strerror}.", kind="usage") from error
+        self._dim(self._attachments.add(output))
+
+    def _in_terminal(self, act: Callable[[], T]) -> T:
+        """Act in the main thread, which alone hears of a Ctrl-C, while the prompt is out of the way."""
         loop = self._loop
         assert loop is not None, "commands come from the prompt"
 
-        def run() -> None:
+        def run() -> T:
             self._surface.print_waiting()
-            with _interruptible():
-                _run(self._context, words)
+            return act()
 
-        async def in_terminal() -> None:
-            await run_in_terminal(run)  # in the main thread: no other hears of a Ctrl-C
+        async def in_terminal() -> T:
+            return await run_in_terminal(run)
 
         with self._surface.lent():
-            asyncio.run_coroutine_threadsafe(in_terminal(), loop).result()
+            return asyncio.run_coroutine_threadsafe(in_terminal(), loop).result()
+
+    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
+        """See `ChatContext.send`."""
+        self._submit(text, mentions, skill)
+
+    def clear(self) -> None:
+        """See `ChatContext.clear`."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._prompt.app.renderer.clear)
+
+    def columns(self) -> int:
+        """See `ChatContext.columns`."""
+        return self._size()[0]
 
     def leave(self) -> None:
         """See `ChatContext.leave`."""
@@ -157,9 +211,15 @@ class Chat:
         return False
 
     def _handle_input(self, text: str) -> None:
+        if text.startswith("!"):
+            self._display.print_line(f"{PROMPT}{printable(text.strip())}", dim=True)
+            self.shell(text[1:].strip())
+            return
         command = parse(text)
+        if command is None and answer(self, text):
+            return
         if command is None:
-            self._submit(text)
+            self._submit(text, text)
         else:
             self._display.print_line(f"{PROMPT}{printable(text.strip())}", dim=True)
             run_command(self, *command)
@@ -170,6 +230,8 @@ class Chat:
             act()
         except Rejected as refused:
             self._show_error(str(refused), refused.hint)
+        except click.ClickException as wrong:
+            self._show_error(wrong.message)
         except HermesJobsError as error:
             self._show_error(str(error))
         except Exception as error:
@@ -177,15 +239,30 @@ class Chat:
             self._show_error(f"Unexpected: {type(error).__name__}: {error}")
         self._refresh()
 
-    def _submit(self, text: str) -> None:
+    def _submit(self, text: str, mentions: str, skill: str = "") -> None:
+        """Say the text with the skill, the files that are mentioned, and the outputs that wait."""
         self._interrupted_at = float("-inf")  # whoever goes on talking had no thought of leaving
-        self.conversation.show_prompt(text)
+        given = with_skills(self.application.skills, (skill,) if skill else (), text)
+        if not skill:
+            self.conversation.show_prompt(text)
+        composed = self._attachments.compose(given.text, mentions, self.conversation.workdir)
+        passed = self.conversation.start.variables
+        for line in (
+            *given.notes,
+            *composed.notes,
+            *named_variables(self._context, text, passed, by_chat_flags),
+        ):
+            self._dim(line)
         self.application.settle()  # what was edited by hand comes before what is said now
-        submitted = self.conversation.submit(text)
-        for line in review_notices(self._context, submitted.turn):
+        submitted = self.conversation.submit(composed.text, given.names)
+        self._attachments.drop()
+        for line in [*turn_notices(self._context, submitted.turn), *tell(self._context)]:
             if line not in self._shown_notices:
                 self._shown_notices.add(line)
-                self._display.print_line(printable(line), dim=True)
+                self._dim(line)
+
+    def _dim(self, line: str) -> None:
+        self._display.print_line(printable(line), dim=True)
 
     def _show_error(self, message: str, hint: str = "") -> None:
         told = f"{click.style('Error:', fg='red')} {printable(self._context.redact(message))}"
@@ -210,13 +287,17 @@ class Chat:
 
     # --- what is shown --------------------------------------------------------------------------
 
-    def _greet(self) -> None:
-        settings = self.application.settings
-        model = self.conversation.model
-        self._display.print_line(f"hermes-jobs chat with {one_line(model)} ({model_label(settings, model)}).")
-        self._display.print_line("/help lists what you can do.")
-        if unread := unread_notice(self._context):
-            self._display.print_line(unread)
+    def _greet(self, start: ChatStart) -> None:
+        settings, views = self.application.settings, self.application.views
+        session = views.session(start.lineage) if start.lineage else None
+        for line in greeting(settings, self.conversation.model):
+            self._display.print_line(line)
+        self._display.print_line(describe_session(session, start.workdir), dim=True)
+        self._display.print_line("/help lists what you can do.", dim=True)
+        for line in unheeded_environment(self._context):
+            self._dim(line)
+        for line in tell(self._context) or filter(None, [unread_notice(self._context)]):
+            self._dim(line)
         self._display.print_line("")
 
     def _on_events(self, events: Sequence[RecordedEvent]) -> None:
@@ -249,10 +330,14 @@ class Chat:
             multiline=True,
             prompt_continuation=lambda width, number, wraps: " " * width,
             bottom_toolbar=self._toolbar,
-            completer=ThreadedCompleter(SlashCompleter(self.application)),
-            complete_while_typing=Condition(lambda: prompt.default_buffer.text.startswith("/")),
+            completer=ThreadedCompleter(ChatCompleter(self)),
+            complete_while_typing=Condition(lambda: is_completed(prompt.default_buffer.document)),
             history=FileHistory(_private(self.application.settings.paths.chat_history)),
-            key_bindings=chat_keys(interrupt=self._interrupt, leave=self._exit),
+            key_bindings=chat_keys(
+                interrupt=self._interrupt,
+                leave=self._exit,
+                next_mode=lambda: self._actions.submit(self._run_action, lambda: next_mode(self)),
+            ),
             style=STYLE,
             output=self._output,
             erase_when_done=True,
@@ -260,39 +345,6 @@ class Chat:
         prompt.default_buffer.accept_handler = self._accept
         prompt.app.min_redraw_interval = REDRAW
         return prompt
-
-
-@contextlib.contextmanager
-def _sigint_handler(handler: Callable[..., object]) -> Iterator[None]:
-    """What a Ctrl-C does meanwhile."""
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """A Ctrl-C breaks off what runs; the prompt does not hear of it."""
-    loop_hears_by = signal.set_wakeup_fd(-1)
-    try:
-        with _sigint_handler(signal.default_int_handler):
-            yield
-    finally:
-        signal.set_wakeup_fd(loop_hears_by)
-
-
-def _run(context: CliContext, words: Sequence[str]) -> None:
-    """A command line of `hermes-jobs` within this process."""
-    from hermes_jobs.interfaces.cli import hermes_jobs
-
-    try:
-        hermes_jobs.main(list(words), prog_name="hermes-jobs", standalone_mode=False, obj=context)
-    except (KeyboardInterrupt, click.Abort):
-        note("")
-    except Exception as error:  # noqa: BLE001 - whatever went wrong becomes words, and the chat goes on
-        report(error, context)
 
 
 def _private(file: Path) -> str:

@@ -1,216 +1,192 @@
-"""What may be typed after a slash: each command's name, words and act."""
+"""What may be typed after a slash: the table of commands, which `/help` and Tab show too.
+
+A new command is a function of the chat and the words behind its name, in the module of its kind, and one row
+here.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
-
-import msgspec
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.output import cut, format_short_time
+from hermes_jobs.interfaces.chat import info_commands as info
+from hermes_jobs.interfaces.chat import session_commands as act
+from hermes_jobs.interfaces.chat.command_lines import command_line, export, offers, schedule, search
+from hermes_jobs.interfaces.chat.own_commands import own_commands
+from hermes_jobs.interfaces.chat.server_prompts import server_prompts
+from hermes_jobs.interfaces.chat.slash import ChatContext, Group, SlashCommand
+from hermes_jobs.interfaces.cli.output import cut
 
-if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
-    from hermes_jobs.interfaces.chat.conversation import Conversation
-
-SHOWN = 10  # sessions that `/session` lists
-COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
+LINE = 79  # columns of a line of `/help` at most
+HALF = 58  # columns that a line takes where two stand beside each other
+GAP = 3  # columns between them
 KEYS = (
-    ("Enter", "send; while a turn runs, it waits (session.if_busy)"),
+    ("@PATH", "the file's text goes with your message"),
+    ("@SERVER:URI", "so does what an MCP server has there"),
+    ("!COMMAND", "run it; its output goes with the next"),
+    ("Enter", "send; while a turn runs, it waits"),
     ("Esc Enter", "a new line; pasted lines stay lines"),
-    ("Tab", "complete commands, sessions, models"),
+    ("Tab", "complete commands, names, models"),
     ("Up, Ctrl-R", "what you said before"),
-    ("Ctrl-C", "cancel the running turn; once more: leave"),
+    ("y, n, n WHY", "answer what waits for you"),
+    ("Shift-Tab", "the next mode: ask, edits, plan"),
+    ("Ctrl-C", "cancel what runs; twice: leave"),
     ("Ctrl-D", "leave; a running turn goes on"),
 )
 
 
-class ChatContext(Protocol):
-    """Where commands are given."""
-
-    conversation: Conversation
-    application: Application
-
-    def say(self, text: str) -> None:
-        """Tell the person something."""
-
-    def command_line(self, *words: str) -> None:
-        """Run a command line of `hermes-jobs` here."""
-
-    def leave(self) -> None:
-        """End the chat."""
-
-
-class SlashCommand(msgspec.Struct, frozen=True):
-    """A slash command. `act` takes what follows its name."""
-
-    name: str
-    takes: str
-    summary: str
-    run: Callable[[ChatContext, str], None]
-
-
-def parse(text: str) -> tuple[str, str] | None:
-    """The command's name and what follows it; null for a text that is meant for the agent."""
-    found = COMMAND.fullmatch(text.strip())
-    return (found[1], (found[2] or "").strip()) if found else None
-
-
 def run_command(chat: ChatContext, name: str, rest: str) -> None:
     """Carry out a command. Raises `Rejected` where there is none of that name, and what the command does."""
-    command = BY_NAME.get(name)
-    if command is None:
-        near = difflib.get_close_matches(name, BY_NAME, n=1)
-        meant = f"Did you mean /{near[0]}? " if near else ""
-        raise Rejected(f"There is no command /{name}.", kind="usage", hint=f"{meant}/help lists them.")
-    command.run(chat, rest)
+    _find(chat, name).run(chat, rest)
 
 
-# --- the acts ----------------------------------------------------------------------------------
+def all_commands(chat: ChatContext) -> Mapping[Group, Sequence[SlashCommand]]:
+    """Every command that can be typed in this chat, by its group."""
+    return {**COMMANDS, "Your own": own_commands(chat), "MCP servers": server_prompts(chat)}
 
 
-def _help(chat: ChatContext, _rest: str) -> None:
-    names = [f"/{command.name} {command.takes}".rstrip() for command in COMMANDS]
-    width = max(map(len, names))
-    for name, command in zip(names, COMMANDS, strict=True):
-        chat.say(f"{name:<{width}}  {command.summary}")
-    for key, summary in KEYS:
-        chat.say(f"{key:<{width}}  {summary}")
+def by_name(commands: Mapping[Group, Sequence[SlashCommand]]) -> Mapping[str, SlashCommand]:
+    """Commands by their names and aliases; of two with the same name the first."""
+    found: dict[str, SlashCommand] = {}
+    for command in chain.from_iterable(commands.values()):
+        for name in (command.name, *command.aliases):
+            found.setdefault(name, command)
+    return found
 
 
-def _new(chat: ChatContext, _rest: str) -> None:
-    chat.conversation.open(None)
-    chat.say("A new session begins with what you say next.")
+def _find(chat: ChatContext, name: str) -> SlashCommand:
+    known = by_name(all_commands(chat))
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"Did you mean /{near[0]}? " if near else ""
+    server = name.partition(":")[0]
+    if server != name and server in chat.application.mcp.config:
+        meant += f"hermes-jobs mcp test {server} lists what it has. "
+    raise Rejected(f"There is no command /{name}.", kind="usage", hint=f"{meant}/help lists them.")
 
 
-def _session(chat: ChatContext, rest: str) -> None:
-    views = chat.application.views
-    if not rest:
-        here = chat.conversation.lineage
-        for each in views.sessions(limit=SHOWN):
-            mark = "*" if each.lineage == here else " "
-            label = cut(" ".join(each.label.split()), 50)
-            chat.say(f"{mark} {each.id}  {format_short_time(each.last_at):<16}  {label}")
-        chat.say("/session ID or TITLE goes on with one.")
+# --- /help -------------------------------------------------------------------------------------
+
+
+def _help(chat: ChatContext, rest: str) -> None:
+    """List the commands by their groups, or tell about one."""
+    if rest:
+        _tell_about(chat, _find(chat, rest.removeprefix("/")))
         return
-    found = views.session(views.find_session(rest))
-    chat.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
-    chat.conversation.open(found.lineage)
+    sections: dict[str, Sequence[tuple[str, str]]] = {
+        group: [(each.usage, each.summary) for each in found] for group, found in all_commands(chat).items()
+    }
+    sections["Typing"] = KEYS
+    width = max(len(each.usage) for each in BY_NAME.values())
+    room = (chat.columns() - 1 - GAP) // 2
+    line = min(room, LINE) if room >= HALF else LINE
+    shown = [
+        [title, *(cut(f"  {name:<{width}}  {summary}", line) for name, summary in entries)]
+        for title, entries in sections.items()
+        if entries
+    ]
+    for each in _beside(shown) if room >= HALF else chain.from_iterable(shown):
+        chat.say(each)
 
 
-def _model(chat: ChatContext, rest: str) -> None:
-    if not rest:
-        chat.say(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
-        return
-    chat.conversation.change_model(rest)
-    chat.say(f"{chat.conversation.model} answers from now on in this session.")
+def _beside(sections: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of the sections in two columns of about the same height."""
+    lines = [line for section in sections for line in section]
+    width = max(map(len, lines)) + GAP
+    left: list[str] = []
+    right: list[str] = []
+    for section in sections:
+        is_left = not right and len(left) + len(section) <= len(lines) // 2 + 2
+        (left if is_left else right).extend(section)
+    for one, other in zip_longest(left, right, fillvalue=""):
+        yield f"{one:<{width}}{other}".rstrip()
 
 
-def _retry(chat: ChatContext, _rest: str) -> None:
-    chat.say(chat.conversation.retry())
-
-
-def _undo(chat: ChatContext, _rest: str) -> None:
-    text = chat.conversation.undo()
-    session = chat.conversation.session
-    name = session.id if session else ""
-    chat.say(f"Taken back: {cut(' '.join(text.split()), 60)}")
-    chat.say(f"It goes on in {name}, a copy from before that turn; nothing was erased.")
-
-
-def _title(chat: ChatContext, rest: str) -> None:
-    if not rest:
-        session = chat.conversation.session
-        chat.say((session and session.title) or "It has no title. /title WORDS gives it one.")
-        return
-    chat.say(f"This session is called {chat.conversation.rename(rest)!r}.")
-
-
-def _compress(chat: ChatContext, rest: str) -> None:
-    chat.conversation.compress(rest)
-
-
-def _cancel(chat: ChatContext, _rest: str) -> None:
-    if not chat.conversation.cancel():
-        chat.say("Nothing runs in this session.")
-
-
-def _decide(allow: bool) -> Callable[[ChatContext, str], None]:
-    def act(chat: ChatContext, rest: str) -> None:
-        chat.conversation.decide_call(rest or None, allow=allow)
-        chat.say("Allowed." if allow else "Refused; the turn goes on without it.")
-
-    return act
+def _tell_about(chat: ChatContext, command: SlashCommand) -> None:
+    chat.say(f"{command.usage}: {command.summary}")
+    if command.aliases:
+        chat.say(f"Also: {', '.join(f'/{alias}' for alias in command.aliases)}")
+    for word, meaning in command.completes(chat) if command.completes else ():
+        chat.say(f"  {word}  {meaning}".rstrip())
 
 
 def _leave(chat: ChatContext, _rest: str) -> None:
     chat.leave()
 
 
-def _command_line(*before: str, default: Sequence[str]) -> Callable[[ChatContext, str], None]:
-    """The command line of that name, with the words that follow."""
+_MEMORY = command_line("memory", default=("show",))
+_SKILLS = command_line("skills", default=("list",))
+_USAGE = command_line("usage", default=("--by", "model"))
+_JOBS = command_line("queues")
 
-    def act(chat: ChatContext, rest: str) -> None:
-        chat.command_line(*before, *(_words(rest) or default))
-
-    return act
-
-
-def _schedule(chat: ChatContext, rest: str) -> None:
-    words = _words(rest)
-    if words and words[0] not in subcommands("schedule") and not words[0].startswith("-"):
-        words = ["add", rest]
-    elif words[:1] == ["add"] and not any(word.startswith("-") for word in words):
-        words = ["add", *filter(None, [" ".join(words[1:])])]  # a sentence needs no quotes here
-    chat.command_line("schedule", *(words or ["list"]))
-
-
-def subcommands(group: str) -> Mapping[str, str]:
-    """What `hermes-jobs GROUP` takes, each with what it does."""
-    import click
-
-    from hermes_jobs.interfaces.cli import hermes_jobs
-
-    context = click.Context(hermes_jobs)
-    command = hermes_jobs.get_command(context, group)
-    assert isinstance(command, click.Group), f"{group} has no commands of its own"
-    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
-    return {name: each.get_short_help_str() for name, each in found.items() if each is not None}
-
-
-def _words(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest)
-    except ValueError:
-        return rest.split()  # an apostrophe, not a quotation
-
-
-_MEMORY = _command_line("memory", default=("show",))
-_SKILLS = _command_line("skills", default=("list",))
-_USAGE = _command_line("usage", default=("--by", "model"))
-_JOBS = _command_line("queues", default=())
-
-COMMANDS = (
-    SlashCommand("help", "", "these lines", _help),
-    SlashCommand("new", "", "begin a new session", _new),
-    SlashCommand("session", "[ID|TITLE]", "list sessions, or go on with one", _session),
-    SlashCommand("model", "[NAME]", "who answers; let another model answer in this session", _model),
-    SlashCommand("retry", "", "go on with a failed turn, or ask the last one again", _retry),
-    SlashCommand("undo", "", "go on as if the last turn had not been; nothing is erased", _undo),
-    SlashCommand("title", "[WORDS]", "what this session is called", _title),
-    SlashCommand("compress", "[TOPIC]", "make its history smaller, keeping most about TOPIC", _compress),
-    SlashCommand("memory", "[…]", "what the agent remembers: as `hermes-jobs memory`", _MEMORY),
-    SlashCommand("skills", "[…]", "what it can do: as `hermes-jobs skills`", _SKILLS),
-    SlashCommand("schedule", "[SENTENCE]", "schedules; a sentence adds one", _schedule),
-    SlashCommand("usage", "[…]", "tokens and cost: as `hermes-jobs usage`", _USAGE),
-    SlashCommand("jobs", "", "what waits and runs, and who works", _JOBS),
-    SlashCommand("approve", "[CALL]", "allow a tool call that waits for you", _decide(allow=True)),
-    SlashCommand("deny", "[CALL]", "refuse it", _decide(allow=False)),
-    SlashCommand("cancel", "", "cancel the running turn", _cancel),
-    SlashCommand("exit", "", "leave; a running turn goes on", _leave),
-)
-BY_NAME = {command.name: command for command in COMMANDS}
+COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
+    "Conversation": (
+        SlashCommand("new", "", "begin a new session", act.new),
+        SlashCommand("clear", "", "the same, on an empty screen", act.clear, ("reset",)),
+        SlashCommand(
+            "session",
+            "[TITLE]",
+            "list sessions, or go on with one",
+            act.session,
+            ("sessions", "resume"),
+            act.known_sessions,
+        ),
+        SlashCommand("title", "[WORDS]", "what this session is called", act.title, ("rename",)),
+        SlashCommand("fork", "[TITLE]", "go on in a copy, or --before TURN", act.fork_session),
+        SlashCommand("export", "[FILE]", "write this session to a file", export),
+        SlashCommand("undo", "[--files]", "go on as if the last turn had not been", act.undo),
+        SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
+        SlashCommand("continue", "", "go on with a turn that a limit stopped", act.go_on),
+        SlashCommand("retry", "", "go on with a failed turn, or ask again", act.retry),
+        SlashCommand(
+            "cancel",
+            "[AGENT]",
+            "cancel the turn, or one sub-agent",
+            act.cancel,
+            ("stop",),
+            act.at_work,
+        ),
+        SlashCommand("agents", "", "sub-agents at work", act.agents),
+        SlashCommand(
+            "rate", "up|down", "say whether the last answer was good", act.rate, (), act.known_ratings
+        ),
+        SlashCommand(
+            "compact", "[TOPIC]", "make the history smaller, keep TOPIC", act.compress, ("compress",)
+        ),
+    ),
+    "Answer": (
+        SlashCommand(
+            "approve", "[SCOPE]", "allow the call that waits for you", act.approve, (), act.known_scopes
+        ),
+        SlashCommand("deny", "[REASON]", "refuse it", act.deny),
+        SlashCommand(
+            "mode", "[NAME]", "what may run without asking", act.mode, ("permissions",), act.known_modes
+        ),
+    ),
+    "Look": (
+        SlashCommand("status", "", "model, session, folder, context, cost", info.status),
+        SlashCommand("cost", "", "what this session and today have cost", info.cost),
+        SlashCommand("tools", "", "what the agent can use here", info.tools),
+        SlashCommand("diff", "[TURN]", "what the last turn changed in files", act.diff),
+        SlashCommand("search", "WORDS", "look through all conversations", search),
+        SlashCommand("usage", "[…]", "tokens and cost of everything", _USAGE),
+        SlashCommand("jobs", "", "what waits and runs, and who works", _JOBS, ("queues",)),
+    ),
+    "Agent": (
+        SlashCommand("model", "[NAME]", "who answers; or who is to", act.model, (), act.known_models),
+        SlashCommand("memory", "[…]", "what it remembers; change it", _MEMORY, (), offers("memory")),
+        SlashCommand("skill", "NAME […]", "have it work by a skill", act.skill, (), act.known_skills),
+        SlashCommand("skills", "[…]", "what it has learned to do", _SKILLS, (), offers("skills")),
+        SlashCommand(
+            "schedule", "[TEXT]", "list them; a sentence adds one", schedule, (), offers("schedule")
+        ),
+    ),
+    "Chat": (
+        SlashCommand("help", "[NAME]", "these lines, or more about one", _help),
+        SlashCommand("exit", "", "leave; a running turn goes on", _leave, ("quit",)),
+    ),
+}
+BY_NAME = by_name(COMMANDS)

@@ -2,66 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.interfaces.chat.commands import COMMANDS, subcommands
-from hermes_jobs.interfaces.cli.output import one_line
-
-OFFERED = 50
-
-Found = Iterable[tuple[str, str]]
-"""Words, each with what it means."""
+from hermes_jobs.interfaces.chat.attachments import BEGUN, paths_that_begin
+from hermes_jobs.interfaces.chat.commands import all_commands, by_name
+from hermes_jobs.interfaces.chat.offered_resources import OfferedResources
+from hermes_jobs.interfaces.chat.slash import ChatContext, Found, Group, SlashCommand
 
 
-class SlashCompleter(Completer):
-    """Completes a text that begins with a slash; other texts are nobody's business."""
+class ChatCompleter(Completer):
+    """Completes slash commands with what follows them, and paths and resources behind an `@`."""
 
-    def __init__(self, application: Application) -> None:
-        self._takes: Mapping[str, Callable[[], Found]] = {
-            "session": lambda: sessions(application),
-            "model": lambda: models(application),
-            "memory": lambda: subcommands("memory").items(),
-            "skills": lambda: subcommands("skills").items(),
-            "schedule": lambda: subcommands("schedule").items(),
-        }
+    def __init__(self, chat: ChatContext) -> None:
+        self._chat = chat
+        self._resources = OfferedResources(lambda: chat.application.mcp_reader, chat.application.clock)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """See `Completer`."""
         text = document.text_before_cursor
+        if mention := BEGUN.search(document.current_line_before_cursor):
+            begun, folder = mention["begun"], self._chat.conversation.workdir
+            for word, meaning in [
+                *paths_that_begin(begun, folder),
+                *self._resources.that_begin(begun, folder),
+            ]:
+                yield Completion(word, start_position=-len(mention[0]), display_meta=meaning)
+            return
         if not text.startswith("/") or "\n" in text:
             return
         name, space, rest = text[1:].partition(" ")
-        if not space:
-            found: Found = ((command.name, command.summary) for command in COMMANDS)
-            yield from _fitting(found, name)
-        elif name in self._takes:
-            try:
-                yield from _fitting(self._takes[name](), rest.lstrip())
-            except HermesJobsError:
-                return  # what cannot be read is not offered
+        try:
+            commands = all_commands(self._chat)
+            if not space:
+                yield from _fitting(_names(commands), name)
+                return
+            command = by_name(commands).get(name)
+            if command is not None and command.completes is not None:
+                yield from _fitting(command.completes(self._chat), rest.lstrip())
+        except HermesJobsError:
+            return  # what cannot be read is not offered
+
+
+def is_completed(document: Document) -> bool:
+    """Whether completions are offered while this is typed: a command, or a file behind an `@`."""
+    is_mention = BEGUN.search(document.current_line_before_cursor) is not None
+    return is_mention or document.text.startswith("/")
+
+
+def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
+    return ((each.name, each.summary) for each in chain.from_iterable(commands.values()))
 
 
 def _fitting(found: Found, begun: str) -> Iterator[Completion]:
     for word, meaning in found:
         if word.casefold().startswith(begun.casefold()):
             yield Completion(word, start_position=-len(begun), display_meta=meaning)
-
-
-def sessions(application: Application) -> Found:
-    """Titles, and ids of those that have none, the last used first."""
-    for each in application.views.sessions(limit=OFFERED):
-        yield each.title or each.id, one_line(each.preview)[:60]
-
-
-def models(application: Application) -> Found:
-    """The configured model, and those that have answered before."""
-    configured = application.settings.model_name
-    yield configured, "as configured"
-    for each in application.views.spending(by="model"):
-        if each.key and each.key != configured:
-            yield each.key, f"{each.requests} answers so far"

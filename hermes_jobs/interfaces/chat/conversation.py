@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.events import Mode, Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.session import OpenChild, Session, stream_of
+from hermes_jobs.domain.session.synthetic_messages import without_notes
 from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.engine.fork import undo
+from hermes_jobs.engine.fork import last_begun, undo
 from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.chat.event_renderer import EventRenderer
+from hermes_jobs.interfaces.chat.event_renderer import SHOWN_LINES, EventRenderer
+from hermes_jobs.interfaces.cli.approval_question import told_of
+from hermes_jobs.interfaces.cli.child_questions import questions_below
+from hermes_jobs.interfaces.cli.form_entry import FormEntry
+from hermes_jobs.interfaces.cli.input_question import KEYS, TOLD, InputQuestion, require_no_secret
 from hermes_jobs.interfaces.cli.live_display import LiveDisplay
-from hermes_jobs.interfaces.cli.turn_options import working_folder
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.settings.turn_settings import TurnSettings
 
 SOURCE = "chat"
 
 
 class ChatStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How a chat begins: in a lineage, or (null) in a new one that is opened with the rest."""
+    """How a chat begins: in a lineage, or (None) in a new one that is opened with the rest.
+
+    `variables` are for the commands that run in its turns.
+    """
 
     lineage: str | None = None
+    workdir: str
     model: str | None = None
     system: str | None = None
     toolsets: tuple[str, ...] | None = None
+    mode: Mode | None = None
+    variables: Mapping[str, str] = {}
 
 
 class Conversation:
@@ -52,11 +65,15 @@ class Conversation:
         self._start = start
         self._lineage: str | None = None
         self._version = 0
-        self._renderer = EventRenderer(display, application.clock)
+        self._renderer = self._new_renderer()
+        self._asked = ""  # the question that is open
+        self._entry: tuple[str, FormEntry] | None = None  # the form that is filled in, by its question
         self._subscriptions: dict[str, list[Callable[[], None]]] = {}
         self.open(start.lineage)
         if start.lineage is not None and start.model is not None:
             self.change_model(start.model)
+        if start.lineage is not None and start.mode is not None:
+            self.change_mode(start.mode)
 
     # --- how it stands --------------------------------------------------------------------------
 
@@ -78,9 +95,28 @@ class Conversation:
 
     @property
     def model(self) -> str:
-        """The model that answers next."""
+        """The model that answers next: a name that stands for no other."""
         session = self.cached_session
-        return (session and session.model) or self._start.model or self._application.settings.model_name
+        named = (session and session.model) or self._start.model
+        settings = self._application.settings
+        return settings.choice(named).model or settings.model_name
+
+    @property
+    def workdir(self) -> str:
+        """The folder that the agent's tools work in."""
+        session = self.cached_session
+        started = session.started if session is not None else None
+        return (started and started.workdir) or self._start.workdir
+
+    @property
+    def start(self) -> ChatStart:
+        """What the next new session begins with."""
+        return self._start
+
+    @property
+    def carried(self) -> TurnSettings:
+        """What this process's environment sets for its turns."""
+        return self._application.carried(self.model)
 
     @property
     def running(self) -> str | None:
@@ -94,8 +130,8 @@ class Conversation:
         """Show what was typed."""
         self._renderer.show_prompt(text)
 
-    def submit(self, text: str) -> Submitted:
-        """Say something; a new session begins with it."""
+    def submit(self, text: str, skills: tuple[str, ...] = ()) -> Submitted:
+        """Say something, in which those skills stand; a new session begins with it."""
         with self._lock:
             application, name = self._application, self._application.ids.name
             opening = None
@@ -104,10 +140,12 @@ class Conversation:
                 opening = Opening(
                     model=start.model,
                     system=start.system,
-                    workdir=working_folder(),
+                    workdir=start.workdir,
                     toolsets=start.toolsets,
+                    mode=start.mode,
                 )
             lineage = self._lineage or name("s")
+            carried = self._application.travelling(self.model, self._start.variables)
             command = c.SubmitTurn(
                 turn=name("t"),
                 session=lineage,
@@ -115,6 +153,10 @@ class Conversation:
                 source=SOURCE,
                 if_busy=application.settings.session.if_busy,
                 opening=opening,
+                settings=carried.values,
+                requires=carried.requires,
+                wants_title=application.settings.names_sessions,
+                skills=skills,
             )
             self._renderer.expect(command.turn)
             submitted = self._engine.submit(command)
@@ -130,16 +172,111 @@ class Conversation:
         self._engine.execute(session.stream, c.CancelTurn(turn=session.current.id, by="user"))
         return True
 
-    def decide_call(self, call: str | None, *, allow: bool) -> None:
-        """Allow or refuse a tool call that waits for a person. Raises `Rejected` where none does."""
-        session = self._require_session()
-        if session.current is None:
+    def children(self) -> list[tuple[int, OpenChild]]:
+        """The sub-agents at work below the session, each with its depth, children below their parents."""
+
+        def below(session: Session, depth: int) -> Iterator[tuple[int, OpenChild]]:
+            for child in session.children:
+                yield depth, child
+                yield from below(self._engine.sessions.load(stream_of(child.ref.session)), depth + 1)
+
+        session = self.session
+        return [] if session is None else list(below(session, 0))
+
+    def cancel_child(self, name: str) -> str:
+        """Cancel the sub-agent whose session's or turn's id begins like that; its goal.
+
+        Raises `Rejected` where none is meant, or more than one.
+        """
+        children = [child.ref for _, child in self.children()]
+        meant = [ref for ref in children if ref.session.startswith(name) or ref.turn.startswith(name)]
+        if len(meant) != 1:
+            which = "More than one sub-agent" if meant else "No sub-agent at work"
+            raise Rejected(f"{which} has the id {name!r}.", kind="usage", hint="/agents lists them.")
+        self._engine.execute(stream_of(meant[0].session), c.CancelTurn(turn=meant[0].turn, by="user"))
+        return meant[0].goal
+
+    @property
+    def question(self) -> AnyQuestion | None:
+        """What the person is asked; None where nothing waits, or nothing any more."""
+        with self._lock:
+            return self._question()
+
+    def _question(self, call: str | None = None) -> AnyQuestion | None:
+        """The first question, or that of a call: of the session's turn, else of its sub-agents."""
+        session, now = self.cached_session, self._application.clock.now()
+        waiting = [self._renderer.questions()]
+        if session is not None:
+            waiting.append(questions_below(self._engine.sessions.load, session))
+        for question in chain.from_iterable(waiting):
+            if now < question.expires_at and call in {None, question.call}:
+                return question
+        return None
+
+    def answer(self, key: str, reason: str = "", call: str | None = None) -> str:
+        """Answer the open question, or the one about that call; what is done.
+
+        Raises `Rejected` where nothing waits, or the key answers nothing.
+        """
+        with self._lock:
+            question = (self._question(call) if call is not None else None) or self._question()
+        if question is None:
             raise Rejected("Nothing waits for you in this session.", kind="usage")
-        turn, now = session.current.id, self._application.clock.now()
-        answer: c.SessionCommand = c.DenyCall(turn=turn, call=call, by="user")
-        if allow:
-            answer = c.ApproveCall(turn=turn, call=call, by="user", now=now)
-        self._engine.execute(session.stream, answer)
+        if isinstance(question, InputQuestion):
+            return self._answer_input(question, key)
+        command = question.command(key, reason, self._application.clock.now())
+        if command is None:
+            keys = ", ".join(each for each, _ in question.answers())
+            raise Rejected(f"This call can be answered with {keys}.", kind="usage")
+        if call is not None:
+            command = msgspec.structs.replace(command, call=call)
+        asker = question.asker
+        self._engine.execute(asker.stream if asker else self.require_session().stream, command)
+        return told_of(command)
+
+    def _answer_input(self, question: InputQuestion, key: str) -> str:
+        if key not in KEYS:
+            raise Rejected(f"This is answered with {', '.join(KEYS)}.", kind="usage")
+        if key != "y":
+            return self._execute_answer(question, "decline" if key == "n" else "cancel")
+        entry = FormEntry(question.asked)
+        if entry.field is None:
+            return self._execute_answer(question, "accept")
+        self._entry = (question.id, entry)
+        return "\n".join(entry.lines())
+
+    def fill_in(self, text: str) -> str | None:
+        """Take a text for the form that is being filled in; what to say. None where there is none."""
+        question = self.question
+        if self._entry is None or not isinstance(question, InputQuestion) or question.id != self._entry[0]:
+            return None
+        entry = self._entry[1]
+        entry.take(text)
+        if entry.field is not None:
+            return "\n".join(entry.lines())
+        return self._execute_answer(question, "accept", entry.content)
+
+    def _execute_answer(self, question: InputQuestion, action: e.InputAction, content: str = "") -> str:
+        self._entry = None
+        require_no_secret(content, self._application.settings.secrets.redact_known)
+        command = question.answer(action, self._application.clock.now(), content)
+        asker = question.asker
+        self._engine.execute(asker.stream if asker else self.require_session().stream, command)
+        return TOLD[action]
+
+    @property
+    def mode(self) -> Mode:
+        """What the agent may do without asking."""
+        session = self.cached_session
+        return session.mode if session is not None else self._start.mode or "ask"
+
+    def change_mode(self, mode: Mode) -> None:
+        """Change that, from here on."""
+        with self._lock:
+            if self._lineage is None:
+                self._start = msgspec.structs.replace(self._start, mode=mode)
+            else:
+                self._engine.execute(stream_of(self._lineage), c.ChangeMode(mode=mode, by="user"))
 
     def change_model(self, model: str) -> None:
         """Let another model, or what an alias stands for, answer from now on. Raises `Misconfigured` too."""
@@ -155,29 +292,50 @@ class Conversation:
         """Give the session a title; as it is written."""
         from hermes_jobs.engine.session_titles import rename_session
 
-        session = self._require_session()
+        session = self.require_session()
         return rename_session(self._engine, session.lineage, title).title or ""
 
     def compress(self, focus: str) -> None:
         """Have the older part of the history give way to a summary, about `focus` above all."""
-        session = self._require_session()
+        session = self.require_session()
         self._engine.execute(session.stream, c.RequestCompression(reason="manual", focus=focus))
+
+    def last_turn(self) -> str:
+        """The id of the turn that `undo` takes back. Raises `Rejected` where there is none, or one runs."""
+        begun = last_begun(self._engine, self.require_session().lineage).event
+        assert isinstance(begun, e.ContextPrefetched), begun
+        return begun.turn
 
     def undo(self) -> str:
         """Go on in a copy of the session from before its last turn; that turn's text."""
-        session = self._require_session()
+        session = self.require_session()
         new = self._application.ids.name("s")
         text = undo(self._engine, session.lineage, new)
         self.open(new, quiet=True)
         return text
 
+    def go_on(self) -> str:
+        """Go on with the last turn, which a limit stopped; what is done. Raises `Rejected` for another."""
+        session = self.require_session()
+        if session.last_ended is None:
+            raise Rejected("Nothing has ended yet in this session.", kind="not_stopped")
+        self._engine.execute(session.stream, self._resumption(session.last_ended, only_stopped=True))
+        return f"Going on with turn {session.last_ended}."
+
+    def _resumption(self, turn: str, *, only_stopped: bool = False) -> c.ResumeTurn:
+        """The command that resumes a turn, with what this environment sets."""
+        carried = self._application.travelling(self.model, self._start.variables)
+        return c.ResumeTurn(
+            turn=turn, only_stopped=only_stopped, settings=carried.values, requires=carried.requires
+        )
+
     def retry(self) -> str:
         """Go on with the last turn where it failed or was cancelled, else ask it again; what is done."""
-        session = self._require_session()
+        session = self.require_session()
         last = session.last_ended
         ended = session.ended.get(last) if last else None
-        if session.current is None and last is not None and ended is not None and ended.turn is not None:
-            self._engine.execute(session.stream, c.ResumeTurn(turn=last))
+        if session.current is None and last and ended and ended.turn and ended.status != "completed":
+            self._engine.execute(session.stream, self._resumption(last))
             return f"Going on with turn {last}."
         text = self.undo()
         self.show_prompt(text)
@@ -192,7 +350,7 @@ class Conversation:
             for turn in list(self._subscriptions):
                 self._unsubscribe(turn)
             self._display.reset()
-            self._renderer = EventRenderer(self._display, self._application.clock)
+            self._renderer = self._new_renderer()
             self._lineage, self._version = lineage, 0
             session = self.session
             if session is None:
@@ -202,6 +360,7 @@ class Conversation:
                 self._show_last_messages(session)
             if session.current is not None:
                 self._replay(session.current.id)
+                self._renderer.ask(self._question())
 
     def _show_last_messages(self, session: Session) -> None:
         """Show how the conversation stood: the last that was said."""
@@ -209,7 +368,7 @@ class Conversation:
         asked = [each for each in said if isinstance(each, UserMessage)][-1:]
         answered = [each for each in said[-1:] if isinstance(each, AssistantMessage)]
         for message in asked:
-            self._renderer.show_prompt(message.content)
+            self._renderer.show_prompt(without_notes(message.content), most=SHOWN_LINES)
         for answer in answered:
             self._display.show_answer(answer.content)
             self._display.print_line("")
@@ -225,7 +384,7 @@ class Conversation:
     # --- what is heard --------------------------------------------------------------------------
 
     def on_events(self, events: Sequence[RecordedEvent]) -> bool:
-        """Take in what stands in the log since the last time; whether any of it is of this session.
+        """Take in what stands in the log since the last time; whether the session stands otherwise now.
 
         What was heard before is passed over.
         """
@@ -237,8 +396,13 @@ class Conversation:
                 if recorded.stream == stream and recorded.version > self._version:
                     self._version = recorded.version
                     self._handle(recorded)
+                elif self._renderer.follows(recorded.stream):
+                    self._renderer.handle_child(recorded)
+            question = self._question()
+            asked, self._asked = self._asked, question.id if question is not None else ""
+            self._renderer.ask(question)
             self._renderer.refresh_status()
-            return self._version > before
+            return self._version > before or self._asked != asked
 
     def catch_up(self) -> None:
         """Take in what the log has of the session by now."""
@@ -254,6 +418,14 @@ class Conversation:
             for turn in list(self._subscriptions):
                 self._unsubscribe(turn)
 
+    def _new_renderer(self) -> EventRenderer:
+        return EventRenderer(
+            self._display,
+            self._application.clock,
+            lambda: self.workdir,
+            self._application.views.tree_below if self._application.settings.display.footer else None,
+        )
+
     def _handle(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         if isinstance(event, e.ContextPrefetched | e.TurnResumed) and event.turn not in self._subscriptions:
@@ -267,7 +439,8 @@ class Conversation:
         for leave in self._subscriptions.pop(turn, ()):
             leave()
 
-    def _require_session(self) -> Session:
+    def require_session(self) -> Session:
+        """The session as the log has it. Raises `Rejected` where nothing was said yet."""
         session = self.session
         if session is None:
             raise Rejected("Nothing was said yet.", kind="usage", hint="Say something first.")

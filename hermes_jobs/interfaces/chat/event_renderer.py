@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 import click
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.stops import stop_sentence
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import TextDelta
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.failed_calls import failure_notice
 from hermes_jobs.interfaces.cli.live_display import LiveDisplay
-from hermes_jobs.interfaces.cli.output import one_line
-from hermes_jobs.interfaces.cli.progress import ProgressLines, call_details
-from hermes_jobs.interfaces.cli.zones import to_local
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion, OpenQuestions
+from hermes_jobs.interfaces.cli.output import footer_line, one_line
+from hermes_jobs.interfaces.cli.progress import ProgressLines
+from hermes_jobs.views.tree import Tree
+from hermes_jobs.views.turn_json import milliseconds
 
 PROMPT = "› "
+CHAT_KEYS = "ysan"  # in a chat the reason stands behind `n`
+SHOWN_LINES = 10  # of a message that was not typed here: files and outputs may go with it
 
 
 class EventRenderer:
     """Renders a session's events, in order. For one thread at a time."""
 
-    def __init__(self, display: LiveDisplay, clock: Clock) -> None:
+    def __init__(
+        self,
+        display: LiveDisplay,
+        clock: Clock,
+        folder: Callable[[], str],
+        tree_below: Callable[[str], Tree] | None,
+    ) -> None:
+        """`folder()` is the one that the agent works in; `tree_below(turn)` what the turn took, which is said
+        below its answer."""
+        self._tree_below = tree_below
+        self._begun_at = ""
         self._display = display
-        self._progress = ProgressLines(lambda line: display.print_line(one_line(line), dim=True), clock.now)
-        self._calls: dict[str, str] = {}
+        self._folder = folder
+        self._progress = ProgressLines(
+            lambda line: display.print_line(one_line(line), dim=True),
+            clock.now,
+            display.print_lines,
+        )
+        self._questions = OpenQuestions()
+        self._asked = ""  # the question that stands there
         self._typed: set[str] = set()
         self._running: str | None = None
 
@@ -34,9 +56,11 @@ class EventRenderer:
         """Skip that turn's text: it was typed here and is on the screen."""
         self._typed.add(turn)
 
-    def show_prompt(self, text: str) -> None:
-        """Print a message of the user."""
+    def show_prompt(self, text: str, *, most: int | None = None) -> None:
+        """Print a message of the user, at most so many lines of it."""
         first, *more = printable(text).splitlines() or [""]
+        if most is not None and len(more) >= most:
+            more = [*more[: most - 1], f"… {len(more) - most + 1} more lines"]
         self._display.print_line(
             "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {each}" for each in more)])
         )
@@ -47,25 +71,34 @@ class EventRenderer:
 
     def on_delta(self, piece: TextDelta) -> None:
         """Show a delta; from any thread."""
-        if not piece.over:
+        if piece.tool:
+            self._progress.on_progress(piece.step, piece.text)
+        elif not piece.over:
             self._progress.on_text(piece.step, piece.attempt)
             self._display.on_delta(piece)
+
+    def follows(self, stream: str) -> bool:
+        """Whether that is the stream of a sub-agent of the session."""
+        return self._progress.children.follows(stream)
+
+    def handle_child(self, recorded: RecordedEvent) -> None:
+        """Take in one event of a sub-agent, which the status lines show."""
+        self._progress.children.handle(recorded)
 
     def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
         """Render one event."""
         event, display = recorded.event, self._display
         self._progress.handle(recorded)
+        self._questions.handle(event)
         match event:
             case e.TurnSubmitted() if event.turn not in self._typed:
-                self.show_prompt(event.text)
+                self.show_prompt(event.text, most=SHOWN_LINES)
             case e.TurnSubmitted() if self._running is not None:
                 self._dim(f"· it waits for the turn before it ({event.if_busy})")
             case e.ContextPrefetched() | e.TurnResumed():
-                self._running = event.turn
+                self._running, self._begun_at = event.turn, recorded.recorded_at
             case e.ModelReplied():
                 display.on_reply(event.step, event.attempt, event.content)
-                for asked, planned in zip(event.tool_calls, event.plan, strict=False):
-                    self._calls[planned.call] = call_details(asked.name, asked.arguments)
             case e.ModelCallFailed(kind="cancelled"):
                 display.on_cancelled(event.step, event.attempt)
             case e.ModelCallFailed():
@@ -73,14 +106,16 @@ class EventRenderer:
                 self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.StepAbandoned() if event.reason == "died":
                 self._dim("· a worker has ended; another goes on")
-            case e.ApprovalRequested():
-                self._note_approval(event)
             case e.TurnCompleted():
                 display.show_answer(event.answer)
-                self._end_turn(event.turn, f"(stopped: {event.stopped_by})" if event.stopped_by else "")
+                if self._tree_below is not None and self._begun_at:
+                    seconds = milliseconds(self._begun_at, recorded.recorded_at) / 1000
+                    display.print_line(footer_line(seconds, self._tree_below(event.turn)), dim=True)
+                told = f"{stop_sentence(event.stopped_by)} /continue goes on." if event.stopped_by else ""
+                self._end_turn(event.turn, told)
             case e.TurnFailed():
-                self._end_turn(event.turn, f"{click.style('Error:', fg='red')} {printable(event.message)}")
-                self._dim(f"{event.hint} /retry goes on with it.".strip())
+                told = "\n".join(filter(None, [event.message, event.hint, "/retry goes on with it."]))
+                self._end_turn(event.turn, f"{click.style('Error:', fg='red')} {printable(told)}")
             case e.TurnCancelled():
                 self._end_turn(event.turn, "Cancelled." if event.by != "interrupt" else "Interrupted.")
             case e.CompressionRequested():
@@ -96,12 +131,19 @@ class EventRenderer:
         if failed.quota_until is not None:
             self._display.print_line("  /model NAME goes on with another model, Ctrl-C or /stop cancels it.")
 
-    def _note_approval(self, event: e.ApprovalRequested) -> None:
-        until = to_local(datetime.fromtimestamp(event.expires_at, UTC))
-        self._display.print_line(
-            f"It waits for you ({event.rule}): {self._calls.get(event.call, event.call)}\n"
-            f"  /approve or /deny (with {event.call} where several wait); refused at {until:%H:%M:%S}."
-        )
+    def questions(self) -> Iterator[AnyQuestion]:
+        """What the person is asked."""
+        return self._questions.listed(self._folder())
+
+    def ask(self, question: AnyQuestion | None) -> None:
+        """Show the question that is open, once."""
+        if question is None or question.id == self._asked:
+            return
+        self._asked = question.id
+        notes = click.style(f"  {question.notes()}", dim=True)
+        legend = f"  It waits for you: {question.legend(CHAT_KEYS)}"
+        self._display.print_lines(question.lines(self._display.width))
+        self._display.print_line(f"{notes}\n{legend}")
 
     def _end_turn(self, turn: str, told: str) -> None:
         self._running = None if self._running == turn else self._running

@@ -11,8 +11,11 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 
-def chat_keys(*, interrupt: Callable[[], None], leave: Callable[[], None]) -> KeyBindings:
-    """Enter sends and Esc Enter begins a line; `interrupt` is told of a Ctrl-C that nothing is typed at."""
+def chat_keys(
+    *, interrupt: Callable[[], None], leave: Callable[[], None], next_mode: Callable[[], object]
+) -> KeyBindings:
+    """Enter sends and Esc Enter begins a line; `interrupt` is told of a Ctrl-C that nothing is typed at,
+    `next_mode` of a shift-tab that goes through no completions."""
     keys = KeyBindings()
 
     @Condition
@@ -40,6 +43,10 @@ def chat_keys(*, interrupt: Callable[[], None], leave: Callable[[], None]) -> Ke
     @keys.add("tab")
     def _complete(event: KeyPressEvent) -> None:
         complete(event.current_buffer)
+
+    @keys.add("s-tab", filter=~is_chosen)
+    def _next_mode(_event: KeyPressEvent) -> None:
+        next_mode()
 
     @keys.add("c-c", filter=nothing_typed)
     @keys.add("<sigint>", filter=nothing_typed)

@@ -7,7 +7,8 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.conversation import Conversation
-from hermes_jobs.interfaces.cli.output import cut, format_cost, one_line
+from hermes_jobs.interfaces.cli.output import cut, one_line, short_tokens
+from hermes_jobs.text.figures import money
 
 GAP = " · "
 
@@ -22,6 +23,13 @@ class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
     is_running: bool = False
     waiting: int = 0
+    mode: str = "ask"
+    asks: bool = False
+
+    @property
+    def fill(self) -> float:
+        """Which part of the window is in use."""
+        return self.tokens / max(self.window, 1)
 
 
 def toolbar_status(application: Application, conversation: Conversation) -> ToolbarStatus:
@@ -43,23 +51,23 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
         cost_usd=cost,
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,
+        mode=conversation.mode,
+        asks=conversation.question is not None,
     )
 
 
 def toolbar_text(standing: ToolbarStatus, columns: int) -> str:
     """The line, in at most so many columns."""
-    fill = f"{standing.tokens / max(standing.window, 1):.0%} of {_short(standing.window)} tokens"
+    fill = f"{standing.fill:.0%} of {short_tokens(standing.window)} tokens"
     state = "working, Ctrl-C cancels" if standing.is_running else "/help"
+    state = "waits for you: y or n" if standing.asks else state
     parts = [
         one_line(standing.model),
+        f"mode {standing.mode}",
         fill,
-        format_cost(standing.cost_usd),
+        "cost unknown" if standing.cost_usd is None else money(standing.cost_usd),
         f"{standing.waiting} waiting" if standing.waiting else "",
         state,
         one_line(standing.name),
     ]
     return cut(f" {GAP.join(part for part in parts if part)}", columns)
-
-
-def _short(tokens: int) -> str:
-    return f"{tokens // 1000}k" if tokens >= 1000 else str(tokens)

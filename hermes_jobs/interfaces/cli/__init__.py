@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -42,8 +42,13 @@ COMMANDS = {
     "turns": Entry(
         "hermes_jobs.interfaces.cli.turns:turns", "List, show, follow turns; cancel, retry, approve, deny."
     ),
+    "approvals": Entry(
+        "hermes_jobs.interfaces.cli.approvals:approvals",
+        "What may run without asking: rules, and a test.",
+    ),
     "sessions": Entry(
-        "hermes_jobs.interfaces.cli.sessions:sessions", "List, show, search, rename, fork, end sessions."
+        "hermes_jobs.interfaces.cli.sessions:sessions",
+        "List, show, search, rename, fork, end, delete sessions.",
     ),
     "reviews": Entry(
         "hermes_jobs.interfaces.cli.reviews:reviews", "What the agent looked back at, and what it saved."
@@ -54,11 +59,17 @@ COMMANDS = {
     "schedule": Entry("hermes_jobs.interfaces.cli.schedule:schedule", "Prompts that are sent by the clock."),
     "up": Entry("workers.cli:up", "Run everything that this machine needs."),
     "down": Entry("workers.cli:down", "Stop the `up` of this home."),
+    "service": Entry(
+        "hermes_jobs.interfaces.cli.service:service", "Run `up` at every login: systemd, launchd."
+    ),
     "worker": Entry("workers.cli:worker", "Run one worker."),
     "beat": Entry("workers.cli:beat", "Run beat, which wakes due schedules."),
     "flower": Entry("workers.cli:flower", "Run Flower, the dashboard."),
     "skills": Entry(
         "hermes_jobs.interfaces.cli.skills:skills", "What the agent learned to do; undo, approve, scan."
+    ),
+    "agents": Entry(
+        "hermes_jobs.interfaces.cli.agents:agents", "Kinds of sub-agents, to which tasks are handed."
     ),
     "inbox": Entry(
         "hermes_jobs.interfaces.cli.inbox:inbox", "Answers that wait for you, and how deliveries stand."
@@ -67,8 +78,16 @@ COMMANDS = {
     "queues": Entry(
         "hermes_jobs.interfaces.cli.queues:queues", "What waits and runs by queue, and who works."
     ),
+    "mcp": Entry("hermes_jobs.interfaces.cli.mcp:mcp", "MCP servers: add, list, test, accept, import."),
+    "processes": Entry(
+        "hermes_jobs.interfaces.cli.processes:processes", "What the agent runs in the background; kill it."
+    ),
     "metrics": Entry(
         "hermes_jobs.interfaces.cli.metrics:metrics", "Metrics for Prometheus, once or as an endpoint."
+    ),
+    "experiments": Entry(
+        "hermes_jobs.interfaces.cli.experiments:experiments",
+        "Ask past turns again in variants, and compare the answers.",
     ),
     "usage": Entry(
         "hermes_jobs.interfaces.cli.usage:usage", "Tokens and cost by day, session, model or purpose."
@@ -76,6 +95,7 @@ COMMANDS = {
     "report": Entry(
         "hermes_jobs.interfaces.cli.report:report", "Cost, waiting, memory and schedules over time."
     ),
+    "bench": Entry("hermes_jobs.interfaces.cli.bench:bench", "Measure what a model makes of this agent."),
     "models": Entry(
         "hermes_jobs.interfaces.cli.models:models", "Which models there are, with window and price."
     ),
@@ -91,23 +111,49 @@ COMMANDS = {
     "backup": Entry(
         "hermes_jobs.interfaces.cli.export:backup", "Write the whole home to one file, while it runs."
     ),
+    "redact": Entry(
+        "hermes_jobs.interfaces.cli.forget:redact", "Remove a text wherever it is stored, for good."
+    ),
     "events": Entry("hermes_jobs.interfaces.cli.events:events", "Print the log's events, or verify the log."),
     "views": Entry(
         "hermes_jobs.interfaces.cli.views:views", "The read models: how far they are, and rebuilding them."
+    ),
+    "update-check": Entry(
+        "hermes_jobs.interfaces.cli.update_check:update_check", "Ask whether there is something newer."
     ),
     "completion": Entry(
         "hermes_jobs.interfaces.cli.completion:completion", "Print the completion script of a shell."
     ),
     "config": Entry("hermes_jobs.interfaces.cli.config:config", "Show and change the configuration."),
+    "help": Entry("hermes_jobs.interfaces.cli.help:help_command", "Tell about a command or a topic."),
 }
+
+SECTIONS = {
+    "Talk": ("chat", "send", "inbox"),
+    "Look": ("turns", "sessions", "experiments", "usage", "report", "reviews"),
+    "Trust": ("approvals", "processes"),
+    "Knowledge": ("memory", "skills", "agents"),
+    "Schedule": ("schedule",),
+    "Run": ("up", "down", "service", "queues", "worker", "beat", "flower", "gateway", "metrics"),
+    "Data": ("backup", "import", "export", "redact", "events", "views"),
+    "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "update-check", "completion", "help"),
+}
+"""The commands as `--help` lists them: what people begin with comes first."""
 
 
 class LazyGroup(click.Group):
     """A group whose commands stand in a table and are imported when they are called."""
 
-    def __init__(self, *, table: dict[str, Entry], **attributes: object) -> None:
+    def __init__(
+        self,
+        *,
+        table: dict[str, Entry],
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **attributes: object,
+    ) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]  # handed on as click names them
         self._table = table
+        self._sections = sections or {"Commands": tuple(table)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the table's order."""
@@ -146,25 +192,39 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self._table.items()])
+        width = max(map(len, self._table))
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", self._table[name].summary) for name in names])
 
 
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=example('hermes-jobs send "What is in this folder?"'),
 )
 @click.version_option(__version__, prog_name="hermes-jobs")
 def hermes_jobs() -> None:
-    """A personal agent that learns, run as a job system: everything it does is a job, and an event."""
+    """A personal agent that learns, run as a job system: everything it does is a job, and an event.
+
+    Without a command, on a terminal: chat. `hermes-jobs help` knows topics too: exit-codes, environment,
+    files, json.
+    """
     refuse_inside_tool(os.environ)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line and leave the process with its exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    given = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(given or _without_arguments()))
+
+
+def _without_arguments() -> Sequence[str]:
+    """What is meant where nothing was said: the chat, for a person at a terminal."""
+    streams = (sys.stdin, sys.stdout)
+    return ("chat",) if all(stream is not None and stream.isatty() for stream in streams) else ()
 
 
 def run(arguments: Sequence[str]) -> int:

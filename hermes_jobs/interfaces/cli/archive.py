@@ -94,7 +94,7 @@ def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
 
 def _files(paths: Paths) -> Iterator[Path]:
     yield from (path for path in (paths.config, paths.soul) if path.is_file())
-    for folder in (paths.memories, paths.skills, paths.plugins):
+    for folder in (paths.memories, paths.skills, paths.commands, paths.agents, paths.plugins):
         for here, folders, files in os.walk(folder):
             folders[:] = sorted(each for each in folders if _is_people_s(each))
             found = (Path(here) / name for name in sorted(files) if _is_people_s(name))

@@ -7,7 +7,6 @@ import socket
 import stat
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
@@ -16,12 +15,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import PROBE_WORKER
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, LOG, USAGE
+from hermes_jobs.interfaces.cli.zones import format_day, format_time
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
-from hermes_jobs.runtime.up_state import read_state
+from hermes_jobs.runtime.up_state import is_held, read_state
+from hermes_jobs.settings import Paths, find_home
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
@@ -45,6 +47,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     code: int = FAILED
+
+
+def is_up(environ: Mapping[str, str]) -> bool:
+    """Whether an `up` of the home runs, as far as can be told without its configuration."""
+    try:
+        paths = Paths(find_home(environ))
+        return paths.run.is_dir() and is_held(paths)
+    except (OSError, Misconfigured):
+        return False
 
 
 def home(settings: Settings) -> Iterator[Finding]:
@@ -83,7 +94,7 @@ def pauses(application: Application) -> Iterator[Finding]:
     assert isinstance(state, Pauses)
     for place in state.paused:
         if pause := state.at(place, now):
-            until = time.strftime("%Y-%m-%d %H:%M", time.localtime(pause.until))
+            until = format_time(pause.until)
             told = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
             yield Finding(check="auxiliary", status="warn", message=told, hint=f"It failed: {pause.message}")
 
@@ -130,9 +141,9 @@ def context(application: Application) -> Finding:
         engine = application.contexts.apart()
     except Misconfigured as error:
         return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
-    known = application.windows.window(settings.model_name)
+    known = application.windows.window(settings.main_model.model)
     window, threshold = known.tokens, engine.threshold(known.tokens)
-    day = f" on {time.strftime('%Y-%m-%d', time.localtime(known.at))}" if known.at else ""
+    day = f" ({format_day(known.at)})" if known.at else ""
     source = WINDOW_SOURCES[known.source].format(day=day)
     when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
@@ -219,6 +230,25 @@ def workers(application: Application) -> Finding:
         hint = f"`hermes-jobs worker -Q {','.join(missing)}` does."
         return Finding(check="workers", status="warn", message=told, hint=hint)
     return Finding(check="workers", status="ok", message=told)
+
+
+def worker_settings(application: Application) -> Iterator[Finding]:
+    """Which processes that work go on with older settings than the files of their home have."""
+    registered = application.log.workers()
+    ended = application.observer().dead(registered)
+    known = statuses(application.log)
+    for worker in registered:
+        status = known.get(worker.id)
+        if status is None or worker.id in ended:
+            continue
+        if status.problem:
+            told = f"{worker.id} goes on with what it read before: {status.problem}"
+            hint = "Mend the file; it is read again by itself."
+            yield Finding(check="settings", status="warn", message=told, hint=hint)
+        if status.outdated:
+            told = f"{worker.id} began with another {', '.join(status.outdated)}"
+            hint = "`hermes-jobs down`, then `hermes-jobs up`."
+            yield Finding(check="settings", status="warn", message=told, hint=hint)
 
 
 def beat(application: Application) -> Finding:

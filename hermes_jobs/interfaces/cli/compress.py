@@ -8,8 +8,9 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, session_argument, timeout_option
-from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.events import ContextCompressed
@@ -59,18 +60,14 @@ def compress_session(
         told = f"Session {session.id} was not compressed: {why}."
         _say_there_is_none(session.lineage, told, as_json=as_json)
         return FAILED
-    if as_json:
-        print_json(_told(session.lineage, outcome))
-    else:
-        _print_told(outcome)
+    print_result(lambda: _told(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json)
     return 0
 
 
 def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
     """Say why there is no summary, or not yet."""
     note(why)
-    if as_json:
-        print_json({"session": lineage, "into": None, "message": why})
+    print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
 
 
 def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
@@ -90,4 +87,4 @@ def _print_told(outcome: ContextCompressed) -> None:
 
     for line in notices(outcome):
         note(f"{line[0].upper()}{line[1:]}.")
-    note(f"The session goes on as {outcome.into}.")
+    note(f"The session goes on as {outcome.into}; its summary: hermes-jobs sessions summary {outcome.into}")

@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.confirmation import ask_secret
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_key, complete_setting, complete_value
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.table import print_table
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Draft, Settings, Shown
 
 
-@click.group(epilog=example("hermes-jobs config show --origin"))
+@click.group(epilog=example("hermes-jobs config show --origin", "hermes-jobs config set model gpt-5-mini"))
 def config() -> None:
-    """Show and change the configuration."""
+    """Show and change the configuration.
+
+    Processes that run read `config.yaml` and `.env` again when they change.
+    """
 
 
-@config.command("show", epilog=example("hermes-jobs config show --origin --json"))
+@config.command(
+    "show", epilog=example("hermes-jobs config show terminal", "hermes-jobs config show --origin --json")
+)
+@click.argument("filter_", metavar="[FILTER]", type=TextParam(), required=False, shell_complete=complete_key)
 @click.option("--origin", is_flag=True, help="Where each value comes from.")
 @limit_option("keys", default=None)
 @json_option
 @pass_context
-def show(context: CliContext, origin: bool, limit: int | None, as_json: bool) -> None:
-    """Show every key with its value, without secrets."""
-    from hermes_jobs.settings import render
+def show(context: CliContext, filter_: str | None, origin: bool, limit: int | None, as_json: bool) -> None:
+    """Show every key with its value, without secrets.
 
-    shown = render(context.settings)[:limit]
-    if as_json and origin:
-        print_json({each.key: {"value": each.value, "origin": each.origin} for each in shown})
-    elif as_json:
-        print_json({each.key: each.value for each in shown})
-    elif origin:
-        rows = [(each.key, each.origin, _text(each.value)) for each in shown]
-        print_table(("KEY", "ORIGIN", "VALUE"), rows)
+    FILTER keeps those whose names hold it. What the environment sets holds for the commands of this shell,
+    and travels with the turns that they send.
+    """
+    shown = _filtered(context.settings, filter_)[:limit]
+    if origin:
+        headers: tuple[str, ...] = ("KEY", "ORIGIN", "VALUE")
+        rows: list[tuple[str, ...]] = [(each.key, each.origin, _text(each.value)) for each in shown]
+        values: dict[str, object] = {each.key: {"value": each.value, "origin": each.origin} for each in shown}
     else:
-        print_table(("KEY", "VALUE"), [(each.key, _text(each.value)) for each in shown])
+        headers = ("KEY", "VALUE")
+        rows = [(each.key, _text(each.value)) for each in shown]
+        values = {each.key: each.value for each in shown}
+    print_result(lambda: values, lambda: print_table(headers, rows, ranks=("ORIGIN",)), as_json=as_json)
+
+
+@config.command(
+    "get", epilog=example("hermes-jobs config get model", "hermes-jobs config get budgets.day_usd")
+)
+@click.argument("key", shell_complete=complete_key)
+@json_option
+@pass_context
+def get(context: CliContext, key: str, as_json: bool) -> None:
+    """Print the value of one key, as it holds here."""
+    from hermes_jobs.settings import is_secret_variable, value_of
+
+    if is_secret_variable(key):
+        raise Rejected(
+            f"{key} is a secret, which is never shown. {_whereabouts(context, key)}",
+            kind="usage",
+            hint=f"`hermes-jobs config set {key}` asks for it and writes it into .env.",
+        )
+    value = value_of(context.settings, key).value
+    print_result(lambda: value, lambda: click.echo(_text(value)), as_json=as_json)
 
 
 @config.command("path", epilog=example('cat "$(hermes-jobs config path)"'))
@@ -44,27 +84,180 @@ def path(context: CliContext, as_json: bool) -> None:
     from hermes_jobs.settings import Paths, find_home
 
     file = str(Paths(find_home(context.environ)).config)
-    if as_json:
-        print_json(file)
-    else:
-        click.echo(file)
+    print_result(lambda: file, lambda: click.echo(file), as_json=as_json)
 
 
-@config.command("set", epilog=example("hermes-jobs config set compression.threshold 0.4"))
-@click.argument("key")
-@click.argument("value", type=TextParam())
+@config.command(
+    "set",
+    epilog=example(
+        "hermes-jobs config set model gpt-5-mini",
+        "hermes-jobs config set budgets.day_usd 5",
+        "hermes-jobs config set OPENAI_API_KEY",
+    ),
+)
+@click.argument("key", shell_complete=complete_setting)
+@click.argument("value", type=TextParam(), required=False, shell_complete=complete_value)
 @pass_context
-def change(context: CliContext, key: str, value: str) -> None:
-    """Write one key into `config.yaml`.
+def change(context: CliContext, key: str, value: str | None) -> None:
+    """Write a key of the configuration, or a secret.
 
-    Everything else in it stays as it is.
+    Keys go into `config.yaml`, a secret such as OPENAI_API_KEY into `.env`.
+
+    Everything else in them stays as it is. A section's name stands for its one obvious key: `model` is
+    `model.model`.
 
     VALUE is read as YAML, so `null`, `true`, numbers and lists are what they look like.
-    """
-    from hermes_jobs.settings import find_home, set_value
 
-    set_value(find_home(context.environ), key, value)
-    note(f"{key} is set. Processes that run already keep what they read when they began.")
+    Without VALUE a secret is asked for and not shown, or read from a pipe.
+    """
+    from hermes_jobs.settings import find_home, is_secret_variable, set_value
+
+    if is_secret_variable(key):
+        _write_secret(context, key, value)
+        return
+    if value is None:
+        raise click.MissingParameter(param_hint="'VALUE'", param_type="argument")
+    name = set_value(find_home(context.environ), key, value)
+    _tell(context, name, f"{name} is set.")
+
+
+@config.command("unset", epilog=example("hermes-jobs config unset budgets.day_usd"))
+@click.argument("key", shell_complete=complete_setting)
+@pass_context
+def unset(context: CliContext, key: str) -> None:
+    """Take one key out of `config.yaml`, so that its default holds.
+
+    Everything else in it stays as it is. A secret such as OPENAI_API_KEY is taken out of `.env`.
+    """
+    from hermes_jobs.settings import find_home, is_secret_variable, unset_secret, unset_value
+
+    if is_secret_variable(key):
+        told = "is out of" if unset_secret(find_home(context.environ), key) else "was not in"
+        note(f"{key} {told} .env. {_whereabouts(context, key)}")
+        return
+    name, was_there = unset_value(find_home(context.environ), key)
+    if was_there:
+        _tell(context, name, f"{name} is unset.")
+    else:
+        note(f"{name} is not in config.yaml; nothing was changed.")
+
+
+@config.command("edit", epilog=example("EDITOR=nano hermes-jobs config edit"))
+@pass_context
+def edit(context: CliContext) -> None:
+    """Open `config.yaml` in your editor ($VISUAL, else $EDITOR).
+
+    What you write replaces the file once it is valid. A text that is not is kept for the next try.
+    """
+    from hermes_jobs.errors import Misconfigured
+    from hermes_jobs.settings import Draft, find_home
+
+    draft = Draft(find_home(context.environ))
+    if draft.is_refused:
+        note("Going on with the text that was refused the last time.")
+        if draft.is_outdated:
+            note("config.yaml has changed since then; saving this text replaces it.")
+    while True:
+        _open_editor(draft, context)
+        try:
+            changed = draft.accept()
+        except Misconfigured as error:
+            if not _edit_again(error.message, error.hint):
+                hint = f"Your text is in {draft.path}; `hermes-jobs config edit` goes on with it."
+                raise Misconfigured(error.message, hint=error.hint or hint) from error
+            continue
+        note("config.yaml is saved. Processes that run read it again." if changed else "Nothing was changed.")
+        return
+
+
+def _write_secret(context: CliContext, name: str, value: str | None) -> None:
+    """Write the secret into `.env`; without a value it is asked for, or read from a pipe."""
+    from hermes_jobs.settings import Paths, find_home, set_secret
+
+    home = find_home(context.environ)
+    typed = value
+    if typed is None:
+        typed = ask_secret(f"{name} (not shown)") if sys.stdin.isatty() else sys.stdin.read()
+    set_secret(home, name, str(typed))
+    note(f"{name} is in {Paths(home).env_file} (mode 600). Processes that run take it up by themselves.")
+    if value is not None:
+        note("Your shell may keep that line in its history: without VALUE it is asked for and not shown.")
+    if context.environ.get(name):
+        note(f"In this shell {name} is set, and wins over .env.")
+
+
+def _whereabouts(context: CliContext, name: str) -> str:
+    """Where that secret is set, in a sentence."""
+    from hermes_jobs.settings import Paths, find_home
+    from hermes_jobs.settings.sources import read_env_file
+
+    if context.environ.get(name):
+        return "It is set in the environment."
+    is_there = bool(read_env_file(Paths(find_home(context.environ)).env_file).get(name))
+    return "It is set in .env." if is_there else "It is not set."
+
+
+def _open_editor(draft: Draft, context: CliContext) -> None:
+    """Let the person edit the draft. Raises `Misconfigured` where the editor cannot be started or fails."""
+    from hermes_jobs.errors import Misconfigured
+
+    named = context.environ.get("VISUAL") or context.environ.get("EDITOR") or None
+    try:
+        click.edit(filename=os.fspath(draft.path), editor=named)
+    except click.ClickException as error:
+        if not draft.is_refused:
+            draft.discard()
+        raise Misconfigured(
+            f"The editor failed, and config.yaml is as it was. {error.message}",
+            hint="Set EDITOR to one that works, such as EDITOR=nano.",
+        ) from error
+
+
+def _edit_again(message: str, hint: str) -> bool:
+    """Whether the person mends the text now; where nobody can be asked, nobody does."""
+    if not sys.stdin.isatty():
+        return False
+    note(f"{message} {hint}".strip())
+    return click.confirm("Edit again?", default=True, err=True)
+
+
+def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
+    """The keys whose names hold that text, in any case. Raises a usage error where there are none."""
+    from hermes_jobs.settings import nearest_key, render
+
+    shown = render(settings)
+    if wanted is None:
+        return shown
+    found = [each for each in shown if wanted.lower() in each.key]
+    if not found:
+        nearest = nearest_key(wanted)
+        raise click.UsageError(f"No key's name holds {wanted!r}. The nearest known one is {nearest!r}.")
+    return found
+
+
+def _tell(context: CliContext, key: str, told: str) -> None:
+    """Say what was done, whether processes that run take it up, and what is above it here."""
+    from hermes_jobs.settings import needs_restart, variables_of
+
+    if needs_restart(key):
+        note(f"{told} What runs keeps what it began with: `hermes-jobs down`, then `hermes-jobs up`.")
+    else:
+        note(f"{told} Processes that run take it up by themselves.")
+    above = [name for name in variables_of(key) if context.environ.get(name)]
+    if above:
+        note(f"In this shell {above[0]} is set, and wins over config.yaml.")
+    if key.startswith("model."):
+        _tell_missing_key(context)
+
+
+def _tell_missing_key(context: CliContext) -> None:
+    """Say where the model that answers now has no key here."""
+    from hermes_jobs.settings import load, missing_key
+
+    settings = load(context.environ)
+    missing = missing_key(settings.main_model, settings.secrets)
+    if missing is not None:
+        note(f"{missing} `hermes-jobs setup` asks for it.")
 
 
 def _text(value: object) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, timeout_option
-from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.options import example, json_option, review_argument, timeout_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import IntParam
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.reviews import ReviewView
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.reviews import ReviewView
 
 LOOKED_AT = 50  # newest reviews among which one under way is looked for
+
+
+only_option = click.option(
+    "--only", "numbers", type=IntParam(min=1), multiple=True, metavar="N", help="This one; repeatable."
+)
 
 
 @click.command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
@@ -34,10 +48,8 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     review = application.ids.name("v")
     application.engine().change(requesting(review, "asked for by a person"), "reviews curate")
     if not wait:
-        if as_json:
-            print_json(application.views.review(review))
-        else:
-            note(f"Review {review} is queued: hermes-jobs reviews show {review}")
+        queued = f"Review {review} is queued: hermes-jobs reviews show {review}"
+        print_result(lambda: review_json(application.views.review(review)), queued, as_json=as_json)
         return 0
     note(f"Review {review} looks through the skills …")
     if not run_or_wait(context, stream_of(review), lambda session: not session.is_under_review, timeout):
@@ -64,58 +76,98 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
 
     application = context.application
     ended = application.views.review(review)
-    if as_json:
-        print_json(review_json(context, review))
-    elif ended.status == "completed":
-        note(ended.saved or "There is nothing to merge or to archive.")
-        proposal_format.print_proposals(application, review)
-    else:
-        note(f"Review {review} {ended.status}: {ended.message}")
-        note(f"To take it up again: hermes-jobs reviews retry {review}")
+
+    def told() -> None:
+        if ended.status == "completed":
+            note(ended.saved or "There is nothing to merge or to archive.")
+            proposal_format.print_proposals(application, review)
+        else:
+            note(f"Review {review} {ended.status}: {ended.message}")
+            note(f"To take it up again: hermes-jobs reviews retry {review}")
+
+    print_result(lambda: details_json(context, ended), told, as_json=as_json)
     return 0 if ended.status == "completed" else FAILED
 
 
-def review_json(context: CliContext, review: str) -> object:
-    """The review with its proposals."""
-    from msgspec import to_builtins
+def review_json(review: ReviewView) -> dict[str, object]:
+    """The review as scripts see it: `session` is the conversation it looks at, of a curator its own."""
+    from msgspec.structs import asdict
 
-    from hermes_jobs.interfaces.cli import proposal_format
+    fields = asdict(review)
+    return {"review": fields.pop("id"), "session": fields.pop("lineage"), **fields}
 
-    application = context.application
-    told = to_builtins(application.views.review(review))
-    return {**told, "proposals": proposal_format.proposal_views(application, review)}
+
+def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
+    """The same, of a curator with its proposals, of others with what was found of what they saved."""
+    from hermes_jobs.interfaces.cli.proposal_format import proposal_views
+
+    told = review_json(review)
+    if review.kind == "curate":
+        told["proposals"] = proposal_views(context.application, review.id)
+    else:
+        told["tried_out"] = context.application.views.verifications(review.id)
+    return told
 
 
 @click.command(
     "apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2")
 )
-@click.argument("review_id", metavar="ID", type=NonEmpty())
-@click.option(
-    "--only",
-    "numbers",
-    type=IntParam(min=1),
-    multiple=True,
-    metavar="N",
-    help="This proposal; repeatable.",
-)
+@review_argument
+@only_option
 @json_option
 @pass_context
 def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Carry out what a curator proposes, all of it or nothing.
+    """Carry out proposals, or take back what is harmful; all or nothing.
 
     Skills that give way are archived with their files, never deleted. What has changed since it was proposed,
-    or was applied before, is refused. `skills undo NAME` takes back what was done to a skill.
+    or was applied before, is refused. `skills undo NAME` takes back what was done to a skill. Of a review of
+    a conversation, what it saved and what made answers worse is taken back: see `learning.verify`.
     """
     from hermes_jobs.interfaces.cli import proposal_format
 
     application = context.application
     review = application.views.review(review_id)
+    if review.kind != "curate":
+        _decide(context, review, numbers, keep=False, as_json=as_json)
+        return
     curation = proposal_format.curation_of(application, review.id)
     applied = application.curator.apply(curation, numbers, "user")
-    if as_json:
-        print_json(review_json(context, review.id))
-        return
-    note(f"Applied: {applied.answer} of review {review.id}.")
     done = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
-    for stream in sorted(done):
-        note(f"To take it back: hermes-jobs skills undo {stream.removeprefix('skill-')}")
+
+    def told() -> None:
+        note(f"Applied: {applied.answer} of review {review.id}.")
+        for stream in sorted(done):
+            note(f"To take it back: hermes-jobs skills undo {stream.removeprefix('skill-')}")
+
+    print_result(lambda: details_json(context, review), told, as_json=as_json)
+
+
+@click.command(
+    "keep", epilog=example("hermes-jobs reviews keep v3k9", "hermes-jobs reviews keep v3k9 --only 2")
+)
+@review_argument
+@only_option
+@json_option
+@pass_context
+def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
+    """Keep for good what a review saved and what made answers worse.
+
+    `reviews show` has the numbers; also what could not be tried out is kept with --only.
+    """
+    review = context.application.views.review(review_id)
+    _decide(context, review, numbers, keep=True, as_json=as_json)
+
+
+def _decide(
+    context: CliContext, review: ReviewView, numbers: tuple[int, ...], *, keep: bool, as_json: bool
+) -> None:
+    from hermes_jobs.interfaces.cli.verified import decide, thing_of
+
+    application = context.application
+    things = [thing_of(application, each) for each in decide(application, review.id, numbers, keep=keep)]
+
+    def told() -> None:
+        for each in things:
+            note(f"{'Kept' if keep else 'Taken back'}: {each}.")
+
+    print_result(lambda: details_json(context, review), told, as_json=as_json)

@@ -10,39 +10,48 @@ import click
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import one_line, print_json
+from hermes_jobs.interfaces.cli.output import one_line, terminal_width, wrap
+from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.checks import Finding
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+INDENT, LEAST = 22, 20  # columns before what is told, and at least for it on a narrow terminal
+UNLIMITED = 1_000_000  # columns where the output is no terminal
 
 
 @click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
-@click.option("--live", is_flag=True, help="Also try the model with three small calls.")
+@click.option("--live", is_flag=True, help="Also try the model with three small calls, and the web search.")
 @json_option
 @click.pass_context
 def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
-    """Check the home, configuration, model, log, broker, workers, beat, Flower, traces, commands
-    and disk.
+    """Check the home, configuration, model, log, broker, workers, beat, web search, MCP servers,
+    Flower, traces, commands and disk.
 
     The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
 
     --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
-    caches prompts and reports usage, whether its price is known, and what these calls cost.
+    caches prompts and reports usage, whether its price is known, and what these calls cost; and searches the
+    web once, where a provider is configured.
     """
     context = click_context.ensure_object(CliContext)
     findings: list[Finding] = []
-    for finding in examine(context, live=live):
-        findings.append(finding)
-        if not as_json:
-            _print(finding, context)
-    if as_json:
+
+    def as_object() -> object:
+        findings.extend(examine(context, live=live))
         shown = [
             {name: context.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
             for each in findings
         ]
-        print_json({"ok": not _failed(findings), "checks": shown})
+        return {"ok": not _failed(findings), "checks": shown}
+
+    def told() -> None:
+        for finding in examine(context, live=live):
+            findings.append(finding)
+            _print(finding, context)
+
+    print_result(as_object, told, as_json=as_json)
     failed = _failed(findings)
     if failed:
         click_context.exit(failed[0].code)
@@ -56,17 +65,20 @@ def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
     from hermes_jobs.errors import Misconfigured
     from hermes_jobs.interfaces.cli import checks, model_checks
     from hermes_jobs.interfaces.cli.gateway_checks import telegram
+    from hermes_jobs.interfaces.cli.mcp_checks import mcp
     from hermes_jobs.interfaces.cli.memory_checks import memory
     from hermes_jobs.interfaces.cli.memory_provider import provider
+    from hermes_jobs.interfaces.cli.search_checks import web_search
     from hermes_jobs.interfaces.cli.trace_checks import traces
 
     try:
         settings = context.settings
         application = context.application
     except Misconfigured as error:
-        yield checks.Finding(
-            check="config", status="fail", message=error.message, hint=error.hint, code=USAGE
-        )
+        hint = error.hint
+        if checks.is_up(context.environ):
+            hint = f"{hint} `hermes-jobs up` goes on with what it read before, until this is mended.".strip()
+        yield checks.Finding(check="config", status="fail", message=error.message, hint=hint, code=USAGE)
         return
     yield from checks.home(settings)
     yield model_checks.model(settings)
@@ -84,9 +96,12 @@ def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
         yield from provider(application)
         yield checks.context(application)
         yield from checks.toolsets(application)
+        yield from mcp(application)
         yield checks.workers(application)
+        yield from checks.worker_settings(application)
         yield checks.beat(application)
         yield from telegram(application)
+    yield from web_search(settings, context.environ, live=live)
     yield checks.flower(settings)
     yield traces(context.environ)
     yield checks.commands(context.environ)
@@ -100,7 +115,7 @@ def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 def _print(finding: Finding, context: CliContext) -> None:
     mark, colour = MARKS[finding.status]
-    message = one_line(context.redact(finding.message))
-    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  {message}")
-    if finding.hint:
-        click.echo(f"{'':22}{one_line(context.redact(finding.hint))}")
+    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  ", nl=False)
+    room = max((terminal_width() or UNLIMITED) - INDENT, LEAST)
+    told = [one_line(context.redact(text)) for text in (finding.message, finding.hint) if text]
+    click.echo(f"\n{'':{INDENT}}".join(line for text in told for line in wrap(text, room)))

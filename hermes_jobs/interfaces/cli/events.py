@@ -11,13 +11,16 @@ from hermes_jobs.errors import Corrupt, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import cut, format_time, note, one_line, print_json, terminal_width
+from hermes_jobs.interfaces.cli.output import cut, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.param_types import IntParam
+from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
+from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+    from hermes_jobs.eventlog.verify import VerifyReport
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
@@ -129,7 +132,7 @@ def _print(recorded: RecordedEvent) -> None:
     import msgspec
 
     told = one_line(msgspec.json.encode(recorded.event).decode())
-    when = format_time(recorded.recorded_at)[:19]
+    when = format_time(recorded.recorded_at, seconds=True)
     line = (
         f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {told}"
     )
@@ -150,18 +153,21 @@ def verify(context: CliContext, as_json: bool) -> None:
     log = context.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
     report = look(log)
-    if as_json:
-        print_json(report)
-    else:
-        for finding in report.findings:
-            click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
-        looked_at = (
-            pluralize(report.num_events, "event"),
-            pluralize(report.num_streams, "stream"),
-            pluralize(report.num_steps, "due step"),
-        )
-        note(f"Looked at {', '.join(looked_at)}: {pluralize(len(report.findings), 'contradiction')}.")
+    print_result(lambda: report, lambda: _tell(report), as_json=as_json)
     if report.unread:
         note(f"Not looked into, since only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
     if not report.is_sound:
         raise Corrupt(f"The log contradicts itself in {pluralize(len(report.findings), 'place')}.")
+
+
+def _tell(report: VerifyReport) -> None:
+    for finding in report.findings:
+        click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
+    looked_at = (
+        pluralize(report.num_events, "event"),
+        pluralize(report.num_streams, "stream"),
+        pluralize(report.num_steps, "due step"),
+    )
+    note(f"Looked at {', '.join(looked_at)}: {pluralize(len(report.findings), 'contradiction')}.")
+    if report.num_forgotten:
+        note(f"Texts were removed from {pluralize(report.num_forgotten, 'event')}, as the log records.")

@@ -1,14 +1,6 @@
 """How a command ends when it does not end well: one sentence, what to do, and the exit code.
 
-| code | when |
-|------|------|
-| 0    | done |
-| 1    | the turn failed, was cancelled or refused; or this program has an error |
-| 2    | wrong usage or configuration; nothing was recorded |
-| 3    | waited too long |
-| 4    | no or refused credentials |
-| 5    | the log, or the broker of a process that needs one, cannot be reached or is broken |
-| 130  | interrupted |
+What each code says is told by `hermes_jobs.interfaces.cli.help_topics`.
 """
 
 from __future__ import annotations
@@ -30,6 +22,7 @@ USAGE: Final = 2
 TIMED_OUT: Final = 3
 CREDENTIALS: Final = 4
 LOG: Final = 5
+UNFIT: Final = 6
 INTERRUPTED: Final = 130
 
 CODES: Final = {
@@ -39,6 +32,7 @@ CODES: Final = {
     "unknown_schedule": USAGE,
     "unknown_session": USAGE,
     "unknown_review": USAGE,
+    "unknown_replay": USAGE,
     "unknown_skill": USAGE,
     "unknown_stream": USAGE,
     "unreadable_export": USAGE,
@@ -48,7 +42,10 @@ CODES: Final = {
     "auth": CREDENTIALS,
     "broker": LOG,
 }
-"""Exit codes by the `kind` of a refusal or of a turn's failure; every other kind is `FAILED`."""
+"""Exit codes by the `kind` of a refusal; every other kind is `FAILED`."""
+
+CODES_OF_TURNS: Final = {"auth": CREDENTIALS, "schema": UNFIT}
+"""Exit codes by the `kind` of a turn's failure; every other kind is `FAILED`."""
 
 
 def report(error: Exception, context: CliContext) -> int:
@@ -85,9 +82,13 @@ def report(error: Exception, context: CliContext) -> int:
 
 def explain(message: str, hint: str, context: CliContext) -> None:
     """One line of what was wrong, and one of what to do where that is known."""
-    click.echo(f"{click.style('Error:', fg='red')} {printable(context.redact(message))}", err=True)
+    from hermes_jobs.interfaces.cli.output import flowed, terminal_width
+
+    width = terminal_width(sys.stderr)
+    told = f"{click.style('Error:', fg='red')} {printable(context.redact(message))}"
+    click.echo(flowed(told, width), err=True)
     if hint:
-        click.echo(f"Hint: {printable(context.redact(hint))}", err=True)
+        click.echo(flowed(f"Hint: {printable(context.redact(hint))}", width), err=True)
 
 
 def code_of(error: HermesJobsError) -> int:

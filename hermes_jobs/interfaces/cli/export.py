@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
@@ -25,6 +25,7 @@ from hermes_jobs.text.plural import pluralize
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.eventlog.sql import SqlEventLog
+    from hermes_jobs.interfaces.cli.training import TrainingFormat
 
 STDOUT = "-"
 
@@ -36,16 +37,17 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
         "hermes-jobs export home.jsonl.gz",
         "hermes-jobs export --session s3k9 - | gzip > trip.jsonl.gz",
         "hermes-jobs export --format sharegpt --since 2026-11-01 training.jsonl",
+        "hermes-jobs export --format preferences pairs.jsonl",
     )
 )
 @click.argument("file", metavar="FILE")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("events", "sharegpt")),
+    type=click.Choice(("events", "sharegpt", "openai", "preferences")),
     default="events",
     show_default=True,
-    help="Everything, for `import`; or conversations as training data.",
+    help="Everything, for `import`; or conversations, or rated pairs of answers, as training data.",
 )
 @click.option(
     "-s",
@@ -57,9 +59,14 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     shell_complete=complete_session,
     help="Only that session, and those it goes on from. Several may be given.",
 )
-@click.option("--since", type=DateParam(), metavar="DATE", help="sharegpt: only turns asked for since then.")
 @click.option(
-    "--system/--no-system", default=True, help="sharegpt: with the system prompt, which holds memory."
+    "--since",
+    type=DateParam(),
+    metavar="WHEN",
+    help="Training data: only turns asked for since then.",
+)
+@click.option(
+    "--system/--no-system", default=True, help="Training data: with the system prompt, which holds memory."
 )
 @force_option
 @pass_context
@@ -79,14 +86,14 @@ def export(
     SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
     """
     lineages = [_lineage(context.application, given) for given in sessions]
-    if form == "sharegpt":
+    if form != "events":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 
         after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
         selection = Selection(lineages=tuple(lineages), since=after, system=system)
-        lines: Iterable[bytes] = training_lines(context.application, selection)
+        lines: Iterable[bytes] = training_lines(context.application, cast("TrainingFormat", form), selection)
     elif since is not None:
-        raise click.UsageError("--since is for --format sharegpt: an export of events has them all.")
+        raise click.UsageError("--since is for training data: an export of events has them all.")
     else:
         lines = exported_lines(context.application, lineages)
     num_lines = write_lines(file, lines, force=force)
@@ -101,8 +108,9 @@ def export(
 def backup(context: CliContext, file: str, force: bool) -> None:
     """Write a home to one ZIP file (- for standard output), while everything runs.
 
-    It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/ and plugins/.
-    It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of it again.
+    It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/, commands/
+    and plugins/. It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of
+    it again.
     """
     from hermes_jobs.interfaces.cli.archive import pack
 

@@ -1,12 +1,15 @@
-"""What people are told of a model call that failed: a wait for a quota, or another model in its place."""
+"""What people are told of a model call that failed (a wait for a quota, another model), and of a turn that a
+limit stopped."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from hermes_jobs.domain.events import ModelCallFailed
+from hermes_jobs.domain.session.stops import stop_sentence
 from hermes_jobs.interfaces.cli.zones import to_local
-from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.text import figures
+from hermes_jobs.text.figures import duration
 
 
 def failure_notice(event: ModelCallFailed, at: float) -> str:
@@ -34,7 +37,20 @@ def quota_commands(turn: str) -> tuple[str, ...]:
     )
 
 
+def wait_commands(turn: str) -> tuple[str, ...]:
+    """What a person can do with a turn that cannot begin yet."""
+    return (
+        f"  try it now: hermes-jobs turns retry {turn}",
+        f"  cancel it:  hermes-jobs turns cancel {turn}",
+    )
+
+
+def stop_lines(limit: str, turn: str) -> tuple[str, ...]:
+    """What stopped a turn, and the command that goes on with it."""
+    return (stop_sentence(limit), f"  go on: hermes-jobs turns continue {turn}")
+
+
 def moment(until: float, now: float) -> str:
     """A moment as people say it: the time of day, with the day where that is another one."""
     then, today = (to_local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
-    return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%a %Y-%m-%d %H:%M}"
+    return f"{then:%H:%M:%S}" if then.date() == today.date() else figures.moment(then, today)

@@ -32,6 +32,8 @@ def listen_to_telegram(context: CliContext) -> None:
     """
     import asyncio
 
+    from hermes_jobs.delivery.telegram_token import TOKEN
+    from hermes_jobs.interfaces.cli.gateway_checks import workers_lack_token
     from hermes_jobs.interfaces.gateway.factory import telegram_service
     from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 
@@ -39,6 +41,9 @@ def listen_to_telegram(context: CliContext) -> None:
     application.check()
     log_to_stderr(context)
     with telegram_service(application, note) as service:
+        if workers_lack_token(application):
+            note(f"The workers that run have no {TOKEN}, or another one: answers do not arrive.")
+            note(f"  Put it into {application.settings.paths.env_file} (mode 600); they read it again.")
         helper = FallbackWorker(application, note)
         helper.start()
         try:

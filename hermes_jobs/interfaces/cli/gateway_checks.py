@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.settings.turn_settings import held
 
 CHECK = "telegram"
 LISTEN = "`hermes-jobs gateway telegram` listens."
@@ -29,13 +31,37 @@ def telegram(application: Application) -> Iterator[Finding]:
         return
     registered = application.log.workers()
     ended = application.observer().dead(registered)
-    listens = any(worker.name == "gateway" and worker.id not in ended for worker in registered)
+    gateways = [worker.id for worker in registered if worker.name == "gateway" and worker.id not in ended]
+    listens = bool(gateways)
     who = f"{len(allowed)} may write" if allowed else "nobody may write"
     hint = "" if allowed else "Set gateway.telegram.allowed_users."
     told = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
+    if workers_lack_token(application):
+        told += "; the workers have no token, or another one: answers do not arrive"
+        hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); what runs reads it again."
+        yield Finding(check=CHECK, status="warn", message=told, hint=hint)
+        return
+    known = statuses(application.log)
+    problem = next((known[each].unreachable for each in gateways if each in known), "")
+    if problem:
+        told = f"{who}; a gateway asks, and nothing arrives: {problem}"
+        hint = f"It asks again by itself; {settings.paths.logs / 'gateway.log'}"
+        yield Finding(check=CHECK, status="warn", message=told, hint=hint)
+        return
     yield Finding(
         check=CHECK,
         status="ok" if allowed and listens else "warn",
         message=told,
         hint=hint if listens else f"{hint} {LISTEN}".strip(),
     )
+
+
+def workers_lack_token(application: Application) -> bool:
+    """Whether live workers deliver answers and none of them has this process's token of the bot."""
+    settings, log = application.settings, application.log
+    registered = log.workers()
+    ended = application.observer().dead(registered)
+    delivering = {each.id for each in registered if "deliveries" in each.lanes and each.id not in ended}
+    mine = held(settings, log.log_id).get(TOKEN)
+    theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
+    return bool(theirs) and mine not in theirs

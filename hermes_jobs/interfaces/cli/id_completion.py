@@ -5,65 +5,121 @@ Nothing is caught up with and no log is opened: a key press must not wait. What 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
-OFFERED = 50
+    from hermes_jobs.settings.home import Paths
+    from hermes_jobs.views.completion_names import What
+
+    Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]
+    Offers = Callable[[click.Context, str], Iterable[tuple[str, str]]]
+
+MOST = 50
+"""Names that are offered at most."""
 
 
-def complete_turn(
-    click_context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[Any]]:
-    """Ids of turns, newest first."""
-    return _recent(click_context, "turns", incomplete)
+def completion(offers: Offers) -> Completion:
+    """What click calls: `offers` gets its context and what was typed, and gives names with their meaning."""
+
+    def complete(
+        click_context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[Any]]:
+        from click.shell_completion import CompletionItem
+
+        from hermes_jobs.interfaces.cli.output import one_line
+
+        return [
+            CompletionItem(name, help=one_line(meaning)[:60] or None)
+            for name, meaning in offers(click_context, incomplete)
+            if name.startswith(incomplete)
+        ]
+
+    return complete
 
 
-def complete_session(
-    click_context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[Any]]:
-    """Ids of sessions, the last used first."""
-    return _recent(click_context, "sessions", incomplete)
-
-
-def complete_skill(
-    click_context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[Any]]:
-    """Names of skills in the home."""
-    from click.shell_completion import CompletionItem
-
+def _paths(click_context: click.Context) -> Paths | None:
     from hermes_jobs.interfaces.cli.context import CliContext
     from hermes_jobs.settings.home import Paths, find_home
 
     context = click_context.find_object(CliContext)
-    if context is None:
-        return []
-    folder = Paths(find_home(context.environ)).skills
-    names = sorted({file.parent.name for depth in ("*", "*/*") for file in folder.glob(f"{depth}/SKILL.md")})
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)][:OFFERED]
+    return None if context is None else Paths(find_home(context.environ))
 
 
-def complete_schedule(
-    click_context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem[Any]]:
-    """Ids of schedules, newest first."""
-    return _recent(click_context, "schedules", incomplete)
+def _recent(what: What) -> Completion:
+    """Ids of that kind, newest first."""
+
+    def offers(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+        from hermes_jobs.views.completion_names import recent_names
+
+        paths = _paths(click_context)
+        return () if paths is None else recent_names(paths.views, what, incomplete, MOST)
+
+    return completion(offers)
 
 
-def _recent(
-    click_context: click.Context, what: Literal["turns", "sessions", "schedules"], incomplete: str
-) -> list[CompletionItem[Any]]:
-    from click.shell_completion import CompletionItem
+def _skills(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.agent.skills import BUNDLED
 
-    from hermes_jobs.interfaces.cli.context import CliContext
-    from hermes_jobs.interfaces.cli.output import one_line
-    from hermes_jobs.settings.home import Paths, find_home
-    from hermes_jobs.views.completion_names import recent_names
+    paths = _paths(click_context)
+    files = [] if paths is None else [*paths.skills.glob("*/SKILL.md"), *paths.skills.glob("*/*/SKILL.md")]
+    files += BUNDLED.glob("*/*/SKILL.md")
+    names = sorted({file.parent.name for file in files if file.parent.name.startswith(incomplete)})
+    return ((name, "") for name in names[:MOST])
 
-    context = click_context.find_object(CliContext)
-    if context is None:
-        return []
-    found = recent_names(Paths(find_home(context.environ)).views, what, incomplete, OFFERED)
-    return [CompletionItem(name, help=one_line(text)[:60]) for name, text in found]
+
+def _keys(_click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.settings.keys import known_keys, known_sections, main_key
+
+    short = {name: f"short for {key.name}" for name in known_sections() if (key := main_key(name))}
+    return sorted((short | {name: key.description for name, key in known_keys().items()}).items())
+
+
+def _settings(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.settings.env_file import known_secrets
+
+    yield from _keys(click_context, incomplete)
+    yield from ((name, f"secret: {text}") for name, text in sorted(known_secrets().items()))
+
+
+def _values(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.settings.keys import key_named, main_key
+
+    name = click_context.params.get("key") or ""
+    key = main_key(name) or key_named(name)
+    return ((each, "") for each in (key.words if key is not None else ()))
+
+
+def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.agent.tools.process_files import ProcessFiles
+
+    paths = _paths(click_context)
+    if paths is None:
+        return
+    files = ProcessFiles(paths.processes)
+    records = [record for name in files.ids() if (record := files.record(name)) is not None]
+    for each in sorted(records, key=lambda each: each.started_at, reverse=True)[:MOST]:
+        yield from ((name, each.command) for name in (each.name, each.id) if name)
+
+
+complete_turn = _recent("turns")
+complete_waiting = _recent("waiting")
+"""Turns that wait for a person, with what they wait for."""
+complete_session = _recent("sessions")
+complete_schedule = _recent("schedules")
+complete_review = _recent("reviews")
+complete_delivery = _recent("deliveries")
+complete_rule = _recent("rules")
+"""Numbers of the rules for approvals."""
+complete_skill = completion(_skills)
+complete_key = completion(_keys)
+"""Keys of the configuration, and sections that stand for one of theirs."""
+complete_setting = completion(_settings)
+"""Keys of the configuration, and variables of secrets."""
+complete_value = completion(_values)
+"""The words that the key of the command takes; nothing for another value."""
+complete_process = completion(_processes)
+"""Names and ids of background processes, newest first."""

@@ -20,7 +20,8 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
                 came, rested = import_lines(context.application, lines, wanted, resume=resume)
     if came.streams:
         context.application.settle()
-    if as_json:
-        print_json({**msgspec.to_builtins(came), "rested": rested})
-    else:
-        _tell(came, rested)
+    told = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
+    print_result(lambda: told, lambda: _tell(came, rested), as_json=as_json)
 
 
 def import_lines(
@@ -96,6 +95,7 @@ def import_lines(
     `then` is called before anybody sees what came in.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
+    from hermes_jobs.engine.imported_children import settle_children
     from hermes_jobs.engine.quiesce import QuiesceReport, quiesce
     from hermes_jobs.eventlog.copy_log import copy_log, temp_log
     from hermes_jobs.eventlog.import_log import import_log
@@ -110,7 +110,9 @@ def import_lines(
         return import_log(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
 
     def rest(inner: TransactionLog) -> QuiesceReport:
-        rested = QuiesceReport() if resume else quiesce(application.engine_over(inner, BY), came.streams, BY)
+        engine, limits = application.engine_over(inner, BY), application.settings.delegation
+        settle_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
+        rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
         then()
         return rested
 

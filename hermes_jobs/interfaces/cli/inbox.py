@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_delivery
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import (
-    format_short_time,
-    format_time,
-    note,
-    print_heading,
-    print_json,
-    print_text,
-)
+from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-from hermes_jobs.interfaces.cli.resource import Resource
-from hermes_jobs.interfaces.cli.zones import to_local
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views import Views
 from hermes_jobs.views.deliveries import DeliveryView
 
 
 @click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
 def inbox() -> None:
-    """Answers that wait for you: list them, read them.
+    """Answers and questions that wait for you: list them, read them.
 
     What could not be delivered to its target comes here too, with the reason.
     """
@@ -39,13 +34,27 @@ def inbox() -> None:
 @json_option
 @pass_context
 def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
-    """List what is unread, newest first."""
+    """List what is unread, and what waits for your approval.
+
+    Newest first; calls that wait stand below, each with the command that answers it.
+    """
     found = context.application.views.deliveries(inbox=not everything, limit=limit)
     DELIVERIES.print_list(found, as_json=as_json, empty="No deliveries." if everything else "")
+    _note_questions(context.application.views)
+
+
+def _note_questions(views: Views) -> None:
+    """Say which calls wait for a person, sub-agents' with the path to them, and how to answer."""
+    from hermes_jobs.interfaces.cli.tree_format import note_waiting
+
+    asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
+    trees = (views.tree(each.id) for each in asking)
+    for tree in {tree.turn.id: tree for tree in trees}.values():
+        note_waiting(tree)
 
 
 @inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
-@click.argument("deliveries", type=NonEmpty(), metavar="[ID]...", nargs=-1)
+@click.argument("deliveries", type=NonEmpty(), metavar="[ID]...", nargs=-1, shell_complete=complete_delivery)
 @limit_option("deliveries, the oldest", default=None)
 @json_option
 @pass_context
@@ -60,12 +69,13 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
     else:
         found = views.deliveries(inbox=True)[::-1]
     found = found[:limit]
-    if as_json:
-        print_json([_listed(each) for each in found])
-    elif not found:
-        note("Nothing unread.")
-    for number, each in enumerate(() if as_json else found):
-        _print_delivery(each, first=number == 0)
+
+    def told() -> None:
+        for number, each in enumerate(found):
+            _print_delivery(each, first=number == 0)
+
+    text = told if found else DELIVERIES.empty
+    print_result(lambda: [_listed(each) for each in found], text, as_json=as_json)
     sys.stdout.flush()  # what nobody has got is not marked as read
     _mark_as_read(context, found)
 
@@ -87,20 +97,13 @@ def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
 def delivery_status(each: DeliveryView) -> str:
     """How the delivery stands, in words for people."""
     if each.status == "waiting" and each.retry_at is not None:
-        again = to_local(datetime.fromtimestamp(each.retry_at, UTC))
         failed = pluralize(each.attempts, "attempt")
-        return f"{failed} failed, tried again at {again:%H:%M:%S}: {each.message}"
+        return f"{failed} failed, next try {format_time(each.retry_at, seconds=True)}: {each.message}"
     if each.status == "waiting":
         return "on its way"
     if each.has_failed:
         return f"failed, and {'read' if each.status == 'read' else 'left'} in the inbox: {each.message}"
     return each.status
-
-
-def print_unread_notice(context: CliContext) -> None:
-    """Say that something waits in the inbox, where something does."""
-    if told := unread_notice(context):
-        note(told)
 
 
 def unread_notice(context: CliContext) -> str:
@@ -110,13 +113,9 @@ def unread_notice(context: CliContext) -> str:
     return f"You have {several}: hermes-jobs inbox read" if count else ""
 
 
-def _row(each: DeliveryView) -> tuple[str, ...]:
-    text = (
-        f"{each.message} — {each.text}"
-        if each.status in {"waiting", "failed"} and each.message
-        else each.text
-    )
-    return (each.id, each.status, format_short_time(each.requested_at), each.target, each.source, text)
+def _told(each: DeliveryView) -> str:
+    failed = each.status in {"waiting", "failed"} and each.message
+    return f"{each.message} — {each.text}" if failed else each.text
 
 
 def _listed(each: DeliveryView) -> dict[str, object]:
@@ -127,8 +126,18 @@ def _listed(each: DeliveryView) -> dict[str, object]:
     return {"delivery": fields.pop("id"), **fields}
 
 
-DELIVERIES = Resource(
-    ("DELIVERY", "STATUS", "WHEN", "TARGET", "FROM", "TEXT"), _row, "Nothing unread.", _listed
+DELIVERIES: Resource[DeliveryView] = Resource(
+    (
+        Column("DELIVERY", lambda each: each.id),
+        Column("STATUS", lambda each: each.status),
+        moment_column("WHEN", lambda each: each.requested_at),
+        Column("TARGET", lambda each: each.target, rank=1),
+        Column("FROM", lambda each: each.source, rank=2),
+        Column("TEXT", _told, telling=True),
+    ),
+    "Nothing unread.",
+    _listed,
+    by_day=True,
 )
 
 

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
-from hermes_jobs.interfaces.cli.output import cut
+from hermes_jobs.interfaces.cli.output import cut, flowed
 
 PACE = 0.08  # seconds from one drawing to the next at least
 SPARE = 3  # lines of the terminal that are left to others
@@ -109,9 +109,19 @@ class LiveDisplay:
             self._paint()
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
-        """Print a line above the changing part."""
+        """Print a text above the changing part, its lines broken between words where they are too wide."""
+        lines = flowed(text, self.width).split("\n")
+        self.print_lines([click.style(line, dim=True) if dim else line for line in lines])
+
+    @property
+    def width(self) -> int:
+        """How many columns a line may take."""
+        return max(self._surface.size()[0] - 1, 8)
+
+    def print_lines(self, lines: Sequence[str]) -> None:
+        """Print lines above the changing part as they are: a diff, a command."""
         with self._lock:
-            self._above += [click.style(line, dim=True) if dim else line for line in text.split("\n")]
+            self._above += lines
             self._paint()
 
     def set_status(self, lines: Sequence[str]) -> None:

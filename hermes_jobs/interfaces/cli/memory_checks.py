@@ -1,37 +1,50 @@
-"""What prompts leave out of the memory: said by `doctor`, and at a person's turn."""
+"""What prompts have of the memory, and what they leave out: said by `doctor`, and at a person's turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from hermes_jobs.agent.memory.files import NAMES
-from hermes_jobs.agent.memory.prompt_section import OVER, left_out
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.domain.memory.memory import TARGETS, chars
 from hermes_jobs.interfaces.cli.checks import Finding
 from hermes_jobs.text.plural import pluralize
 
-HINT = "`hermes-jobs memory show` marks them; merge, shorten or remove entries there or in the file."
+HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or `memory add --anyway`."
 
 
 def memory(application: Application) -> Iterator[Finding]:
-    """How full the memory is, and what of it no prompt has."""
-    now, limits = application.memory.sync(), application.memory_limits
-    problems = []
+    """How full prompts are of it, what is only recalled, and what a rule leaves out."""
+    places, limits = application.memory_places(), application.memory_limits
+    ruled = [each for each, rule in places.prompt.items() if rule is not None]
     for target in TARGETS:
-        entries, limit = now.entries(target), limits.of(target)
-        out = left_out(entries, limit, now.allowed)
-        over = [entry for entry in out if out[entry] == OVER]
-        if over:
-            problems.append(
-                f"{NAMES[target]} has {chars(entries):,} of {limit:,} characters: prompts leave out "
-                f"{pluralize(len(over), 'entry', 'entries')}"
+        count = sum(each.target == target for each in ruled)
+        if count:
+            message = (
+                f"{NAMES[target]} has {pluralize(count, 'entry', 'entries')} that prompts leave out by a rule"
             )
-        if len(out) > len(over):
-            count = pluralize(len(out) - len(over), "entry", "entries")
-            problems.append(f"{NAMES[target]} has {count} that prompts leave out by a rule")
-    for problem in problems:
-        yield Finding(check="memory", status="warn", message=problem, hint=HINT)
-    if not problems:
-        sizes = (f"{target} {chars(now.entries(target)):,}/{limits.of(target):,}" for target in TARGETS)
-        yield Finding(check="memory", status="ok", message=f"{', '.join(sizes)} characters")
+            yield Finding(check="memory", status="warn", message=message, hint=HINT)
+    yield from _embeddings(application)
+    if ruled:
+        return
+    sizes = [f"{target} {chars(places.whole(target)):,}/{limits.of(target):,}" for target in TARGETS]
+    tail = f"; {pluralize(len(places.recalled), 'more entry', 'more entries')} only recalled"
+    message = f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}"
+    yield Finding(check="memory", status="ok", message=message)
+
+
+def _embeddings(application: Application) -> Iterator[Finding]:
+    """Whether what gives vectors can be asked, and how many there are; nothing where they are off."""
+    choice = application.settings.embedding_model
+    embedder = application.endpoints.embedder if choice is not None else None
+    if embedder is None:
+        return
+    if isinstance(embedder, UnusableEmbedder):
+        told = embedder.error
+        yield Finding(check="embeddings", status="warn", message=told.message, hint=told.hint)
+        return
+    counts = application.views.embedding_counts(embedder.model)
+    more = f", {counts.planned} more planned" if counts.planned else ""
+    message = f"{pluralize(counts.there, 'vector')} of {embedder.model}{more}"
+    yield Finding(check="embeddings", status="ok", message=message)

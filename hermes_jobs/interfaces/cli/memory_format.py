@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from hermes_jobs.agent.memory.memory_files import Write
@@ -14,12 +14,14 @@ from hermes_jobs.domain.events import (
     Evidence,
     MemoryAdded,
     MemoryArranged,
+    MemoryConfirmed,
     MemoryConflicted,
     MemoryEvent,
     MemoryRemoved,
     MemoryReplaced,
     MemoryTarget,
     SessionStarted,
+    TextsForgotten,
 )
 from hermes_jobs.domain.memory.memory import TARGETS, Memory
 from hermes_jobs.domain.memory.provenance import provenance
@@ -28,8 +30,15 @@ from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.output import format_short_time, format_time, one_line
-from hermes_jobs.interfaces.cli.zones import to_local
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.moments import read_moment
+from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.verified import finding_lines, found_by_thing
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.verifications import VerificationView
 
 AUTHORS: dict[Author, str] = {
     "turn": "the agent, in a conversation",
@@ -37,14 +46,14 @@ AUTHORS: dict[Author, str] = {
     "flush": "the agent, before a compression",
     "user": "you, by command",
     "hand_edit": "you, in the file",
-    "curator": "a curator's proposal that you applied",
+    "curator": "the curator",
 }
-DAY = len("2026-11-01")
 ACTIONS = {
     MemoryAdded: "added",
     MemoryReplaced: "replaced",
     MemoryRemoved: "removed",
     MemoryArranged: "arranged",
+    MemoryConfirmed: "confirmed",
     MemoryConflicted: "conflict",
 }
 
@@ -56,20 +65,54 @@ class MemoryEntry(NamedTuple):
     text: str
 
 
-def write_cells(write: Write, undone: Collection[int]) -> tuple[str, ...]:
-    """The write as a line of a table."""
-    fact, turn = write.fact, write.fact.evidence.turn if write.fact.evidence else None
-    return (
-        str(write.version),
-        format_short_time(write.at),
-        fact.author,
-        fact.target,
-        turn or "",
-        f"{'(taken back) ' if write.version in undone else ''}{_what(write)}",
+def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent]) -> Resource[Write]:
+    """Writes to the memory, with the numbers of those taken back and of those whose text is gone."""
+
+    def what(write: Write) -> str:
+        taken_back = "(taken back) " if write.version in undone else ""
+        return f"{taken_back}{_what(write)}{_gone(forgotten.get(write.version))}"
+
+    return Resource(
+        (
+            Column("N", lambda write: str(write.version), right=True),
+            moment_column("WHEN", lambda write: write.at),
+            Column("BY", lambda write: write.fact.author, rank=1),
+            Column("TARGET", lambda write: write.fact.target, rank=2),
+            Column("TURN", lambda write: (write.fact.evidence and write.fact.evidence.turn) or "", rank=3),
+            Column("WHAT", what, telling=True),
+        ),
+        "Nothing was ever written.",
+        lambda write: write_json(write, undone, forgotten),
+        by_day=True,
     )
 
 
-def write_json(write: Write, undone: Collection[int]) -> dict[str, object]:
+def _gone(forgetting: RecordedEvent | None) -> str:
+    """That texts of a write were removed, when and by whom."""
+    return "" if forgetting is None else f" ({gone_since(forgetting)})"
+
+
+def gone_since(forgetting: RecordedEvent) -> str:
+    """When texts were removed, and by whom."""
+    fact = forgetting.event
+    assert isinstance(fact, TextsForgotten)
+    who = "you" if fact.by == "user" else fact.by
+    why = f": {fact.why}" if fact.why else ""
+    return f"text removed {format_time(forgetting.recorded_at)} by {who}{why}"
+
+
+def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | None:
+    if forgetting is None:
+        return None
+    fact = forgetting.event
+    assert isinstance(fact, TextsForgotten)
+    said = {"forgetting": fact.forgetting, "cause": fact.cause, "by": fact.by, "why": fact.why}
+    return {**said, "at": forgetting.recorded_at}
+
+
+def write_json(
+    write: Write, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
+) -> dict[str, object]:
     """The write for scripts."""
     fact = write.fact
     evidence = fact.evidence or Evidence(session="")
@@ -86,6 +129,7 @@ def write_json(write: Write, undone: Collection[int]) -> dict[str, object]:
         "call": evidence.call,
         "undoes": fact.undoes,
         "undone": write.version in undone,
+        "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
     }
 
@@ -93,7 +137,7 @@ def write_json(write: Write, undone: Collection[int]) -> dict[str, object]:
 def _content(fact: MemoryEvent) -> str | None:
     """What there is since the write, besides what was there before."""
     match fact:
-        case MemoryAdded() | MemoryReplaced():
+        case MemoryAdded() | MemoryReplaced() | MemoryConfirmed():
             return fact.content
         case MemoryConflicted():
             return fact.theirs
@@ -105,7 +149,7 @@ def _old(fact: MemoryEvent) -> str | None:
     match fact:
         case MemoryReplaced() | MemoryRemoved() | MemoryConflicted():
             return fact.old
-        case MemoryAdded() | MemoryArranged():
+        case MemoryAdded() | MemoryArranged() | MemoryConfirmed():
             return None
 
 
@@ -116,7 +160,12 @@ def _what(write: Write) -> str:
         case MemoryAdded():
             return f"+ {fact.content}{undoes}"
         case MemoryRemoved():
-            return f"- {fact.old}{undoes}"
+            return f"- {fact.old}{undoes}" + f" ({fact.why})" * bool(fact.why)
+        case MemoryConfirmed():
+            return f"= {fact.content}"
+        case MemoryReplaced() if fact.old == fact.content:
+            why = f" ({fact.why})" * bool(fact.why)
+            return f"{fact.content} is {_description(fact)}{undoes}{why}"
         case MemoryReplaced():
             return f"{fact.old} -> {fact.content}{undoes}"
         case MemoryArranged():
@@ -125,7 +174,14 @@ def _what(write: Write) -> str:
             return f"conflict: {conflict(fact)}"
 
 
-def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[MemoryEntry]:
+def _description(fact: MemoryReplaced) -> str:
+    words = [fact.kind or "", *(f"#{tag}" for tag in fact.tags), "let into prompts" if fact.anyway else ""]
+    return " ".join(word for word in words if word) or "as it was"
+
+
+def entries_with(
+    text: str, now: Memory, writes: Sequence[Write], forgotten: Mapping[int, RecordedEvent]
+) -> list[MemoryEntry]:
     """The entries that hold the text, those that are there first. Raises `Rejected` where none ever did."""
     there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
     gone = [
@@ -139,10 +195,14 @@ def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Memory
     if not found or not wanted:
         near = nearest([each.text for each in every], text)
         raise Rejected(
-            f"No entry holds «{one_line(text)}», and none did."
+            f"No entry holds «{one_line(text)}», and none did{' that is still known' * bool(forgotten)}."
             + (f" The nearest:\n{listed(near)}" if near else ""),
             kind="memory_not_found",
-            hint="`hermes-jobs memory show` lists what is there.",
+            hint="`hermes-jobs memory show` lists what is there."
+            + (
+                f" Texts of {pluralize(len(forgotten), 'write')} were removed: see `memory log`."
+                * bool(forgotten)
+            ),
         )
     return found
 
@@ -150,9 +210,13 @@ def entries_with(text: str, now: Memory, writes: Sequence[Write]) -> list[Memory
 class Provenance:
     """What entries came from, with what the user said in the turns that they came from."""
 
-    def __init__(self, application: Application, writes: Sequence[Write]) -> None:
+    def __init__(
+        self, application: Application, writes: Sequence[Write], forgotten: Mapping[int, RecordedEvent]
+    ) -> None:
         self._application = application
         self._writes = writes
+        self._forgotten = forgotten
+        self._verified = found_by_thing(application)
 
     def as_object(self, entry: MemoryEntry, now: Memory) -> dict[str, object]:
         """The evidence for scripts."""
@@ -161,7 +225,12 @@ class Provenance:
             "target": entry.target,
             "there": entry.text in now.entries(entry.target),
             "writes": [
-                {**write_json(write, now.undone), "text": self._said(write.fact.evidence)}
+                {
+                    **write_json(write, now.undone, self._forgotten),
+                    "text": self._said(write.fact.evidence),
+                    "provisional": _is_provisional(write.fact),
+                    "tried_out": self._found(write),
+                }
                 for write in self._of(entry)
             ],
         }
@@ -175,6 +244,8 @@ class Provenance:
     def _lines(self, write: Write) -> Iterator[str]:
         fact, evidence = write.fact, write.fact.evidence
         yield f"  {write.version}. {ACTIONS[type(fact)]} {format_time(write.at)} by {AUTHORS[fact.author]}"
+        if write.version in self._forgotten:
+            yield f"     {gone_since(self._forgotten[write.version])}"
         if isinstance(fact, MemoryReplaced):
             yield f"     before: {one_line(fact.old)}"
         if evidence is None:
@@ -183,6 +254,14 @@ class Provenance:
         said = self._said(evidence)
         if said is not None:
             yield f"     you said: {one_line(said)}"
+        if _is_provisional(fact):
+            for line in finding_lines(evidence.session, self._found(write)):
+                yield f"     {line}"
+
+    def _found(self, write: Write) -> VerificationView | None:
+        """What was found of an entry that a review wrote."""
+        review = write.fact.evidence.session if write.fact.evidence is not None else ""
+        return self._verified.get(("memory", str(write.version), review))
 
     def _of(self, entry: MemoryEntry) -> list[Write]:
         facts = [write.fact for write in self._writes]
@@ -214,15 +293,12 @@ class Provenance:
         return said[-1].content if said else None
 
 
+def _is_provisional(fact: MemoryEvent) -> bool:
+    return isinstance(fact, MemoryAdded | MemoryReplaced) and fact.provisional
+
+
 def moment(date: str) -> str:
     """The moment that a person means, as the log writes moments: of a day its end. Raises `Rejected`."""
-    given = date.strip()
-    try:
-        at = to_local(datetime.fromisoformat(given))
-        if len(given) <= DAY:
-            at += timedelta(days=1, microseconds=-1)
-        return iso(at.timestamp())
-    except (ValueError, OverflowError, OSError):
-        raise Rejected(
-            f"{date!r} is no date.", kind="usage", hint="Write 2026-11-01, or 2026-11-01 12:30 in local time."
-        ) from None
+    found = read_moment(date)
+    end = timedelta(days=1, microseconds=-1) if found.whole_day else timedelta()
+    return iso((found.at + end).timestamp())

@@ -173,6 +173,18 @@ def _turns(counts: Counts) -> Iterator[Metric]:
     for (tool, outcome), count in counts.tool_calls.items():
         tools.add_metric([tool, outcome], count)
     yield tools
+    open_children = GaugeMetricFamily(
+        "hermes_jobs_sub_agents_open", "Sub-agents that have not ended.", labels=["depth"]
+    )
+    ended = CounterMetricFamily(
+        "hermes_jobs_sub_agents", "Sub-agents that have ended, by how.", labels=["depth", "status"]
+    )
+    for (depth, status), count in counts.children.items():
+        if status == "open":
+            open_children.add_metric([str(depth)], count)
+        else:
+            ended.add_metric([str(depth), status], count)
+    yield from (open_children, ended)
     yield CounterMetricFamily(
         "hermes_jobs_takeovers", "Attempts that their worker did not finish.", value=counts.takeovers
     )

@@ -45,7 +45,7 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
     """Which auxiliary tasks are asked of another model than the main one, and where."""
     from hermes_jobs.bootstrap.validation import check_choice
 
-    for purpose in ("review", "compression", "session_search"):
+    for purpose in ("review", "compression", "session_search", "title"):
         choice = settings.auxiliary_model(purpose)
         if choice == settings.main_model:
             continue

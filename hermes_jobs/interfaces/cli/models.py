@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -13,9 +13,12 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.model_format import endpoint_label
+from hermes_jobs.interfaces.cli.model_show import show_model
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.catalogue import Listing, Offered
@@ -44,34 +47,27 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
     """List what the endpoint offers, with window and price.
 
-    Your aliases stand beside. With PART, only models whose name holds it. Prices are US dollars a million
-    tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained list; `*` marks the
-    configured model.
+    Your aliases stand beside, your ensembles below. With PART, only models whose name holds it. Prices are
+    US dollars a million tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained
+    list; `*` marks the configured model.
     """
     application = context.application
     settings, choice = application.settings, application.settings.main_model
     found = offered(application, choice)
     named = [each for each in found.models if not part or part.lower() in each.name.lower()]
     rows = [_row(application, choice, each) for each in named[:limit]]
-    if as_json:
-        print_json(
-            {
-                "provider": choice.provider,
-                "endpoint": choice.base_url or choice.at.base_url,
-                "models": rows,
-                "aliases": settings.models.aliases,
-            }
+
+    def told() -> None:
+        where = endpoint_label(settings, choice)
+        MODELS.print_list(
+            rows, as_json=False, empty=f"{where} offers no model like {part!r}." if part else ""
         )
-        return
-    if rows:
-        print_table(("MODEL", "WINDOW", "INPUT", "OUTPUT", "CACHED", "ALIASES"), list(map(_cells, rows)))
-    else:
-        note(
-            f"{endpoint_label(settings, choice)} offers no model like {part!r}."
-            if part
-            else "It offers no model."
-        )
-    _note_aliases(settings, rows)
+        _note_aliases(settings, rows)
+
+    endpoint = choice.base_url or choice.at.base_url
+    place = {"provider": choice.provider, "endpoint": endpoint}
+    named_here = {"aliases": settings.models.aliases, "ensembles": settings.models.ensembles}
+    print_result(lambda: {**place, "models": rows, **named_here}, told, as_json=as_json)
 
 
 def offered(application: Application, choice: Choice) -> Listing:
@@ -112,23 +108,35 @@ def _listed(prices: Pricing, each: Offered) -> Price | None:
     return None if paid is None or said is None else Price(paid, said, read, written)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    price = row.price
-    amounts = (None,) * 3 if price is None else (price.input, price.output, price.cache_read)
-    return (
-        f"{row.name} *" if row.configured else row.name,
-        f"{row.window:,}" if row.window else "",
-        *("" if amount is None else f"${amount:.4g}" for amount in amounts),
-        ", ".join(row.aliases),
-    )
+def _price(amount: Callable[[Price], float | None]) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        dollars = None if row.price is None else amount(row.price)
+        return "" if dollars is None else f"${dollars:.4g}"
+
+    return cell
+
+
+MODELS: Resource[Row] = Resource(
+    (
+        Column("MODEL", lambda row: f"{row.name} *" if row.configured else row.name, telling=True),
+        Column("WINDOW", lambda row: f"{row.window:,}" if row.window else "", right=True),
+        Column("INPUT", _price(lambda price: price.input), rank=1, right=True),
+        Column("OUTPUT", _price(lambda price: price.output), rank=2, right=True),
+        Column("CACHED", _price(lambda price: price.cache_read), rank=3, right=True),
+        Column("ALIASES", lambda row: ", ".join(row.aliases)),
+    ),
+    "It offers no model.",
+)
 
 
 def _note_aliases(settings: Settings, rows: Sequence[Row]) -> None:
-    """Aliases of models that are not in the table."""
+    """Aliases of models that are not in the table, and ensembles."""
     shown = {alias for row in rows for alias in row.aliases}
     for alias, name in settings.models.aliases.items():
         if alias not in shown:
             note(f"{alias} stands for {name}.")
+    for name, entry in settings.models.ensembles.items():
+        note(f"{name} asks {', '.join(entry.members)}; {entry.aggregator} answers.")
 
 
 @click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
@@ -140,6 +148,7 @@ def models(context: click.Context) -> None:
 
 
 models.add_command(list_models)
+models.add_command(show_model)
 
 
 @models.command(
@@ -164,16 +173,17 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     assert isinstance(known, LearnedWindows)
     forgotten = [(place, learned) for place, learned in known.windows.items() if name in {None, place[1]}]
     engine.change(context_windows.forget(name), "cli")
-    if as_json:
-        rows = [
-            {"endpoint": endpoint, "model": model, "window": learned.window}
-            for (endpoint, model), learned in forgotten
-        ]
-        print_json({"forgotten": rows})
-        return
-    for (endpoint, model), learned in forgotten:
-        note(f"Forgotten: {model} at {endpoint} takes {learned.window:,} tokens.")
-    if not forgotten:
-        which = f"the model {name}" if name else "any model"
-        others = ", ".join(sorted({model for _, model in known.windows}))
-        note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
+    rows = [
+        {"endpoint": endpoint, "model": model, "window": learned.window}
+        for (endpoint, model), learned in forgotten
+    ]
+
+    def told() -> None:
+        for (endpoint, model), learned in forgotten:
+            note(f"Forgotten: {model} at {endpoint} takes {learned.window:,} tokens.")
+        if not forgotten:
+            which = f"the model {name}" if name else "any model"
+            others = ", ".join(sorted({model for _, model in known.windows}))
+            note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
+
+    print_result(lambda: {"forgotten": rows}, told, as_json=as_json)

@@ -10,8 +10,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import click
 
-from hermes_jobs.interfaces.cli.id_completion import complete_schedule, complete_session, complete_turn
-from hermes_jobs.interfaces.cli.param_types import FloatParam, IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.id_completion import (
+    complete_review,
+    complete_schedule,
+    complete_session,
+    complete_turn,
+    complete_waiting,
+)
+from hermes_jobs.interfaces.cli.param_types import FloatParam, FolderParam, IntParam, NonEmpty, TextParam
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -41,20 +47,32 @@ def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
 
 
 def turn_argument(function: F) -> F:
-    """`ID`: a turn's id, or the unique beginning of one."""
+    """`ID`: a turn's id, the unique beginning of one, or `last`."""
     return click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)(function)
 
 
+def waiting_turn_argument(function: F) -> F:
+    """`ID`: the same, of a turn that waits for a person."""
+    return click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_waiting)(function)
+
+
 def session_argument(function: F) -> F:
-    """`ID`: a session's id, the unique beginning of one, or its title."""
+    """`ID`: a session's id, the unique beginning of one, its title, or `last`."""
     return click.argument("session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session)(
         function
     )
 
 
 def schedule_argument(function: F) -> F:
-    """`ID`: a schedule's id or name, or the unique beginning of either."""
+    """`ID`: a schedule's id or name, the unique beginning of either, or `last`."""
     return click.argument("schedule_id", metavar="ID", type=NonEmpty(), shell_complete=complete_schedule)(
+        function
+    )
+
+
+def review_argument(function: F) -> F:
+    """`ID`: a review's id, the unique beginning of one, or `last`."""
+    return click.argument("review_id", metavar="ID", type=NonEmpty(), shell_complete=complete_review)(
         function
     )
 
@@ -66,6 +84,65 @@ def session_option(text: str) -> Callable[[F], F]:
     )
 
 
+def environment_option(command: F) -> F:
+    """`--env NAME[=VALUE]`, several times; the command gets them as `environment`."""
+    return click.option(
+        "--env",
+        "environment",
+        metavar="NAME[=VALUE]",
+        type=TextParam(),
+        multiple=True,
+        help="A variable of this shell for the agent's commands; no secret. Several are allowed.",
+    )(command)
+
+
+def workdir_option(text: str) -> Callable[[F], F]:
+    """`--workdir DIR`: a folder that exists, as an absolute path."""
+    return click.option("--workdir", metavar="DIR", type=FolderParam(), help=text)
+
+
+class SessionChoice(NamedTuple):
+    """Which session a text goes into: a named one, the newest of `workdir` or of all folders, or a new
+    one that works in `workdir`. `workdir` None: the folder here."""
+
+    session: str | None
+    newest: bool
+    anywhere: bool
+    workdir: str | None
+
+
+def session_choice_options(function: F) -> F:
+    """`--session`, `--continue`, `--anywhere` and `--workdir`; the command gets them as `choice`.
+
+    Raises a usage error for options that exclude each other.
+    """
+    options = (
+        session_option("Into that session; else a new one."),
+        click.option("-c", "--continue", "newest", is_flag=True, help="Into this folder's newest session."),
+        click.option("--anywhere", is_flag=True, help="With -c: the newest of all folders."),
+        workdir_option("The folder that the tools of a new session work in; with -c its newest session."),
+    )
+
+    @wraps(function)
+    def command(
+        *arguments: Any, session: str | None, newest: bool, anywhere: bool, workdir: str | None, **others: Any
+    ) -> Any:
+        if session and newest:
+            raise click.UsageError("--session and --continue exclude each other.")
+        if anywhere and not newest:
+            raise click.UsageError("--anywhere goes with --continue.")
+        if workdir and (session or anywhere):
+            other = "--session" if session else "--anywhere"
+            raise click.UsageError(
+                f"--workdir and {other} exclude each other: a session keeps the folder it began in."
+            )
+        return function(*arguments, choice=SessionChoice(session, newest, anywhere, workdir), **others)
+
+    for option in reversed(options):
+        command = option(command)
+    return cast(F, command)
+
+
 def timeout_option(function: F) -> F:
     """`--timeout SECONDS`: stop waiting then."""
     return click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after that.")(
@@ -75,13 +152,18 @@ def timeout_option(function: F) -> F:
 
 class OutputOptions(NamedTuple):
     """How a turn is printed. `stream`: text as it arrives; `progress`: a line for each tool call; `quiet`:
-    the answer alone; `rich`: Markdown on a live display."""
+    the answer alone; `rich`: Markdown on a live display; `footer`: what it took, below it."""
 
     form: Literal["text", "json", "jsonl"] = "text"
     stream: bool = False
     progress: bool = False
     quiet: bool = False
     rich: bool = False
+    footer: bool = False
+
+    def for_document(self) -> OutputOptions:
+        """The same for an answer that is a JSON document: it is shown as it is, once it is known to fit."""
+        return self if self.form != "text" else self._replace(stream=False, rich=False)
 
 
 class WaitOptions(NamedTuple):
@@ -102,7 +184,9 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
         click.option("--wait/--no-wait", default=default, help=text),
         timeout_option,
         json_option,
-        click.option("--jsonl", "as_jsonl", is_flag=True, help="Print the turn's events as they happen."),
+        click.option(
+            "--jsonl", "as_jsonl", is_flag=True, help="Print events and text as they come, a line each."
+        ),
         stream_option,
         quiet_option,
     )
@@ -132,7 +216,9 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
 def stream_option(function: F) -> F:
     """`--stream`: the answer while it is being written."""
     return click.option(
-        "--stream/--no-stream", default=None, help="Print tokens as they arrive (on a terminal)."
+        "--stream/--no-stream",
+        default=None,
+        help="Print tokens as they arrive (on a terminal, and as --jsonl).",
     )(function)
 
 
@@ -145,13 +231,16 @@ def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet:
     """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
     if as_json and as_jsonl:
         raise click.UsageError("--json and --jsonl exclude each other.")
-    if as_json or as_jsonl:
-        return OutputOptions(form="json" if as_json else "jsonl", quiet=quiet)
+    if as_json:
+        return OutputOptions(form="json", quiet=quiet)
+    if as_jsonl:
+        return OutputOptions(form="jsonl", quiet=quiet, stream=stream is not False)
     on_terminal = sys.stdout.isatty()
     return OutputOptions(
         stream=on_terminal if stream is None else stream,
         progress=sys.stderr.isatty() and not quiet,
         quiet=quiet,
+        footer=on_terminal and sys.stderr.isatty() and not quiet,
         rich=on_terminal and not quiet and os.environ.get("TERM") != "dumb",
     )
 

@@ -1,20 +1,28 @@
-"""How values are shown: JSON for scripts, aligned tables and times for people. Data on standard output,
-notes on standard error."""
+"""How values are shown: JSON for scripts, texts and fields for people. Data on standard output, notes on
+standard error."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from hermes_jobs.domain.session.titles import UNPRINTABLE, printable
-from hermes_jobs.interfaces.cli.zones import to_local
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.spending import UnknownCost
+    from hermes_jobs.views.tree import Tree
 
 GAP = "  "
-CELL = 100  # characters of a free text in a table that is not on a terminal
+LEAST = 8  # columns that a text gets on the narrowest terminal
+WHOLE = 0.6  # share of a line that must be left where it is cut at a word's end
+_WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
+_CLOSING = "、。，．：；！？」』）］｝〉》】〕"  # what no line begins with
 COLOURS = {
     "completed": "green",
     "ok": "green",
@@ -53,12 +61,26 @@ def _by_code(found: re.Match[str]) -> str:
 
 def note(text: str) -> None:
     """Something for the person, not for the pipe; its text may be of any origin."""
-    click.echo(printable(text), err=True)
+    click.echo(flowed(printable(text), terminal_width(sys.stderr)), err=True)
 
 
 def print_text(text: str) -> None:
     """A text of any origin on standard output, with nothing in it that moves the cursor."""
-    click.echo(printable(text))
+    click.echo(flowed(printable(text), terminal_width()))
+
+
+def flowed(text: str, width: int | None) -> str:
+    """The text with lines that are too wide for the terminal broken between words, under their beginning."""
+    if width is None:
+        return text
+    if all(line_width(line) <= width for line in text.split("\n")):
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = line[: min(len(line) - len(line.lstrip()), width // 2)]
+        broken = wrap(line, width - len(indent)) if line_width(line) > width else [line[len(indent) :]]
+        lines += [f"{indent}{each}" for each in broken]
+    return "\n".join(lines)
 
 
 def print_heading(text: str) -> None:
@@ -66,51 +88,78 @@ def print_heading(text: str) -> None:
     click.secho(one_line(text), bold=True)
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows in aligned columns, one line each. On a terminal the last column is cut to what fits."""
-    from rich.cells import cell_len, set_cell_size
-
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    lines = [list(headers), *cells]
-    widths = [max(cell_len(line[at]) for line in lines) for at in range(len(headers))]
-    room = terminal_width()
-    last = max(room - sum(widths[:-1]) - len(GAP) * (len(widths) - 1), 8) if room else CELL
-    for number, line in enumerate(lines):
-        fixed = [set_cell_size(cell, width) for cell, width in zip(line[:-1], widths[:-1], strict=True)]
-        text = GAP.join([*fixed, cut(line[-1], last)]).rstrip()
-        text = cut(text, room) if room else text
-        click.echo(click.style(text, bold=True) if number == 0 else _coloured(text, fixed))
-
-
 def cut(text: str, width: int) -> str:
-    """A line's beginning that takes at most so many columns."""
+    """A line's beginning that takes at most so many columns, up to the end of a word if one is near."""
+    if line_width(text) <= width:
+        return text
     from rich.cells import cell_len, set_cell_size
 
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    begun = set_cell_size(text, max(width - 1, 0)).rstrip()
+    whole = begun if text[len(begun) :][:1].isspace() else begun.rpartition(" ")[0].rstrip()
+    is_near = whole and cell_len(whole) > width * WHOLE
+    return f"{whole} …" if is_near and cell_len(whole) + 2 <= width else f"{begun}…"
 
 
-def terminal_width() -> int | None:
-    """The terminal's width; null where the output is no terminal."""
+def wrap(text: str, width: int, most: int | None = None) -> list[str]:
+    """One line of text as lines of at most so many columns, broken between words; at most `most` of them.
+
+    Only a word that is wider than a line is broken itself. Chinese and Japanese may be broken anywhere.
+    """
+    lines, line = [], ""
+    for found in _pieces().finditer(text):
+        joined = f"{line} {found[2]}" if line and found[1] else f"{line}{found[2]}"
+        if line_width(joined) <= width:
+            line = joined
+            continue
+        *full, line = [*filter(None, [line]), *_chopped(found[2], width)]
+        lines += full
+    lines.append(line)
+    if most is None or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], cut(f"{lines[most - 1]} {lines[most]}", width)]
+
+
+def _chopped(word: str, width: int) -> list[str]:
+    from rich.cells import chop_cells
+
+    return chop_cells(word, width)
+
+
+def line_width(text: str) -> int:
+    """How many columns a line takes on a terminal; colours take none."""
+    plain = click.unstyle(text)
+    if plain.isascii():
+        return len(plain)
+    from rich.cells import cell_len
+
+    return cell_len(plain)
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """What lines are made of, behind its blanks: a word, or a character that lines may end with. Compiling it
+    takes milliseconds."""
+    return re.compile(rf"(\s*)([{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]+)")
+
+
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """The terminal's width; None where the stream, else standard output, is no terminal."""
+    if not (stream or sys.stdout).isatty():
+        return None
     import shutil
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def _coloured(text: str, cells: Sequence[str]) -> str:
-    """The line with its states in their colours; the first cell is a name and stays as it is."""
-    for cell in cells[1:]:
-        state = cell.strip()
-        if state in COLOURS and f" {state}" in text:
-            text = text.replace(f" {state}", f" {click.style(state, fg=COLOURS[state])}", 1)
-    return text
+    return shutil.get_terminal_size().columns
 
 
 def print_fields(fields: Sequence[tuple[str, str]]) -> None:
-    """Names and values below each other; empty values are left out."""
+    """Names and values below each other, on a terminal broken between words; empty values are left out."""
     width = max(len(name) for name, _ in fields)
+    room = terminal_width()
     for name, value in fields:
         if value:
-            click.echo(f"{name:<{width}}  {one_line(value)}")
+            text = one_line(value)
+            lines = wrap(text, max(room - width - len(GAP), LEAST)) if room else [text]
+            click.echo(f"{name:<{width}}{GAP}" + f"\n{' ' * width}{GAP}".join(lines))
 
 
 def one_line(text: str) -> str:
@@ -118,31 +167,39 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def format_time(moment: str | None, now: datetime | None = None) -> str:
-    """A moment of the log in the zone here, with how long ago it was while that is less than a day."""
-    if moment is None:
-        return ""
-    at = datetime.fromisoformat(moment)
-    clock = to_local(at).strftime("%Y-%m-%d %H:%M:%S")
-    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    return f"{clock} ({format_age(seconds)})" if 0 <= seconds < 86_400 else clock
+def short_path(path: str, width: int | None = None) -> str:
+    """A folder for people: the home directory as `~`; cut at its front where `width` (columns) is given."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - nothing is raised where there is none
+    inside = path == home or path.startswith(home.rstrip("/") + "/")
+    short = one_line("~" + path[len(home) :] if inside and home != "/" else path)
+    return short if width is None or len(short) <= width else "…" + short[1 - width :]
 
 
-def format_short_time(moment: str, now: datetime | None = None) -> str:
-    """A moment of the log for a column: how long ago, or the day and minute."""
-    at = datetime.fromisoformat(moment)
-    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    return format_age(seconds) if 0 <= seconds < 86_400 else to_local(at).strftime("%Y-%m-%d %H:%M")
+def note_unknown_costs(found: Sequence[UnknownCost]) -> None:
+    """Say what the costs above leave out, and how to set a price."""
+    from hermes_jobs.text.figures import price_command, unknown_costs
+
+    if told := unknown_costs(found):
+        note(f"Not in the cost: {told}.")
+    if command := price_command(found):
+        click.echo(f"  for calls to come: {printable(command)}", err=True)  # whole, to be copied
 
 
-def format_age(seconds: float) -> str:
-    """So many seconds in the past, in the largest unit that fits."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit} ago"
-    return f"{int(seconds)} s ago"
+def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -> str:
+    """What the answer of the turn `below` took, with all below it.
+
+    The share of the context in use is left out where `window` (tokens) is 0.
+    """
+    from hermes_jobs.text.figures import duration, money
+
+    fill = f"{tokens / window:.0%} of {short_tokens(window)} tokens" if window else ""
+    cost = "cost unknown" if below.books.cost_usd is None else money(below.books.cost_usd)
+    whose = " with sub-agents" if below.children else ""
+    so_far = " so far" if below.is_at_work else ""
+    told = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
+    return "· " + " · ".join(part for part in told if part)
 
 
-def format_cost(cost_usd: float | None) -> str:
-    """US dollars for people; an unknown price is said, not guessed."""
-    return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
+def short_tokens(tokens: int) -> str:
+    """A number of tokens in thousands."""
+    return f"{tokens // 1000}k" if tokens >= 1000 else str(tokens)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import os
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_jobs.interfaces.cli.zones import to_local
+from hermes_jobs.errors import Rejected
 
-YEARS = range(1900, 9999)  # those that every zone and every database can write
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class TextParam(click.ParamType[str]):
@@ -44,6 +46,55 @@ class NonEmpty(TextParam):
         return name
 
 
+class FolderParam(TextParam):
+    """A folder that exists and can be entered, as an absolute path without links."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        given = super().convert(value, param, ctx)
+        try:
+            path = Path(given).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            self.fail(f"{given!r} cannot be read as a path: {error}.", param, ctx)
+        if not given.strip() or not path.is_dir():
+            self.fail(f"there is no folder {given!r}.", param, ctx)
+        if not os.access(path, os.X_OK):
+            self.fail(f"the folder {given!r} cannot be entered: permission denied.", param, ctx)
+        return str(path)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="dir")]
+
+
+class SchemaParam(TextParam):
+    """A file with a JSON Schema; its value is the schema as JSON text."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from hermes_jobs.text.json_schema import compact, schema_fault
+
+        given = super().convert(value, param, ctx)
+        try:
+            schema = Path(given).expanduser().read_bytes().decode("utf-8-sig")
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.fail(f"{given!r} cannot be read: {reason}.", param, ctx)
+        if fault := schema_fault(schema):
+            self.fail(f"{given!r} is no JSON Schema that can be used: {fault}.", param, ctx)
+        return compact(schema)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
 class IntParam(click.IntRange):
     """A whole number within bounds."""
 
@@ -66,15 +117,20 @@ class FloatParam(click.FloatRange):
 
 
 class DateParam(click.ParamType[datetime]):
-    """A day or a moment, of the zone here where it names none."""
+    """A day or a moment, of the zone here where it names none; also in words, such as `3 days ago`.
+
+    `ahead`: what may be past or to come is to come.
+    """
 
     name = "date"
 
+    def __init__(self, *, ahead: bool = False) -> None:
+        self._ahead = ahead
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        from hermes_jobs.interfaces.cli.moments import read_moment
+
         try:
-            moment = datetime.fromisoformat(str(value).strip())
-        except ValueError:
-            self.fail(f"{value!r} is no date: write 2026-11-01, or 2026-11-01 12:30.", param, ctx)
-        if moment.year not in YEARS:
-            self.fail(f"{value!r} is not of the years {YEARS.start} to {YEARS.stop - 1}.", param, ctx)
-        return to_local(moment)
+            return read_moment(str(value), ahead=self._ahead).at
+        except Rejected as refused:
+            self.fail(f"{refused.message}\n{refused.hint}", param, ctx)

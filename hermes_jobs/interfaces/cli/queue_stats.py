@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.text.figures import duration
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -124,9 +124,9 @@ def _queue_load(
 def _due_since(log: EventLog, step: Step) -> float | None:
     """When the step became due: its own time, else that of its turn's last event that can have made it so.
 
-    A step's row holds no time. For a tool call the progress of its siblings does not count.
+    A step's row holds no time. Of tool calls and members, the progress of their siblings does not count.
     """
-    from hermes_jobs.domain.events import OutcomeDiscarded, ToolFinished, ToolInterrupted, ToolStarted
+    from hermes_jobs.domain import events as e
 
     if step.not_before > 0:
         return step.not_before
@@ -134,10 +134,14 @@ def _due_since(log: EventLog, step: Step) -> float | None:
     if head is None:
         return None
     turn = step.id.partition("-")[0]
-    siblings = (ToolStarted, ToolFinished, ToolInterrupted) if step.kind == "turn.run_tool" else ()
+    siblings: tuple[type[e.Event], ...] = ()
+    if step.kind == "turn.run_tool":
+        siblings = (e.ToolStarted, e.ToolFinished, e.ToolInterrupted)
+    elif step.kind == "turn.reference":
+        siblings = (e.ReferenceStarted, e.ReferenceReplied, e.ReferenceFailed)
     for recorded in reversed(log.read(step.stream, after=max(0, head.version - LOOK_BACK))):
         event = recorded.event
-        if getattr(event, "turn", None) == turn and not isinstance(event, (OutcomeDiscarded, *siblings)):
+        if getattr(event, "turn", None) == turn and not isinstance(event, (e.OutcomeDiscarded, *siblings)):
             return datetime.fromisoformat(recorded.recorded_at).timestamp()
     return None
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.output import print_json
 from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age, queues_of
+from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
 from hermes_jobs.interfaces.cli.zones import to_local
 
@@ -43,12 +43,14 @@ def _print_changes(read: Callable[[], QueueStats], *, as_json: bool) -> None:
         load = read()
         if (now := _without_ages(load)) != seen:
             seen = now
-            if as_json:
-                print_json(load)
-            else:
-                click.echo(summary_line(load, datetime.now(UTC)))
+            _print_change(load, as_json=as_json)
             sys.stdout.flush()
         time.sleep(EVERY)
+
+
+def _print_change(load: QueueStats, *, as_json: bool) -> None:
+    told = summary_line(load, datetime.now(UTC))
+    print_result(lambda: load, lambda: click.echo(told), as_json=as_json)
 
 
 def _without_ages(load: QueueStats) -> object:
@@ -116,7 +118,12 @@ def _queue(queue: QueueLoad, depth: Sequence[int]) -> Sequence[Text]:
 def _worker(worker: LiveWorker) -> Sequence[Text]:
     from rich.text import Text
 
-    cells = (worker.name, str(worker.running), f"{worker.seen_seconds_ago:.0f} s ago", queues_of(worker))
+    cells = (
+        worker.name,
+        str(worker.running),
+        f"{age(round(worker.seen_seconds_ago))} ago",
+        queues_of(worker),
+    )
     return [Text(cell) for cell in cells]
 
 

@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, age, queues_of, read_stats
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
@@ -36,10 +38,9 @@ def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -
         from hermes_jobs.interfaces.cli.queue_watch import watch as keep_watching
 
         keep_watching(look, as_json=as_json)
-    elif as_json:
-        print_json(look())
-    else:
-        _print(look())
+        return
+    load = look()
+    print_result(lambda: load, lambda: _print(load), as_json=as_json)
 
 
 def _print(load: QueueStats) -> None:
@@ -47,15 +48,17 @@ def _print(load: QueueStats) -> None:
         (each.name, str(each.waiting), age(each.oldest_seconds), str(each.running), str(each.later))
         for each in load.queues
     ]
-    print_table(("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER"), rows)
+    headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER")
+    print_table(headers, rows, telling="QUEUE", figures=headers[1:])
     click.echo()
     if load.workers:
         print_table(
             ("WORKER", "RUNNING", "SEEN", "QUEUES"),
             [
-                (each.name, str(each.running), f"{each.seen_seconds_ago:g} s ago", queues_of(each))
+                (each.name, str(each.running), f"{age(each.seen_seconds_ago)} ago", queues_of(each))
                 for each in load.workers
             ],
+            figures=("RUNNING", "SEEN"),
         )
     else:
         note("No workers are alive. `hermes-jobs up` starts one; `send` works by itself meanwhile.")

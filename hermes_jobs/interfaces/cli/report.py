@@ -11,11 +11,13 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import format_cost, note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.param_types import DateParam
-from hermes_jobs.interfaces.cli.zones import to_local
-from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.table import print_table
+from hermes_jobs.interfaces.cli.zones import format_day, format_time, to_local
+from hermes_jobs.text.figures import duration, money, when
 
 if TYPE_CHECKING:
     from hermes_jobs.views.report import Period, Report
@@ -27,12 +29,12 @@ BAR = 20  # columns
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-@click.command(epilog=example("hermes-jobs report --since 2026-11-01 --html report.html"))
+@click.command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
 @click.option(
     "--since",
     type=DateParam(),
-    metavar="DATE",
-    help=f"From that day on, local time; {DAYS} days back if not given.",
+    metavar="WHEN",
+    help=f"From that day on, such as `last month`; {DAYS} days back if not given.",
 )
 @html_option
 @json_option
@@ -46,14 +48,12 @@ def report(context: CliContext, since: datetime | None, html: Path | None, as_js
     if html is not None and as_json:
         raise click.UsageError("--html and --json exclude each other.")
     found = _report(context, since)
-    if as_json:
-        print_json(_as_object(found))
-    elif html is not None:
+    if html is not None:
         from hermes_jobs.interfaces.html.report_page import report_page
 
         write_page(html, report_page(found, context.application.memory_limits, context.redact))
-    else:
-        _print(context, found)
+        return
+    print_result(lambda: _as_object(found), lambda: _print(context, found), as_json=as_json)
 
 
 def _report(context: CliContext, since: datetime | None) -> Report:
@@ -62,7 +62,7 @@ def _report(context: CliContext, since: datetime | None) -> Report:
     # A day's own midnight: clocks may have been put forward or back between it and now.
     began = since or to_local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
     if began > until:
-        raise click.BadParameter(f"{began:%Y-%m-%d %H:%M} has not come yet.", param_hint="--since")
+        raise click.BadParameter(f"{format_time(began)} has not come yet.", param_hint="--since")
     days = (until - began).days
     period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
     return context.application.views.report(since=began, until=until, period=period, zone=zone)
@@ -80,11 +80,13 @@ def _as_object(found: Report) -> dict[str, object]:
         fields.pop("usage")
         cost = None if row.unpriced == row.requests else fields.pop("cost_usd")
         spending.append({**fields, **asdict(usage_json(row.usage)), "cost_usd": cost})
-    return {**asdict(found), "spending": spending}
+    whole = {**asdict(found), "spending": spending}
+    del whole["unknown_costs"]  # the models stand in `spending`
+    return whole
 
 
 def _print(context: CliContext, found: Report) -> None:
-    note(f"From {found.since} to {found.until}, by {found.period}.")
+    note(f"From {format_day(found.since)} to {format_day(found.until)}, by {found.period}.")
     _print_spending(found)
     _print_waiting(found)
     _print_memory(context, found)
@@ -103,14 +105,23 @@ def _print_spending(found: Report) -> None:
     headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
     print_table(
         (found.period.upper(), *headers, "TOKENS"),
-        [(*_cells(row), _bar(row.usage.total_tokens, most)) for row in rows]
+        [(_period(row, found.period), *_cells(row)[1:], _bar(row.usage.total_tokens, most)) for row in rows]
         + [("all", *_cells(total)[1:], "")],
+        telling=found.period.upper(),
+        ranks=("REQUESTS", "CACHED", "TOKENS"),
+        figures=headers,
     )
     for key in ("model", "purpose"):
         click.echo()
-        print_table((key.upper(), *headers), [_cells(row) for row in totals_by(found.spending, key)])
-    if total.unpriced:
-        note(f"{total.unpriced:,} responses came from models whose price is not known: they are in no cost.")
+        rows_by = [_cells(row) for row in totals_by(found.spending, key)]
+        print_table(
+            (key.upper(), *headers),
+            rows_by,
+            telling=key.upper(),
+            ranks=("REQUESTS", "CACHED"),
+            figures=headers,
+        )
+    note_unknown_costs(found.unknown_costs)
 
 
 def _print_waiting(found: Report) -> None:
@@ -122,7 +133,8 @@ def _print_waiting(found: Report) -> None:
         by_period = {other.period: other.p95 for other in found.waiting if other.queue == each.queue}
         times = [duration(value) for value in (each.p50, each.p95, each.longest)]
         rows.append((each.queue, f"{each.steps:,}", *times, _sparkline(found.periods, by_period)))
-    print_table(("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME"), rows)
+    headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME")
+    print_table(headers, rows, telling="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
 
 
 def _print_memory(context: CliContext, found: Report) -> None:
@@ -140,7 +152,8 @@ def _print_memory(context: CliContext, found: Report) -> None:
             )
     if rows:
         click.echo()
-        print_table(("MEMORY", "ENTRIES", "CHARS", "FILL", "OVER TIME"), rows)
+        headers = ("MEMORY", "ENTRIES", "CHARS", "FILL", "OVER TIME")
+        print_table(headers, rows, telling="MEMORY", ranks=("OVER TIME",), figures=headers[1:-1])
 
 
 def _print_schedules(found: Report) -> None:
@@ -157,7 +170,13 @@ def _print_schedules(found: Report) -> None:
         )
         for each in runs_by_schedule(found.schedules)
     ]
-    print_table(("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST"), rows)
+    headers = ("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST")
+    print_table(headers, rows, telling="SCHEDULE", ranks=("BY HAND", "LATEST"), figures=headers[1:])
+
+
+def _period(row: SpendingTotal, period: str) -> str:
+    """A day as everywhere, a week by its first day, or a month."""
+    return format_day(row.key) if period == "day" else when(row.key, period)
 
 
 def _cells(row: SpendingTotal) -> tuple[str, ...]:
@@ -168,7 +187,7 @@ def _cells(row: SpendingTotal) -> tuple[str, ...]:
         f"{used.prompt_tokens:,}",
         f"{row.cached_share:.0%}",
         f"{used.output_tokens:,}",
-        format_cost(row.known_cost_usd),
+        money(row.whole_cost_usd, row.cost_usd),
     )
 
 

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.curate import apply, curate
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
-from hermes_jobs.interfaces.cli.output import (
-    format_cost,
-    format_short_time,
-    format_time,
-    note,
-    print_fields,
-    print_heading,
-    print_json,
-    print_text,
-)
-from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.curate import apply, curate, details_json, keep, review_json
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, review_argument
+from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
+from hermes_jobs.interfaces.cli.progress import call_details
 from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.figures import money
 
 if TYPE_CHECKING:
-    from hermes_jobs.views.reviews import ReviewView
+    from collections.abc import Sequence
 
-review_argument = click.argument("review_id", metavar="ID", type=NonEmpty())
+    from hermes_jobs.views.models import StepView
+    from hermes_jobs.views.reviews import ReviewView
 
 
 @click.group(epilog=example("hermes-jobs reviews list", "hermes-jobs reviews show v3k9"))
@@ -33,7 +28,8 @@ def reviews() -> None:
     """Reviews of conversations and of the skills: what was looked at, what was saved, what it cost.
 
     A review runs after an answer is out, in a session of its own, and never delays the conversation. `curate`
-    has the skills looked through, for proposals that `apply` carries out.
+    has the skills looked through, for proposals that `apply` carries out. What a review saved and what made
+    answers worse is taken back by `apply`, or kept by `keep`. ID may be a unique prefix, or `last`.
     """
 
 
@@ -54,47 +50,38 @@ def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
 @pass_context
 def show_review(context: CliContext, review_id: str, limit: int | None, as_json: bool) -> None:
     """Show a review: why it was due, what it did, what it saved."""
-    from hermes_jobs.interfaces.cli import proposal_format
-
     views = context.application.views
     review = views.review(review_id)
     turn = views.turn(review.work) if review.work else None
     steps = newest(turn.steps, limit) if turn else ()
-    if as_json:
-        from msgspec import to_builtins
 
-        told = to_builtins(review)
-        if review.kind == "curate":
-            told["proposals"] = proposal_format.proposal_views(context.application, review.id)
-        print_json({**told, "steps": steps})
-        return
-    came_to = "Proposed" if review.kind == "curate" else "Saved"
-    print_fields(
-        [
-            ("Review", review.id),
-            ("Kind", review.kind),
-            ("Status", review.status),
-            ("Why", review.reason),
-            ("Session", review.lineage),
-            ("After turn", review.turn or ""),
-            ("Requested", format_time(review.requested_at)),
-            ("Ended", format_time(review.ended_at)),
-            ("Model calls", str(review.num_model_calls)),
-            ("Cost", format_cost(review.cost_usd)),
-            (came_to, review.saved or ("nothing" if review.status == "completed" else "")),
-            ("Note" if review.status == "completed" else "Error", review.message),
-        ]
+    def whole(each: ReviewView) -> dict[str, object]:
+        from hermes_jobs.views.turn_json import step_json
+
+        return {**details_json(context, each), "steps": [step_json(step) for step in steps]}
+
+    REVIEWS._replace(to_json=whole).print_one(
+        review, as_json=as_json, details=lambda: _print_work(context, review, steps)
     )
+
+
+def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepView]) -> None:
+    """What a review did: its proposals, else each call with its outcome."""
     if review.kind == "curate":
-        proposal_format.print_proposals(context.application, review.id)
-    if turn is None:
-        return
+        from hermes_jobs.interfaces.cli.proposal_format import print_proposals
+
+        print_proposals(context.application, review.id)
     for step in steps:
         if step.kind == "tool_call" and review.kind != "curate":
             click.echo()
-            print_heading(f"{step.name} {step.arguments}"[:400])
+            print_heading(one_line(call_details(step.name, step.arguments))[:400])
             print_text(step.message or step.outcome)
-    note(f"Step by step: hermes-jobs turns show {turn.id}")
+    if review.kind != "curate":
+        from hermes_jobs.interfaces.cli.verified import print_findings
+
+        print_findings(context.application, context.application.views.verifications(review.id))
+    if review.work:
+        note(f"Step by step: hermes-jobs turns show {review.work}")
 
 
 @reviews.command("retry", epilog=example("hermes-jobs reviews retry v3k9"))
@@ -137,6 +124,7 @@ def cancel_review(context: CliContext, review_id: str, as_json: bool) -> None:
 
 reviews.add_command(curate)
 reviews.add_command(apply)
+reviews.add_command(keep)
 
 
 def _print_outcome(context: CliContext, review: str, told: str, *, as_json: bool) -> None:
@@ -144,14 +132,40 @@ def _print_outcome(context: CliContext, review: str, told: str, *, as_json: bool
     REVIEWS.print_outcome(lambda: views.review(review), f"Review {review} {told}.", as_json=as_json)
 
 
-def _row(review: ReviewView) -> tuple[str, ...]:
-    saved = review.saved or review.message or ("nothing" if review.status == "completed" else "")
-    when, cost = format_short_time(review.requested_at), format_cost(review.cost_usd)
-    return (review.id, review.kind, review.status, when, review.lineage, cost, saved)
+def _fields(review: ReviewView) -> Sequence[tuple[str, str]]:
+    came_to = "Proposed" if review.kind == "curate" else "Saved"
+    return [
+        ("Review", review.id),
+        ("Kind", review.kind),
+        ("Status", review.status),
+        ("Why", review.reason),
+        ("Session", review.lineage),
+        ("After turn", review.turn or ""),
+        ("Requested", format_time(review.requested_at)),
+        ("Ended", format_time(review.ended_at)),
+        ("Model calls", str(review.num_model_calls)),
+        ("Cost", money(review.cost_usd)),
+        (came_to, review.saved or ("nothing" if review.status == "completed" else "")),
+        ("Note" if review.status == "completed" else "Error", review.message),
+    ]
 
 
-REVIEWS = Resource(
-    ("REVIEW", "KIND", "STATUS", "WHEN", "SESSION", "COST", "SAVED"),
-    _row,
+def _saved(review: ReviewView) -> str:
+    return review.saved or review.message or ("nothing" if review.status == "completed" else "")
+
+
+REVIEWS: Resource[ReviewView] = Resource(
+    (
+        Column("REVIEW", lambda review: review.id),
+        Column("KIND", lambda review: review.kind, rank=1),
+        Column("STATUS", lambda review: review.status),
+        moment_column("WHEN", lambda review: review.requested_at),
+        Column("SESSION", lambda review: review.lineage, rank=2),
+        Column("COST", lambda review: money(review.cost_usd), rank=3, right=True),
+        Column("SAVED", _saved, telling=True),
+    ),
     "No reviews yet. One is due every few turns: see memory.nudge_interval in `config show`.",
+    review_json,
+    _fields,
+    by_day=True,
 )

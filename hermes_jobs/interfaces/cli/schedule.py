@@ -12,9 +12,12 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import Entry, LazyGroup
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
+from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import print_fields, print_json
+from hermes_jobs.interfaces.cli.output import print_fields
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text import figures
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -70,7 +73,10 @@ COMMANDS = {
     ),
 )
 def schedule() -> None:
-    """Prompts that are sent by the clock, once or again and again."""
+    """Prompts that are sent by the clock, once or again and again.
+
+    ID is an id or a name, the unique beginning of either, or `last` for the one added last.
+    """
 
 
 @click.command(
@@ -82,7 +88,7 @@ def schedule() -> None:
 )
 @click.argument("text", type=TextParam())
 @click.option(
-    "--from", "start", metavar="TIME", help="Count from then, such as 2026-12-24T18:00.  [default: now]"
+    "--from", "start", metavar="TIME", help="Count from then, such as `monday 9:00`.  [default: now]"
 )
 @click.option("--tz", metavar="ZONE", help="The zone where TEXT names none.  [default: yours]")
 @click.option(
@@ -113,30 +119,24 @@ def preview(
     from hermes_jobs.interfaces.cli.schedule_model import interpret
     from schedules.phrases import Refused, Understood, parse
 
-    zone = _zone(tz or context.settings.schedules.timezone or _here())
-    now = _moment(start, zone) if start is not None else datetime.now(UTC).replace(microsecond=0)
+    zone = _zone(tz or context.settings.schedules.timezone or local_zone().key)
+    begin = datetime.now(UTC)
+    if start is not None:
+        begin = read_moment(start, zone=zone, ahead=True).at
+    now = begin.astimezone(UTC).replace(microsecond=0)
     found = parse(text, now, zone.key)
     if isinstance(found, Refused) and not no_model:
         found = interpret(context, text, found, schedule="", zone=zone.key, now=now.timestamp())
     if isinstance(found, Understood):
         _print_understood(found, now, count, as_json=as_json)
         return 0
-    if as_json:
-        print_json(_as_object(None, zone.key, [], error=f"{found.reason} {found.proposal}".rstrip()))
-    else:
-        explain(found.reason, found.proposal, context)
+    refused = found
+    print_result(
+        lambda: _as_object(None, zone.key, [], error=f"{refused.reason} {refused.proposal}".rstrip()),
+        lambda: explain(refused.reason, refused.proposal, context),
+        as_json=as_json,
+    )
     return USAGE
-
-
-def _here() -> str:
-    """This machine's zone; UTC where it has none."""
-    import warnings
-
-    from tzlocal import get_localzone_name
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is not configured, or in two ways
-        return get_localzone_name() or "UTC"
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -155,18 +155,6 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _moment(text: str, zone: ZoneInfo) -> datetime:
-    """The moment that `--from` names, in the zone where it has no offset. Raises a usage error."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        local = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
-        return local.astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError) as error:
-        raise click.BadParameter(
-            f"{text!r} is no time, such as 2026-12-24 or 2026-12-24T18:00+01:00.", param_hint="--from"
-        ) from error
-
-
 def _print_understood(found: Understood, now: datetime, count: int, *, as_json: bool) -> None:
     from zoneinfo import ZoneInfo
 
@@ -174,20 +162,21 @@ def _print_understood(found: Understood, now: datetime, count: int, *, as_json: 
 
     zone = ZoneInfo(found.zone)
     runs = [due.astimezone(zone) for due in islice(upcoming(found.timing, now, zone), count)]
-    if as_json:
-        print_json(_as_object(found, found.zone, runs, error=None))
-        return
-    shown = [
-        f"{run:%a %Y-%m-%d %H:%M:%S %Z}" if run.second else f"{run:%a %Y-%m-%d %H:%M %Z}" for run in runs
+    fields = [
+        ("When", written(found.timing)),
+        ("Zone", found.zone),
+        ("Task", found.task or ""),
+        *(("" if number else "Next", _shown(run)) for number, run in enumerate(runs)),
     ]
-    print_fields(
-        [
-            ("When", written(found.timing)),
-            ("Zone", found.zone),
-            ("Task", found.task or ""),
-            *(("Next" if at == 0 else "", run) for at, run in enumerate(shown)),
-        ]
+    print_result(
+        lambda: _as_object(found, found.zone, runs, error=None), lambda: print_fields(fields), as_json=as_json
     )
+
+
+def _shown(run: datetime) -> str:
+    """A run for people: in its zone, which is named since a preview is often about another one."""
+    told = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
+    return f"{told} {run:%Z}"
 
 
 def _as_object(

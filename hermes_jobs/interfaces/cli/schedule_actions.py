@@ -17,8 +17,8 @@ from hermes_jobs.interfaces.cli.options import (
     schedule_argument,
     wait_options,
 )
-from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.schedule_format import schedule_json
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.schedule_format import due_time, schedule_json
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.decision import Decision
@@ -91,12 +91,10 @@ def _act(
     act: ScheduleCommand = kind(schedule=found, now=application.clock.now())
     _change(context, act, f"schedule {kind.__name__.lower()}")
     schedule = application.views.schedule(found)
-    if as_json:
-        print_json(schedule_json(schedule))
-        return
     due = schedule.next_due if schedule.status == "active" else None
-    when = f"; next: {rule_of(schedule.plan).shown(due)}" if due is not None else ""
-    note(f"The schedule {found} ({schedule.plan.name}) {told}{when}.")
+    when = f"; next: {due_time(rule_of(schedule.plan), due)}" if due is not None else ""
+    text = f"The schedule {found} ({schedule.plan.name}) {told}{when}."
+    print_result(lambda: schedule_json(schedule), text, as_json=as_json)
 
 
 def _change(context: CliContext, change: Decision, cause: str) -> None:

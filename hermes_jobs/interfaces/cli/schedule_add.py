@@ -13,15 +13,16 @@ from hermes_jobs.domain.schedule.commands import Add, Edit
 from hermes_jobs.domain.schedule.names import name_from, unused
 from hermes_jobs.domain.schedule.timing import rule_of, zone_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument
-from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.schedule_format import NEXT, print_plan, schedule_json
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.schedule_format import NEXT, folder_of, print_plan, schedule_json
 from hermes_jobs.interfaces.cli.schedule_input import (
     ScheduleInput,
     changed_plan,
-    confirmed,
     parse_timing,
     plan_options,
     refusal,
@@ -72,7 +73,7 @@ def add_schedule(context: CliContext, /, *, yes: bool, as_json: bool, **given: A
     )
     plan = _named(context, wanted, changed_plan(context, wanted, found, blank))
     act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
-    _show(act(application.engine().state))  # what is refused is refused before anybody is asked
+    _show(context, act(application.engine().state))  # what is refused is refused before anybody is asked
     if not confirmed("Add it?", "Nothing was added", yes=yes):
         note("Nothing was added.")
         return FAILED
@@ -96,7 +97,7 @@ def edit_schedule(context: CliContext, /, *, schedule_id: str, yes: bool, as_jso
     """Change what a schedule does, when, or how.
 
     SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
-    `none` gives up a --session, --model, --toolsets or --budget.
+    `none` gives up a --session, --model, --toolsets, --budget or --workdir.
     """
     wanted = ScheduleInput(**given)
     application = context.application
@@ -118,7 +119,7 @@ def edit_schedule(context: CliContext, /, *, schedule_id: str, yes: bool, as_jso
         replan=lambda current: msgspec.structs.replace(current, **changes),
         said=wanted.sentence or "",
     )
-    _show(act(application.engine().state))
+    _show(context, act(application.engine().state))
     if not confirmed("Change it?", "Nothing was changed", yes=yes or wanted.sentence is None):
         note("Nothing was changed.")
         return FAILED
@@ -161,25 +162,27 @@ def _check_unused(context: CliContext, name: str, schedule: str | None = None) -
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
 
-def _show(changed: DecisionResult) -> None:
+def _show(context: CliContext, changed: DecisionResult) -> None:
     """Show what was understood, as it would be recorded."""
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
     fact = changed.writes[0].events[-1]
     assert isinstance(fact, ScheduleAdded | ScheduleEdited), f"{fact} is no plan"
     note("Understood:")
-    print_plan(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT))
+    print_plan(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT), folder_of(context, fact.plan))
 
 
 def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bool) -> None:
     view = context.application.views.schedule(schedule)
-    if as_json:
-        print_json(schedule_json(view))
-    else:
+
+    def outcome() -> None:
         click.echo(schedule)
-        note(f"The schedule «{view.plan.name}» {told}.")
+        note(f"The schedule {view.plan.name!r} {told}.")
+
+    print_result(lambda: schedule_json(view), outcome, as_json=as_json)
     _note_who_fires(context)
-    _warn_of_unsigned(context, view.plan)
+    _warn_of_no_folder(context, view.plan, schedule)
+    _warn_of_undeliverable(context, view.plan)
 
 
 def _note_who_fires(context: CliContext) -> None:
@@ -191,14 +194,29 @@ def _note_who_fires(context: CliContext) -> None:
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 
 
-def _warn_of_unsigned(context: CliContext, plan: Plan) -> None:
-    """Warn where answers go to a webhook and no secret is set to sign them with: they would not arrive."""
+def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
+    """Warn where commands and file tools would be refused in every run."""
+    if plan.session is None and folder_of(context, plan) is None:
+        note(
+            "Warning: its runs have no working folder, so commands and file tools are refused in them.\n"
+            f"  hermes-jobs schedule edit {schedule} --workdir DIR   names one."
+        )
+
+
+def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
+    """Warn where answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
+    secret that they need: they would not arrive."""
+    from hermes_jobs.bootstrap.worker_status import statuses
+    from hermes_jobs.delivery.telegram_token import TOKEN
     from hermes_jobs.delivery.webhook import SECRET
 
-    hooks = [each for each in plan.deliver if each.partition(":")[0] == "webhook"]
-    if hooks and not context.settings.secrets.get(SECRET):
-        note(
-            f"Warning: deliveries to {', '.join(hooks)} will fail: they are signed, and "
-            f"{SECRET} is not set. Put {SECRET}=… into {context.settings.paths.env_file}, "
-            "or into the workers' environment."
-        )
+    needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
+    for kind, (name, why) in needed.items():
+        targets = [each for each in plan.deliver if each.partition(":")[0] == kind]
+        if not targets or context.settings.secrets.get(name):
+            continue
+        if not any(name in each.has for each in statuses(context.application.log).values()):
+            note(
+                f"Warning: deliveries to {', '.join(targets)} will fail: {why}, and {name} is not set. "
+                f"Put {name}=… into {context.settings.paths.env_file}: what runs reads it again."
+            )

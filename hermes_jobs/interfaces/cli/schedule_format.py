@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from time import time
 
 import click
 
@@ -12,16 +13,13 @@ from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.inbox import delivery_status
-from hermes_jobs.interfaces.cli.output import (
-    format_cost,
-    format_time,
-    note,
-    one_line,
-    print_fields,
-    print_text,
-)
+from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
+from hermes_jobs.interfaces.cli.zones import format_time, to_local
+from hermes_jobs.text import figures
+from hermes_jobs.text.figures import money
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
 from hermes_jobs.views.turn_json import usage_json
+from schedules.timing import Once
 
 NEXT = 3
 """Due times that are shown ahead."""
@@ -36,16 +34,23 @@ WHY: dict[str, str] = {
 """What a `MissedReason` means."""
 
 
-def print_plan(plan: Plan, dues: Sequence[float]) -> None:
-    """What will be done and when, on standard error, before anything is recorded."""
+def folder_of(context: CliContext, plan: Plan) -> str | None:
+    """The folder of the tools of its runs, where each has a session of its own; None where there is none."""
+    return plan.workdir or context.settings.agent.workdir
+
+
+def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
+    """What will be done, when and in which folder, on standard error, before anything is recorded."""
     rule = rule_of(plan)
-    lines = [("when", f"{plan.timing}, {plan.timezone}"), ("task", plan.text)]
-    lines += [("next" if at == 0 else "", rule.shown(due)) for at, due in enumerate(dues)]
+    lines = [("when", timing_words(plan)), ("task", plan.text)]
+    lines += [("next" if at == 0 else "", due_time(rule, due)) for at, due in enumerate(dues)]
     if plan.session is not None:
         lines.append(("in", f"session {plan.session}"))
+    else:
+        lines.append(("folder", short_path(folder) if folder else "none"))
     lines.append(("to", ", ".join(plan.deliver) or "nobody: it stands in the session"))
     for name, value in lines:
-        note(f"  {name:<6}{one_line(value)}")
+        note(f"  {name:<8}{one_line(value)}")
 
 
 def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
@@ -68,6 +73,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object
         "model": plan.model,
         "toolsets": plan.toolsets,
         "budget_usd": plan.budget_usd,
+        "workdir": plan.workdir,
         "pause_reason": schedule.pause_reason,
         "running": schedule.running,
         "queued": [moment(rule, due) for due in schedule.queued],
@@ -118,28 +124,37 @@ def moment(rule: TimingInZone, seconds: float) -> str:
     return datetime.fromtimestamp(seconds, rule.zone).isoformat()
 
 
-def short_moment(rule: TimingInZone, seconds: float) -> str:
-    """A moment for a column, in the schedule's zone, with its year where that is not this one."""
-    at = datetime.fromtimestamp(seconds, rule.zone)
-    year = "" if at.year == datetime.now(rule.zone).year else f" {at.year}"
-    return f"{at:%a %d %b}{year} {at:%H:%M}"
+def due_time(rule: TimingInZone, seconds: float) -> str:
+    """A due time for people, as it is in the schedule's zone; that is named where it is not the one here."""
+    at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
+    told = figures.moment(at, now, seconds=bool(at.second))
+    return told if to_local(at).utcoffset() == at.utcoffset() else f"{told} {at:%Z}"
 
 
-def print_schedule(context: CliContext, schedule: ScheduleView, count: int) -> None:
+def timing_words(plan: Plan) -> str:
+    """When a schedule is due, with its zone; a single time as every time is written."""
+    rule = rule_of(plan)
+    if isinstance(rule.timing, Once):
+        return f"once, {due_time(rule, rule.timing.at.timestamp())}"
+    return f"{plan.timing}, {plan.timezone}"
+
+
+def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> Sequence[tuple[str, str]]:
     """Everything that one wants to know at a glance, with so many runs ahead."""
     plan = schedule.plan
     rule = rule_of(plan)
-    ahead = [rule.shown(due) for due in upcoming(schedule, count)]
+    ahead = [due_time(rule, due) for due in upcoming(schedule, count)]
     last = schedule.last
-    fields = [
+    return [
         ("Schedule", schedule.id),
         ("Name", plan.name),
         ("Status", _status(schedule)),
         ("Task", plan.text),
-        ("When", f"{plan.timing}, {plan.timezone}"),
+        ("When", timing_words(plan)),
         ("Next", ahead[0] if ahead else _none_ahead(schedule)),
         *(("", due) for due in ahead[1:]),
         ("Session", plan.session or "a fresh one each run"),
+        ("Folder", "" if plan.session else short_path(folder_of(context, plan) or "none")),
         ("Delivered to", ", ".join(plan.deliver)),
         ("If missed", plan.missed),
         ("If running", plan.overlap),
@@ -149,26 +164,25 @@ def print_schedule(context: CliContext, schedule: ScheduleView, count: int) -> N
         ("Said", schedule.said),
         ("Added", f"{format_time(schedule.added_at)} by {schedule.added_by}"),
         ("Runs", _counts(schedule)),
-        ("Cost so far", format_cost(schedule.books.cost_usd)),
+        ("Cost so far", money(schedule.books.cost_usd, schedule.books.known_cost_usd)),
+        ("Not in it", figures.unknown_costs(context.application.views.unknown_costs(schedule=schedule.id))),
         ("Last", "" if last is None else run_line(rule, last)),
         ("Delivery", "" if last is None else deliveries_line(last)),
     ]
-    print_fields(fields)
-    if last is not None and last.turn is not None:
-        _print_answer(context, last.turn)
 
 
 def run_line(rule: TimingInZone, run: RunView) -> str:
     """What became of a due time, on one line."""
-    due = rule.shown(run.due)
+    due = due_time(rule, run.due)
     if run.outcome == "missed":
-        more = f" to {rule.shown(run.until)}, {missed_count(run)} in all" if run.until is not None else ""
+        more = f" to {due_time(rule, run.until)}, {missed_count(run)} in all" if run.until is not None else ""
         return f"missed: {due}{more} ({WHY[run.reason]})"
     if run.outcome == "queued":
         return f"{due}: waits for the run before it"
     asked = "" if run.by == "clock" else f", asked for by {run.by}"
     failed = f": {run.message}" if run.message else ""
-    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {format_cost(run.cost_usd)})"
+    cost = "cost unknown" if run.cost_usd is None else money(run.cost_usd)
+    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {cost})"
 
 
 def missed_count(run: RunView) -> str:
@@ -183,8 +197,10 @@ def deliveries_line(run: RunView) -> str:
     return "; ".join(f"{each.target}: {delivery_status(each)}" for each in run.deliveries)
 
 
-def _print_answer(context: CliContext, turn: str) -> None:
-    answer = context.application.views.turn(turn).answer
+def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
+    """Print the beginning of what the last run answered."""
+    turn = schedule.last.turn if schedule.last is not None else None
+    answer = context.application.views.turn(turn).answer if turn is not None else None
     if answer:
         click.echo()
         more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar, get_args
@@ -15,8 +14,8 @@ from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan, TimingK
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
-from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
-from hermes_jobs.interfaces.cli.turn_options import resolve_toolsets
+from hermes_jobs.interfaces.cli.param_types import FolderParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.turn_options import resolve_toolsets, working_folder
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import as_cron, kind_of, written
 from schedules.timing.cron import BadCron
@@ -45,6 +44,7 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     toolsets: str | None
     budget: str | None
+    workdir: str | None
     no_model: bool
 
     @property
@@ -91,6 +91,12 @@ def plan_options(function: F) -> F:
         click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="The model of its runs."),
         click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
         click.option("--budget", metavar="USD", help="What one run may cost."),
+        click.option(
+            "--workdir",
+            metavar="DIR",
+            type=TextParam(),
+            help="The folder that the tools of its runs work in.  [default: this one]",
+        ),
         click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),
     )
     for option in reversed(options):
@@ -179,7 +185,8 @@ def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood |
     if wanted.deliver:
         changes["deliver"] = tuple(_target(each) for each in wanted.deliver)
     given = {name: value for name, value in changes.items() if value is not None}
-    plan = msgspec.structs.replace(plan, **given, **_of_runs(context, wanted))
+    before, plan = plan, msgspec.structs.replace(plan, **given, **_of_runs(context, wanted))
+    plan = msgspec.structs.replace(plan, workdir=_folder(wanted, before, plan))
     if wanted.budget is not None or wanted.model is not None:
         _check_price(context, plan)
     return plan
@@ -200,6 +207,25 @@ def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
     if wanted.budget is not None:
         changes["budget_usd"] = None if wanted.budget == NONE else _dollars(wanted.budget)
     return changes
+
+
+def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
+    """The folder of its runs: the named one, else the one here where runs get sessions of their own."""
+    if plan.session is not None:
+        if wanted.workdir not in {None, NONE}:
+            raise click.UsageError(
+                "--workdir is for runs with a session of their own: a session keeps the folder it began in."
+            )
+        return None
+    if wanted.workdir is None:
+        is_new = not before.text or before.session is not None
+        return working_folder() if is_new else plan.workdir
+    if wanted.workdir == NONE:
+        return None
+    try:
+        return FolderParam().convert(wanted.workdir, None, None)
+    except click.BadParameter as error:
+        raise click.BadParameter(error.message, param_hint="--workdir") from error
 
 
 def _check_price(context: CliContext, plan: Plan) -> None:
@@ -235,14 +261,3 @@ def _target(text: str) -> str:
     if kind.strip().lower() == "file" and path.strip() and not path.strip().startswith(("/", "~")):
         return f"file:{os.path.abspath(path.strip())}"  # noqa: PTH100 - as text: it need not exist
     return text
-
-
-def confirmed(question: str, undone: str, *, yes: bool) -> bool:
-    """Whether the person says yes. Raises a usage error where there is nobody to ask."""
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            f"{undone}: there is no terminal to ask on. Add --yes if this is what you mean."
-        )
-    return click.confirm(question, default=True, err=True)

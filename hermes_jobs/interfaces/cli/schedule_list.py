@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
-from hermes_jobs.interfaces.cli.output import cut, format_cost, one_line, print_json
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.schedule_format import (
     NEXT,
     WHY,
     deliveries_line,
+    due_time,
     missed_count,
-    print_schedule,
+    print_last_answer,
     run_json,
+    schedule_fields,
     schedule_json,
-    short_moment,
+    timing_words,
 )
+from hermes_jobs.interfaces.cli.table import Column
+from hermes_jobs.text.figures import money
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
-
-NAME = 30  # columns of a name in the list, so that 80 show which schedule a row is
 
 
 @click.command("list", epilog=example("hermes-jobs schedule list"))
@@ -46,10 +45,10 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
     """Show what a schedule does and when, its last result, and what it has cost."""
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
-    if as_json:
-        print_json(schedule_json(schedule, limit))
-    else:
-        print_schedule(context, schedule, limit)
+    SCHEDULES._replace(
+        to_json=lambda each: schedule_json(each, limit),
+        fields=lambda each: schedule_fields(context, each, limit),
+    ).print_one(schedule, as_json=as_json, details=lambda: print_last_answer(context, schedule))
 
 
 @click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))
@@ -61,49 +60,58 @@ def show_history(context: CliContext, schedule_id: str, limit: int, as_json: boo
     """Show what became of a schedule's due times: each run with its result and its deliveries, each miss."""
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
-    rule = rule_of(schedule.plan)
-    headers = ("DUE", "RESULT", "BY", "TURN", "COST", "DELIVERY", "WHY")
-    runs = Resource(headers, partial(_run_row, rule), "It has not run yet.", partial(run_json, rule))
-    runs.print_list(views.runs(schedule.id, limit=limit), as_json=as_json)
+    _runs(rule_of(schedule.plan)).print_list(views.runs(schedule.id, limit=limit), as_json=as_json)
 
 
-def _row(schedule: ScheduleView) -> tuple[str, ...]:
-    rule = rule_of(schedule.plan)
-    last = schedule.last
+def _next(schedule: ScheduleView) -> str:
     next_due = schedule.next_due if schedule.status == "active" else None
-    return (
-        schedule.id,
-        "running" if schedule.running else schedule.status,
-        "" if next_due is None else short_moment(rule, next_due),
-        cut(one_line(schedule.plan.name), NAME),
-        f"{schedule.plan.timing}, {schedule.plan.timezone}",
-        "" if last is None else f"{last.outcome} {short_moment(rule, last.due)}",
-        "" if last is None else _delivery_status(last),
-        format_cost(schedule.books.cost_usd),
-    )
+    return "" if next_due is None else due_time(rule_of(schedule.plan), next_due)
 
 
-SCHEDULES = Resource(
-    ("SCHEDULE", "STATUS", "NEXT", "NAME", "WHEN", "LAST", "DELIVERY", "COST"),
-    _row,
+def _last(schedule: ScheduleView) -> str:
+    last = schedule.last
+    return "" if last is None else f"{last.outcome} {due_time(rule_of(schedule.plan), last.due)}"
+
+
+SCHEDULES: Resource[ScheduleView] = Resource(
+    (
+        Column("SCHEDULE", lambda schedule: schedule.id),
+        Column("STATUS", lambda schedule: "running" if schedule.running else schedule.status),
+        Column("NEXT", _next),
+        Column("NAME", lambda schedule: schedule.plan.name, telling=True),
+        Column("WHEN", lambda schedule: timing_words(schedule.plan), rank=1),
+        Column("LAST", _last, rank=2),
+        Column("DELIVERY", lambda schedule: _delivery_status(schedule.last), rank=3),
+        Column(
+            "COST",
+            lambda schedule: money(schedule.books.cost_usd, schedule.books.known_cost_usd),
+            rank=4,
+            right=True,
+        ),
+    ),
     'No schedules. `hermes-jobs schedule add "Check my mail every weekday at 9"` adds one.',
     schedule_json,
 )
 
 
-def _delivery_status(run: RunView) -> str:
-    states = ("failed" if each.has_failed else each.status for each in run.deliveries)
-    return ", ".join(dict.fromkeys(states))
+def _delivery_status(run: RunView | None) -> str:
+    deliveries = run.deliveries if run is not None else ()
+    return ", ".join(dict.fromkeys("failed" if each.has_failed else each.status for each in deliveries))
 
 
-def _run_row(rule: TimingInZone, run: RunView) -> tuple[str, ...]:
-    missed = f"missed {missed_count(run)}" if run.count > 1 else run.outcome
-    return (
-        short_moment(rule, run.due),
-        missed,
-        run.by if run.turn is not None else "",
-        run.turn or "",
-        format_cost(run.cost_usd) if run.turn is not None else "",
-        deliveries_line(run),
-        WHY.get(run.reason, run.message),
+def _runs(rule: TimingInZone) -> Resource[RunView]:
+    return Resource(
+        (
+            Column("DUE", lambda run: due_time(rule, run.due)),
+            Column("RESULT", lambda run: f"missed {missed_count(run)}" if run.count > 1 else run.outcome),
+            Column("BY", lambda run: run.by if run.turn is not None else "", rank=3),
+            Column("TURN", lambda run: run.turn or ""),
+            Column(
+                "COST", lambda run: money(run.cost_usd) if run.turn is not None else "", rank=2, right=True
+            ),
+            Column("DELIVERY", deliveries_line, rank=1),
+            Column("WHY", lambda run: WHY.get(run.reason, run.message), telling=True),
+        ),
+        "It has not run yet.",
+        lambda run: run_json(rule, run),
     )

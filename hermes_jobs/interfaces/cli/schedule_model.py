@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.output import format_cost, note
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.text.figures import money
 from schedules.phrases import Refused, TimingProposal, Understood, may_ask, verify_proposal
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def interpret(
 
     application = context.application
     moment = datetime.fromtimestamp(now, UTC)
-    interpreter = ModelInterpreter(application.model, context.settings.model_name)
+    interpreter = ModelInterpreter(application.model, context.settings.main_model.model)
     try:
         proposal = interpreter.propose(sentence, moment, zone)
     except ModelError as error:
@@ -48,23 +49,22 @@ def _record_usage(
     from hermes_jobs.domain.decision import DecisionResult, StreamEvents
     from hermes_jobs.domain.events import ScheduleWorded
     from hermes_jobs.domain.schedule.schedule import stream_of
-    from hermes_jobs.domain.usage import NO_USAGE
+    from hermes_jobs.engine.billing import bill
 
     settings, application = context.settings, context.application
-    model = reply.model or settings.model_name
-    prices = application.endpoints.by_name
-    cost = None if reply.usage == NO_USAGE else prices.cost_usd(model, reply.usage)
+    billed = bill(reply, settings.main_model.model, application.endpoints.by_name)
     fact = ScheduleWorded(
         schedule=schedule,
         said=sentence,
         proposed=(proposal.timing if proposal else None) or "",
-        model=model,
+        model=billed.model,
         usage=reply.usage,
-        cost_usd=cost,
+        cost_usd=billed.cost_usd,
     )
     change = DecisionResult(writes=(StreamEvents(stream_of(schedule), (fact,)),))
     try:
         application.engine().change(lambda load: change, "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
-    note(f"The rules did not understand it; {model} was asked ({format_cost(cost)}).")
+    told = "cost unknown" if billed.cost_usd is None else money(billed.cost_usd)
+    note(f"The rules did not understand it; {billed.model} was asked ({told}).")

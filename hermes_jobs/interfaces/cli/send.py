@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -13,18 +10,40 @@ import click
 from hermes_jobs.domain.events import BusyPolicy, Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import WaitOptions, example, session_option, wait_options
-from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
-from hermes_jobs.interfaces.cli.stdio import decoded, read_stdin
+from hermes_jobs.interfaces.cli.id_completion import complete_skill
+from hermes_jobs.interfaces.cli.options import (
+    SessionChoice,
+    WaitOptions,
+    environment_option,
+    example,
+    session_choice_options,
+    wait_options,
+)
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, SchemaParam, TextParam
+from hermes_jobs.interfaces.cli.permission_options import (
+    PermissionChoice,
+    permission_options,
+    resolve_approvals,
+)
 from hermes_jobs.interfaces.cli.turn_options import (
+    by_flags,
+    describe_session,
+    named_variables,
     resolve_model,
     resolve_session,
+    resolve_settings,
     resolve_toolsets,
+    resolve_variables,
     working_folder,
 )
+from hermes_jobs.interfaces.cli.turn_text import Inputs, read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.interfaces.cli.given_skills import WithSkills
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # what the turns of a schedule's runs name as their source
@@ -35,12 +54,21 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
     epilog=example(
         'hermes-jobs send "What changed in this folder today?"',
         'git diff | hermes-jobs send -c "Review this."',
+        'hermes-jobs send -q --schema person.json "Who is this?" -f letter.txt',
+        'hermes-jobs send "Compare these." -f old.toml -f new.toml',
     )
 )
 @click.argument("text", type=TextParam(), required=False)
-@click.option("-f", "--file", "file", type=click.Path(dir_okay=False), help="Read the text from a file.")
-@session_option("Into that session; else a new one.")
-@click.option("-c", "--continue", "newest", is_flag=True, help="Into the newest session.")
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    multiple=True,
+    help="Send the file along; - is standard input. Several are allowed; one without TEXT is the text.",
+)
+@session_choice_options
 @click.option(
     "-m",
     "--model",
@@ -60,44 +88,83 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
 )
 @click.option("--key", metavar="KEY", type=NonEmpty(), help="The same key again gives the same turn.")
 @click.option("--if-busy", type=click.Choice(get_args(BusyPolicy)), help="What to do where a turn runs.")
+@environment_option
+@click.option(
+    "--skill",
+    "skills",
+    metavar="NAME",
+    type=NonEmpty(),
+    multiple=True,
+    shell_complete=complete_skill,
+    help="Put that skill into the turn, whether or not the agent would read it. May be repeated.",
+)
+@click.option(
+    "--schema",
+    metavar="FILE",
+    type=SchemaParam(),
+    help="The answer is JSON that fits this JSON Schema; the model may correct it once, else exit code 6.",
+)
+@permission_options
 @wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_context
 def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     context: CliContext,
     text: str | None,
-    file: str | None,
-    session: str | None,
-    newest: bool,
+    files: tuple[str, ...],
+    choice: SessionChoice,
     model: str | None,
     system: str | None,
     toolsets: str | None,
     source: str,
     key: str | None,
     if_busy: BusyPolicy | None,
+    environment: tuple[str, ...],
+    skills: tuple[str, ...],
+    schema: str | None,
+    permitted: PermissionChoice,
     waiting: WaitOptions,
 ) -> int:
     """Submit a turn and wait for its answer.
 
-    TEXT may be `-` for standard input. With TEXT and piped input, the text comes first.
+    TEXT may be `-` for standard input. The text comes first, then each file under its name, then piped input:
+    1,000,000 bytes of files and input at most. `@SERVER:URI` in TEXT sends a resource of an MCP server along.
+
+    What the environment configures here (HERMES_JOBS_…, OPENAI_BASE_URL) holds for the turn, whoever works on
+    it. The agent's commands have the other variables of the process that runs them, which may have begun in
+    another shell: name with --env what they need of this one.
     """
     if source.startswith(SCHEDULE):
         raise click.BadParameter(f"{SCHEDULE}… is for the runs of schedules.", param_hint="--source")
-    if session and newest:
-        raise click.UsageError("--session and --continue exclude each other.")
-    said = _text(text, file)
-    lineage = resolve_session(context, session, newest)
-    if lineage is not None and system:
+    session = resolve_session(context, choice)
+    lineage = session.lineage if session else None
+    folder = (session.workdir or "") if session else choice.workdir or working_folder()
+    resources: list[str] = []
+
+    def named_in(words: str, inputs: Inputs) -> Sequence[str]:
+        parts, told = _resources(context, words, inputs, folder)
+        resources.extend(told)
+        return parts
+
+    said = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
+    given = _with_skills(context, skills, said)
+    if session is not None and system:
         raise click.UsageError(
             "--system is for a new session: an existing one keeps the prompt it began with."
         )
     chosen = resolve_toolsets(context, toolsets)
+    variables = resolve_variables(context, environment)
     model = resolve_model(context, model, lineage)
+    carried = resolve_settings(context, model, lineage, wait=bool(waiting.wait), variables=variables)
+    noted = given.notes if given is not None else ()
+    for line in (*resources, *noted, *named_variables(context, text or "", variables, by_flags)):
+        note(line)
     application = context.application
     name = application.ids.name
+    approve = resolve_approvals(context, permitted)
     command = c.SubmitTurn(
         turn=name("t"),
         session=lineage or name("s"),
-        text=said,
+        text=said if given is None else given.text,
         source=source,
         key=key,
         if_busy=if_busy or context.settings.session.if_busy,
@@ -105,56 +172,58 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         toolsets=chosen if lineage else None,
         opening=None
         if lineage
-        else Opening(model=model, system=system, workdir=working_folder(), toolsets=chosen),
+        else Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode),
+        mode=permitted.mode if lineage else None,
+        approve=approve,
+        unattended=permitted.unattended,
+        settings=carried.values,
+        requires=carried.requires,
+        answer_schema=schema or "",
+        skills=() if given is None else given.names,
+        wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
     if waiting.wait:
         application.settle()  # what was edited by hand comes before what is said now
-    submitted = application.engine().submit(command, asked_for=CONTINUE if newest else lineage or "")
+    submitted = application.engine().submit(command, asked_for=CONTINUE if choice.newest else lineage or "")
     if waiting.wait:
+        if schema:
+            waiting = waiting._replace(output=waiting.output.for_document())
+        if waiting.output.progress:
+            click.secho(f"· {describe_session(session, folder)}", dim=True, err=True)
         return _answered(context, submitted, waiting)
     from hermes_jobs.interfaces.cli.detach import detach
 
     return detach(context, submitted, waiting.output)
 
 
+def _resources(
+    context: CliContext, text: str, inputs: Inputs, folder: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The resources of MCP servers that the text names as `@server:URI`, with what to tell of them."""
+    from hermes_jobs.interfaces.cli.mentioned_resources import may_name_resources, mentioned_resources
+
+    if not may_name_resources(text):
+        return (), ()
+    return mentioned_resources(text, inputs, context.application.mcp_reader, folder)
+
+
+def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> WithSkills | None:
+    """The text with the named skills; None where none is named."""
+    if not names:
+        return None
+    from hermes_jobs.interfaces.cli.given_skills import with_skills
+
+    return with_skills(context.application.skills, names, text)
+
+
 def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
     """Follow the turn to its end, then tell what else there is to know."""
-    from hermes_jobs.interfaces.cli.inbox import print_unread_notice
-    from hermes_jobs.interfaces.cli.review_notices import print_review_notices
+    from hermes_jobs.interfaces.cli.notices import print_notices
     from hermes_jobs.interfaces.cli.turn_waiter import follow
+    from hermes_jobs.runtime.housekeeping import keep_house_if_due
 
     code = follow(context, submitted, waiting.output, waiting.timeout)
     if not waiting.output.quiet:
-        print_review_notices(context, submitted.turn, reviews=waiting.output.progress)
-    if waiting.output.progress:
-        print_unread_notice(context)
+        print_notices(context, submitted.turn, terminal=waiting.output.progress)
+    keep_house_if_due(context.application)
     return code
-
-
-def _text(text: str | None, file: str | None) -> str:
-    """What was said: TEXT or the file, then what was piped. Raises a usage error where there is nothing."""
-    if text is not None and text != "-" and file is not None:
-        raise click.UsageError("TEXT and --file exclude each other.")
-    parts = []
-    if file is not None:
-        try:
-            parts.append(decoded(Path(file).read_bytes(), file))
-        except OSError as error:
-            raise click.BadParameter(f"{file}: {error.strerror}.", param_hint="--file") from error
-    elif text not in {None, "-"}:
-        parts.append(str(text))
-    if text == "-" or _is_piped():
-        parts.append(read_stdin())
-    said = "\n\n".join(part for part in parts if part.strip())
-    if not said:
-        raise click.UsageError('There is nothing to send: give TEXT, --file, or standard input ("-").')
-    return said
-
-
-def _is_piped() -> bool:
-    """Whether something was redirected to standard input: a pipe, a file or a socket, not a terminal."""
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)

@@ -12,8 +12,10 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import format_short_time, note, one_line, print_json
+from hermes_jobs.interfaces.cli.output import flowed, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
 
 if TYPE_CHECKING:
@@ -49,8 +51,10 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
     callback=_roles,
     help="Only what these said: user, assistant, tool, comma-separated.",
 )
-@click.option("--after", type=DateParam(), metavar="DATE", help="Only from then on, local time.")
-@click.option("--before", type=DateParam(), metavar="DATE", help="Only from before then, local time.")
+@click.option(
+    "--after", type=DateParam(), metavar="WHEN", help="Only from then on: `3 days ago`, 2026-11-01."
+)
+@click.option("--before", type=DateParam(), metavar="WHEN", help="Only from before then.")
 @click.option(
     "--source",
     metavar="NAME",
@@ -86,10 +90,7 @@ def search(  # noqa: PLR0913 - the options
     )
     views = context.application.views
     hits = views.search(query, scope=scope, limit=limit)
-    if as_json:
-        print_json([_as_object(hit) for hit in hits])
-    else:
-        _print_hits(hits)
+    print_result(lambda: [hit_json(hit) for hit in hits], lambda: _print_hits(hits), as_json=as_json)
     if not hits:
         note(_nothing(query, views.searched(scope), scope))
     elif any(hit.relaxed for hit in hits):
@@ -102,7 +103,8 @@ def _utc(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
 
 
-def _as_object(hit: SearchHit) -> dict[str, object]:
+def hit_json(hit: SearchHit) -> dict[str, object]:
+    """The hit as scripts see it."""
     found: dict[str, object] = {
         "session": hit.session,
         "title": hit.title,
@@ -122,7 +124,8 @@ def _print_hits(hits: Sequence[SearchHit]) -> None:
                 click.echo()
             session = hit.session
             click.secho(f"{session}  {one_line(hit.label)}", bold=True)
-        click.echo(f"  {format_short_time(hit.at)}  {hit.role}: {_shown(hit.snippet)}")
+        told = f"  {format_time(hit.at)} {hit.role}: {_shown(hit.snippet)}"
+        click.echo(flowed(told, terminal_width()))
 
 
 def _shown(snippet: str) -> str:
@@ -140,8 +143,8 @@ def _nothing(query: str, messages: int, scope: Scope) -> str:
 
     given = (
         ("--role", ",".join(scope.roles)),
-        ("--after", scope.after),
-        ("--before", scope.before),
+        ("--after", format_time(scope.after)),
+        ("--before", format_time(scope.before)),
         ("--source", scope.source),
     )
     limits = [f"{name} {value}" for name, value in given if value]

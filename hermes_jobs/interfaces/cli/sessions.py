@@ -9,19 +9,17 @@ import click
 from hermes_jobs.interfaces.cli import session_search
 from hermes_jobs.interfaces.cli.compress import compress_session
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.forget import delete_session
+from hermes_jobs.interfaces.cli.id_completion import complete_turn
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_argument
-from hermes_jobs.interfaces.cli.output import (
-    format_cost,
-    format_short_time,
-    format_time,
-    note,
-    print_fields,
-    print_heading,
-    print_json,
-    print_text,
-)
-from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
-from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.session_export import export_session
+from hermes_jobs.interfaces.cli.session_summary import session_summary
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.figures import money, unknown_costs
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
 from hermes_jobs.views.turn_json import usage_json
@@ -29,14 +27,16 @@ from hermes_jobs.views.turn_json import usage_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FOLDER_SHOWN = 18  # columns of a folder in a list
 RESULT_SHOWN = 300  # characters of a tool's result in a conversation
 
 
 @click.group(epilog=example("hermes-jobs sessions list", 'hermes-jobs sessions show "Trip to Rome"'))
 def sessions() -> None:
-    """List, show and search sessions; rename, fork or end one.
+    """List, show and search sessions; rename, fork, end or delete one.
 
-    ID is that of any session of a lineage, a unique prefix of it, or a title.
+    ID is that of any session of a lineage, a unique prefix of it, or a title. `last` is the one used last,
+    `last~1` the one before it.
     """
 
 
@@ -44,14 +44,17 @@ sessions.add_command(session_search.search)
 
 
 @sessions.command("list", epilog=example("hermes-jobs sessions list -n 5"))
-@click.option("--all", "everything", is_flag=True, help="Those of reviews and sub-agents too.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents, and undone ones too."
+)
 @limit_option("sessions, the last used first")
 @json_option
 @pass_context
 def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
     found = context.application.views.sessions(hidden=everything, limit=limit)
-    SESSIONS.print_list(found, as_json=as_json)
+    shown = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
+    (shown if everything else SESSIONS).print_list(found, as_json=as_json)
 
 
 @sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))
@@ -65,10 +68,11 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
     said = context.application.views.messages(session.id)
     if limit is not None:
         said = said[-limit:]
-    if as_json:
-        print_json({**_listed(session), "messages": said})
-    else:
-        _print_session(session, said)
+    unknown = context.application.views.unknown_costs(lineage=session.lineage)
+    SESSIONS._replace(
+        to_json=lambda each: {**_listed(each), "messages": said},
+        fields=lambda each: [*_fields(each), ("Not in it", unknown_costs(unknown))],
+    ).print_one(session, as_json=as_json, details=lambda: _print_messages(said))
 
 
 @sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
@@ -86,50 +90,49 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
     _print_outcome(context, session.id, f"is called {title!r}", as_json=as_json)
 
 
-@sessions.command("fork", epilog=example("hermes-jobs sessions fork s3k9 --at 12"))
+@sessions.command(
+    "fork",
+    epilog=example(
+        "hermes-jobs sessions fork s3k9 --before last", "hermes-jobs sessions fork s3k9 --at t3k9"
+    ),
+)
 @session_argument
 @click.option(
     "--at",
-    type=IntParam(min=1),
-    metavar="N",
-    help="At event N of its stream (`hermes-jobs events --stream`), not at its end.",
+    metavar="TURN|N",
+    type=NonEmpty(),
+    shell_complete=complete_turn,
+    help="As it was after that turn, or at event N of its stream (`hermes-jobs events --stream`).",
+)
+@click.option(
+    "--before",
+    metavar="TURN",
+    type=NonEmpty(),
+    shell_complete=complete_turn,
+    help="As it was before that turn.",
 )
 @json_option
 @pass_context
-def fork_session(context: CliContext, session_id: str, at: int | None, as_json: bool) -> None:
+def fork_session(
+    context: CliContext, session_id: str, at: str | None, before: str | None, as_json: bool
+) -> None:
     """Begin a new session with the history of another.
 
-    As it was at any event; the other one stays as it is. The new session's id is printed.
+    All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
+    session. The new session's id is printed.
     """
-    from hermes_jobs.engine.fork import fork
+    from hermes_jobs.interfaces.cli.session_fork import fork_session_at
 
-    application = context.application
-    parent = _find(context, session_id)
-    new = application.ids.name("s")
-    fork(application.engine(), parent.lineage, new, at=at)
-    if as_json:
-        print_json(_listed(application.views.session(new)))
-        return
-    click.echo(new)
-    note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c, while it is the newest)")
+    new = fork_session_at(context.application, _find(context, session_id), at=at, before=before)
+
+    def told() -> None:
+        click.echo(new)
+        note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c in its folder, while it is the newest)")
+
+    print_result(lambda: _listed(context.application.views.session(new)), told, as_json=as_json)
 
 
-@sessions.command("export", epilog=example("hermes-jobs sessions export s3k9 > trip.jsonl"))
-@session_argument
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE; .gz is compressed.")
-@click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
-@pass_context
-def export_session(context: CliContext, session_id: str, output: str, force: bool) -> None:
-    """Write a session, and those it goes on from, as JSON lines.
-
-    `hermes-jobs import` brings them in elsewhere.
-    """
-    from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, write_lines
-
-    found = _find(context, session_id)
-    num_lines = write_lines(output, exported_lines(context.application, [found.lineage]), force=force)
-    if output != STDOUT:
-        note(f"{output}: {pluralize(num_lines, 'line')}.")
+sessions.add_command(export_session)
 
 
 @sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
@@ -149,6 +152,8 @@ def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
 
 
 sessions.add_command(compress_session)
+sessions.add_command(session_summary)
+sessions.add_command(delete_session)
 
 
 def _find(context: CliContext, given: str) -> SessionView:
@@ -178,34 +183,70 @@ def _listed(session: SessionView) -> dict[str, object]:
     }
 
 
-def _row(session: SessionView) -> tuple[str, ...]:
-    turns, cost = str(session.num_turns), format_cost(session.books.cost_usd)
-    return (session.id, session.status, format_short_time(session.last_at), turns, cost, session.label)
+def _folder(session: SessionView) -> str:
+    return short_path(session.workdir, FOLDER_SHOWN) if session.workdir else "-"
 
 
-SESSIONS = Resource(
-    ("SESSION", "STATUS", "LAST USED", "TURNS", "COST", "TITLE"), _row, "No sessions.", _listed
+def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
+    ended = f" ({session.ended_because})" if session.ended_because else ""
+    used = session.books.usage
+    return [
+        ("Session", session.id),
+        ("Title", session.title or ""),
+        ("Status", session.status_word + ended),
+        ("Goes on in", session.undone_into or ""),
+        ("Kind", session.kind),
+        ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
+        ("Works for", _works_for(session)),
+        ("Task", session.place.goal if session.place else ""),
+        ("Folder", short_path(session.workdir) if session.workdir else ""),
+        ("Model", session.model),
+        ("Started", format_time(session.started_at)),
+        ("Last used", format_time(session.last_at)),
+        ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
+        ("Tokens", f"{used.prompt_tokens:,} in, {used.output_tokens:,} out"),
+        ("Cost", money(session.books.cost_usd, session.books.known_cost_usd)),
+    ]
+
+
+def _works_for(session: SessionView) -> str:
+    """The session whose work it does; a sub-agent's with the one at the root, and as what it was begun."""
+    place = session.place
+    if place is None:
+        return "" if session.at else session.parent or ""
+    root = "" if place.root == place.parent else f", below {place.root}"
+    return f"{place.parent}{root}{f', as {place.role}' if place.role else ''}"
+
+
+OF_ALL: Sequence[Column[SessionView]] = (
+    Column("KIND", lambda session: session.kind),
+    Column("WORKS FOR", lambda session: "" if session.at else session.parent or "", rank=4),
+)
+"""Further columns of a list that has more than conversations."""
+
+SESSIONS: Resource[SessionView] = Resource(
+    (
+        Column("SESSION", lambda session: session.id),
+        Column("STATUS", lambda session: session.status_word),
+        moment_column("LAST USED", lambda session: session.last_at),
+        Column("TURNS", lambda session: str(session.num_turns), rank=2, right=True),
+        Column(
+            "COST",
+            lambda session: money(session.books.cost_usd, session.books.known_cost_usd),
+            rank=3,
+            right=True,
+        ),
+        Column("FOLDER", _folder, rank=1),
+        Column("TITLE", lambda session: session.label, telling=True),
+    ),
+    "No sessions.",
+    _listed,
+    _fields,
+    by_day=True,
 )
 
 
-def _print_session(session: SessionView, said: Sequence[MessageView]) -> None:
-    ended = f" ({session.ended_because})" if session.ended_because else ""
-    print_fields(
-        [
-            ("Session", session.id),
-            ("Title", session.title or ""),
-            ("Status", session.status + ended),
-            ("Kind", session.kind),
-            ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
-            ("Works for", "" if session.at else session.parent or ""),
-            ("Model", session.model),
-            ("Started", format_time(session.started_at)),
-            ("Last used", format_time(session.last_at)),
-            ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
-            ("Tokens", f"{session.books.usage.prompt_tokens} in, {session.books.usage.output_tokens} out"),
-            ("Cost", format_cost(session.books.cost_usd)),
-        ]
-    )
+def _print_messages(said: Sequence[MessageView]) -> None:
     for message in said:
         if message.content:
             click.echo()

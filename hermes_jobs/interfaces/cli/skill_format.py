@@ -10,17 +10,18 @@ import msgspec
 from hermes_jobs.agent.skills.catalog import SkillEntry
 from hermes_jobs.agent.skills.disk import Problem
 from hermes_jobs.agent.skills.guard import concerns_of, verdict
+from hermes_jobs.agent.skills.needs import NOTHING, Needs
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.output import format_short_time, format_time
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.verified import Found, found_by_thing, mark_of
+from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
-
-HEADERS = ("SKILL", "CATEGORY", "STATUS", "USES", "LAST USED", "DESCRIPTION")
-LOG_HEADERS = ("VERSION", "WHEN", "BY", "TURN", "WHAT")
 
 Status = Literal["active", "hidden", "unreadable", "proposed"]
 
@@ -49,6 +50,7 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
     """A skill in a list. `status`: `hidden` from the agent here, and `reason` says why.
 
     `rules` are those of the scan that fit what it says: one from elsewhere as a whole, else its description.
+    `provisional`: that a review wrote it and what was found of that; empty where it is not provisional.
     """
 
     name: str
@@ -57,19 +59,22 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     reason: str
     version: str
-    source: Literal["home", "external"]
+    source: Literal["home", "external", "bundled"]
     folder: str
     files: tuple[str, ...]
     use: SkillUse
     proposals: tuple[ProposalRow, ...]
     rules: tuple[str, ...] = ()
+    provisional: str = ""
 
-    def cells(self) -> tuple[str, ...]:
-        """The row of a table."""
-        last = format_short_time(self.use.last_used_at) if self.use.last_used_at else ""
-        status = "suspect" if self.rules else "waiting" if self.proposals else self.status
-        text = self.description or self.reason
-        return (self.name, self.category, status, str(self.use.uses), last, text)
+    @property
+    def standing(self) -> str:
+        """Its status in a list: what a person should look at comes first."""
+        if self.rules or self.proposals:
+            return "suspect" if self.rules else "waiting"
+        if self.source == "bundled" and self.status == "active":
+            return "bundled"
+        return self.provisional.partition(":")[0] or self.status
 
 
 class SkillDetails(SkillRow, frozen=True, kw_only=True):
@@ -80,6 +85,21 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
     platforms: tuple[str, ...]
     requires_toolsets: tuple[str, ...]
     verdict: str
+    origin: e.SkillOrigin | None = None
+    needs: Needs = NOTHING
+    lacks: Needs = NOTHING
+
+    @property
+    def needs_line(self) -> str:
+        """The toolsets, variables, commands and packages that it needs, and what of them is missing."""
+        toolsets = f"toolsets {', '.join(self.requires_toolsets)}" if self.requires_toolsets else ""
+        missing = f"(missing: {self.lacks})" if self.lacks else ""
+        return " ".join(filter(None, ["; ".join(filter(None, [toolsets, str(self.needs)])), missing]))
+
+    @property
+    def installed_from(self) -> str:
+        """Where it was installed from; empty for what was not."""
+        return origin_line(self.origin) if self.origin is not None else ""
 
     def fields(self) -> list[tuple[str, str]]:
         """What stands above its text."""
@@ -90,11 +110,13 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
             ("Category", self.category),
             ("Description", self.description),
             ("Status", self.status + (f": {self.reason}" if self.reason else "")),
+            ("Learned", self.provisional),
             ("Version", self.version),
             ("Tags", ", ".join(self.tags)),
             ("Platforms", ", ".join(self.platforms)),
-            ("Needs", ", ".join(self.requires_toolsets)),
+            ("Needs", self.needs_line),
             ("Folder", self.folder),
+            ("Origin", self.installed_from),
             ("Files", ", ".join(self.files)),
             ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
             ("Last used", format_time(use.last_used_at)),
@@ -119,18 +141,55 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
     proposal: int | None
     conflict: bool
 
-    def cells(self) -> tuple[str, ...]:
-        """The row of a table."""
-        what = " ".join(each for each in (self.type, self.action, self.path) if each)
+    def told(self) -> str:
+        """What was written, in words."""
+        file = self.path or MAIN_FILE
+        what = {
+            "SkillCreated": "created",
+            "SkillEdited": f"{file} written",
+            "SkillPatched": f"{file} patched",
+            "SkillDeleted": "deleted",
+            "SkillFileWritten": f"{file} written",
+            "SkillFileRemoved": f"{file} removed",
+            "SkillInstalled": "all files written" if self.undoes is not None else "installed",
+            "SkillProposed": f"proposed: {self.action.replace('_', ' ')} {file}",
+            "SkillApproved": "approved",
+            "SkillDenied": "denied",
+        }.get(self.type, self.type)
         if self.undoes is not None:
             what += f" (takes back {self.undoes})"
         if self.undone is not None:
             what += f" (taken back by {self.undone})"
         if self.proposal is not None:
-            what += f" (of {self.proposal})"
+            what += f" (version {self.proposal})" if self.proposal else " (what the guard refused)"
         if self.conflict:
             what += " (conflict: you and the agent changed the same lines)"
-        return (str(self.version), format_short_time(self.at), self.author, self.turn or "", what)
+        return what
+
+
+SKILLS: Resource[SkillRow] = Resource(
+    (
+        Column("SKILL", lambda row: row.name),
+        Column("CATEGORY", lambda row: row.category, rank=3),
+        Column("STATUS", lambda row: row.standing),
+        Column("USES", lambda row: str(row.use.uses), rank=2, right=True),
+        moment_column("LAST USED", lambda row: row.use.last_used_at, rank=1),
+        Column("DESCRIPTION", lambda row: row.description or row.reason, telling=True),
+    ),
+    "No skills.",
+)
+SKILL: Resource[SkillDetails] = Resource((), "", fields=SkillDetails.fields)
+SKILL_WRITES: Resource[WriteRow] = Resource(
+    (
+        Column("VERSION", lambda write: str(write.version), right=True),
+        moment_column("WHEN", lambda write: write.at),
+        Column("BY", lambda write: write.author, rank=1),
+        Column("TURN", lambda write: write.turn or "", rank=2),
+        Column("WHAT", WriteRow.told, telling=True),
+    ),
+    "Nothing was written.",
+    by_day=True,
+)
 
 
 def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
@@ -138,7 +197,8 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
     shelf = application.skills
     volumes, problems = shelf.volumes()
     uses = application.views.skill_uses()
-    found = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform) for volume in volumes]
+    verified = found_by_thing(application)
+    found = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
     known = {row.name for row in found}
     found += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
     return sorted(found, key=lambda row: row.name), problems
@@ -161,13 +221,23 @@ def skill_details(application: Application, name: str) -> SkillDetails:
     files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
     text = volume.text
     return SkillDetails(
-        **msgspec.structs.asdict(_row(volume, use, shelf.platform)),
+        **msgspec.structs.asdict(_row(volume, use, shelf.platform, found_by_thing(application))),
         content=volume.main,
         tags=text.tags if text else (),
         platforms=text.platforms if text else (),
         requires_toolsets=text.requires_toolsets if text else (),
         verdict=verdict(concerns_of(files)),
+        origin=volume.skill.origin if volume.skill is not None else None,
+        needs=text.needs if text else NOTHING,
+        lacks=shelf.lacking(volume),
     )
+
+
+def origin_line(origin: e.SkillOrigin) -> str:
+    """Where a skill came from, and its pinned state."""
+    path = f", {origin.path}" if origin.path else ""
+    revision = f" at {origin.revision[:12]}" if origin.revision else ""
+    return f"{origin.source}{path}{revision} (sha256 {origin.digest[:12]}…)"
 
 
 def skill_writes(application: Application, name: str) -> list[WriteRow]:
@@ -204,7 +274,7 @@ def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
     )
 
 
-def _row(volume: SkillEntry, use: SkillUse, platform: str) -> SkillRow:
+def _row(volume: SkillEntry, use: SkillUse, platform: str, verified: Found) -> SkillRow:
     reason = volume.hidden(None, platform)
     status: Status = "unreadable" if volume.text is None else "hidden" if reason else "active"
     return SkillRow(
@@ -214,13 +284,19 @@ def _row(volume: SkillEntry, use: SkillUse, platform: str) -> SkillRow:
         status=status,
         reason=reason,
         version=volume.text.version if volume.text else "",
-        source="home" if volume.skill is not None else "external",
+        source="bundled" if volume.is_bundled else "home" if volume.skill is not None else "external",
         folder=str(volume.folder),
         files=volume.paths,
         use=use,
         proposals=_proposals(volume.skill) if volume.skill is not None else (),
         rules=_rules(volume),
+        provisional=_provisional(volume, verified),
     )
+
+
+def _provisional(volume: SkillEntry, verified: Found) -> str:
+    review = volume.skill.provisional if volume.skill is not None else ""
+    return mark_of(review, verified.get(("skill", volume.name, review)))
 
 
 def _rules(volume: SkillEntry) -> tuple[str, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import (
-    note,
-    print_fields,
-    print_heading,
-    print_json,
-    print_table,
-    print_text,
-)
+from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
-from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.skill_install import install_skill, update_skills
+from hermes_jobs.interfaces.cli.table import print_table
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.cli.skill_format import SkillDetails
 
 name_argument = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_skill)
 version_option = click.option(
@@ -48,16 +47,18 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
 
     found, problems = rows.skill_rows(context.application)
     found = found[:limit]
-    Resource(rows.HEADERS, rows.SkillRow.cells, "No skills.").print_list(found, as_json=as_json)
+    rows.SKILLS.print_list(found, as_json=as_json)
     for problem in problems:
         note(f"Not used: {problem}")
-    for row in found:
-        if row.rules and not as_json:
+    for row in () if as_json else found:
+        if row.rules:
             rules = ", ".join(f"«{rule}»" for rule in row.rules)
             note(
                 f"{row.name} fits rules of the scan ({rules}); look at it: hermes-jobs skills show {row.name}"
             )
-        if row.proposals and not as_json:
+        if row.provisional.startswith("harmful"):
+            note(f"{row.name} made answers worse: hermes-jobs skills why {row.name}")
+        if row.proposals:
             note(f"Waits for you: hermes-jobs skills show {row.name}, then approve or deny it.")
 
 
@@ -74,10 +75,11 @@ def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool)
 
     shown = rows.skill_details(context.application, name)
     shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
-    if as_json:
-        print_json(shown)
-        return
-    print_fields(shown.fields())
+    rows.SKILL.print_one(shown, as_json=as_json, details=lambda: _print_texts(shown))
+
+
+def _print_texts(shown: SkillDetails) -> None:
+    """What a skill says, and what is proposed for it."""
     if shown.content:
         click.echo()
         print_text(shown.content.rstrip("\n"))
@@ -87,6 +89,23 @@ def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool)
         for rule in proposal.rules:
             print_text(f"  {rule}")
         print_text(proposal.text())
+
+
+@skills.command("why", epilog=example("hermes-jobs skills why code-review"))
+@name_argument
+@limit_option("writes, the newest", default=None)
+@json_option
+@pass_context
+def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
+    """Show where a skill came from, its use, and what was found of it.
+
+    Each write with the review or turn that made it, by which model, and what you had said; how turns ended
+    that read it; whether answers are better or worse with it; and how to take it back.
+    """
+    from hermes_jobs.interfaces.cli.skill_why import print_why, skill_why
+
+    found = skill_why(context.application, name, limit)
+    print_result(lambda: found, lambda: print_why(found), as_json=as_json)
 
 
 @skills.command("log", epilog=example("hermes-jobs skills log code-review -n 5"))
@@ -99,10 +118,7 @@ def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli import skill_format as rows
 
     writes = rows.skill_writes(context.application, name)[::-1][:limit]
-    if as_json:
-        print_json(writes)
-    else:
-        print_table(rows.LOG_HEADERS, [write.cells() for write in writes])
+    rows.SKILL_WRITES.print_list(writes, as_json=as_json)
 
 
 @skills.command(
@@ -131,15 +147,17 @@ def scan(path: Path, as_json: bool) -> int:
     from hermes_jobs.agent.skills.external_scan import examined
 
     found = examined(path)
-    if as_json:
-        print_json(found)
-    else:
-        if found.concerns:
-            cells = [
-                (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in found.concerns
-            ]
-            print_table(("SEVERITY", "FILE", "LINE", "RULE", "TEXT"), cells)
+
+    def told() -> None:
+        cells = [
+            (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in found.concerns
+        ]
+        if cells:
+            headers = ("SEVERITY", "FILE", "LINE", "RULE", "TEXT")
+            print_table(headers, cells, ranks=("RULE",), figures=("LINE",))
         note(f"Verdict: {found.verdict}")
+
+    print_result(lambda: found, told, as_json=as_json)
     return 1 if found.verdict == "dangerous" else 0
 
 
@@ -173,11 +191,14 @@ def deny(context: CliContext, name: str, number: int | None, as_json: bool) -> N
     _print_outcome(context, name, changed.answer, as_json=as_json)
 
 
+skills.add_command(install_skill)
+skills.add_command(update_skills)
+
+
 def _print_outcome(context: CliContext, name: str, told: str, *, as_json: bool) -> None:
     """What was done, or the newest entry of the log as scripts see it."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
-    if as_json:
-        print_json(rows.skill_writes(context.application, name)[-1])
-    else:
-        note(f"Skill {name}: {told}.")
+    rows.SKILL_WRITES.print_outcome(
+        lambda: rows.skill_writes(context.application, name)[-1], f"Skill {name}: {told}.", as_json=as_json
+    )

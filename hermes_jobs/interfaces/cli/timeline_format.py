@@ -10,16 +10,29 @@ import click
 
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_summary
-from hermes_jobs.interfaces.html.figures import duration
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.figures import duration
 from hermes_jobs.views.spans import TURN_LANE, Span, SpanKind
 from hermes_jobs.views.timeline import Timeline, Track, tracks
 
 WIDTH = 80  # columns where the output is no terminal
 LABEL = 30  # columns at most
 BAR = 16  # columns at least
-AT_WORK = ("model_call", "tool_call", "compression", "record")
-FILLED: dict[SpanKind, str] = {"approval": "▒", "backoff": "─", "paused": "─", "queued": "░", "waiting": "░"}
-COLOUR: dict[SpanKind, str] = {"model_call": "blue", "tool_call": "green", "compression": "yellow"}
+AT_WORK = ("model_call", "reference", "tool_call", "compression", "record")
+FILLED: dict[SpanKind, str] = {
+    "approval": "▒",
+    "question": "▒",
+    "backoff": "─",
+    "paused": "─",
+    "queued": "░",
+    "waiting": "░",
+}
+COLOUR: dict[SpanKind, str] = {
+    "model_call": "blue",
+    "reference": "cyan",
+    "tool_call": "green",
+    "compression": "yellow",
+}
 PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding has no blocks
 
 
@@ -67,7 +80,7 @@ def _blank(text: str) -> str:
 
 
 def _colour(span: Span) -> str:
-    if span.outcome not in {"ok", "approved"}:
+    if span.outcome not in {"ok", "approved", "answered"}:
         return COLOURS.get(span.outcome, "red")
     return COLOUR.get(span.kind, "bright_black")
 
@@ -82,7 +95,11 @@ def _label(track: Track) -> str:
 def _told(track: Track) -> str:
     span = track.last
     took = duration(span.seconds)
-    if span.outcome in {"ok", "approved"} or (span.lane == TURN_LANE and span.kind not in AT_WORK):
+    if span.retry_at is not None:
+        return f"{took}, again {format_time(span.retry_at, seconds=True)}"
+    if span.outcome in {"ok", "approved", "answered"} or (
+        span.lane == TURN_LANE and span.kind not in AT_WORK
+    ):
         return took
     return f"{took} {span.outcome}"
 

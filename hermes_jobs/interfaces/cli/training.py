@@ -1,22 +1,29 @@
-"""`hermes-jobs export --format sharegpt`: which conversations become training data."""
+"""`hermes-jobs export --format sharegpt`, `openai` and `preferences`: conversations as training data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from hermes_jobs.agent.llm.sharegpt import ShareGptConversation, ShareGptMessage, told_turns
+from hermes_jobs.agent.llm.openai_training import example, is_calling, pair
+from hermes_jobs.agent.llm.sharegpt import ShareGptMessage, share_gpt
+from hermes_jobs.agent.llm.told_turns import ToldTurn, told_turns
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.domain.forgetting import ENDED_BECAUSE
+from hermes_jobs.domain.session.messages import AssistantMessage, Message
+from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 from hermes_jobs.domain.streams import SESSIONS
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.engine.ports import ToolSpec
     from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
+TrainingFormat = Literal["sharegpt", "openai", "preferences"]
 KINDS = ("conversation", "scheduled")
 
 
@@ -29,41 +36,138 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     system: bool = True
 
 
-class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of training data."""
+class RatedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person said of a turn."""
+
+    turn: str
+    rating: e.Rating
+    note: str
+
+
+class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line in ShareGPT's form. `ratings` are those of its turns; left out where there are none."""
 
     id: str
     model: str
     conversations: list[ShareGptMessage]
+    ratings: list[RatedTurn] = []
 
 
-def training_lines(application: Application, selection: Selection) -> Iterator[bytes]:
-    """One JSON object for each conversation with a completed turn; this process's secrets are redacted."""
-    log = application.log
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+    """The turns of a stream, behind those that it goes on from; `since` begin the wanted ones."""
+
+    stream: str
+    system: str
+    turns: list[ToldTurn]
+    since: str
+
+    @property
+    def chosen(self) -> list[ToldTurn]:
+        """The completed turns that are wanted."""
+        return [turn for turn in self.turns if turn.completed and turn.at >= self.since]
+
+
+def training_lines(application: Application, form: TrainingFormat, selection: Selection) -> Iterator[bytes]:
+    """One JSON object for each conversation with a completed turn, or for each pair of preferences.
+
+    This process's secrets are redacted.
+    """
     streams = [stream_of(lineage) for lineage in selection.lineages]
-    for stream in streams or [head.stream for head in log.streams(SESSIONS)]:
-        found = _conversation(log, stream, selection)
-        if found is not None:
-            redact = application.settings.secrets.redact
-            said = [ShareGptMessage(each.speaker, redact(each.value)) for each in found.conversations]
-            yield msgspec.json.encode(msgspec.structs.replace(found, conversations=said)) + b"\n"
+    streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
+    found = (_conversation(application.log, stream, selection) for stream in streams)
+    said = (each for each in found if each is not None and each.chosen)
+    lines: Iterable[object]
+    if form == "sharegpt":
+        lines = map(_share_gpt, said)
+    elif form == "openai":
+        lines = (_example(application, each) for each in said)
+    else:
+        lines = _pairs(application, said)
+    redact = application.settings.secrets.redact
+    for line in lines:
+        yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
 
 
-def _conversation(log: EventLog, stream: str, selection: Selection) -> TrainingConversation | None:
+def _share_gpt(told: Conversation) -> TrainingConversation:
+    prompt = [ShareGptMessage("system", told.system)] if told.system else []
+    rated = [turn.rated for turn in told.chosen if turn.rated is not None and turn.rating != "none"]
+    return TrainingConversation(
+        id=told.stream.removeprefix(SESSIONS),
+        model=told.chosen[-1].model,
+        conversations=[*prompt, *(said for turn in told.chosen for said in share_gpt(turn))],
+        ratings=[RatedTurn(turn=each.turn, rating=each.rating, note=each.note) for each in rated],
+    )
+
+
+def _example(application: Application, told: Conversation) -> dict[str, Any]:
+    calling = is_calling(each for turn in told.chosen for each in turn.said)
+    return example(told.system, told.chosen, _tools(application, told.stream) if calling else ())
+
+
+def _pairs(application: Application, conversations: Iterable[Conversation]) -> Iterator[dict[str, Any]]:
+    """Pairs of an answer that was rated up and one that was rated down, to the same text after the same
+    messages: a turn that was asked again in a fork, after `/undo`, or in a new session. What tools did on the
+    way is not compared; the system prompt is that of the answer rated up."""
+    groups: dict[bytes, dict[str, dict[str, tuple[Conversation, int]]]] = {}
+    for told in conversations:
+        for at, turn in enumerate(told.turns):
+            if turn in told.chosen and turn.rating != "none" and _answer(turn):
+                asked = msgspec.json.encode(_before(told, at))
+                group = groups.setdefault(asked, {"up": {}, "down": {}})
+                group[turn.rating].setdefault(turn.turn, (told, at))
+    for group in groups.values():
+        for (good, at), (bad, bad_at) in product(group["up"].values(), group["down"].values()):
+            history = _before(good, at)
+            tools = _tools(application, good.stream) if is_calling(history) else ()
+            yield pair(good.system, history, _answer(good.turns[at]), _answer(bad.turns[bad_at]), tools)
+
+
+def _before(told: Conversation, at: int) -> Sequence[Message]:
+    """The messages that the turn answers."""
+    return [*(said for turn in told.turns[:at] for said in turn.said), told.turns[at].said[0]]
+
+
+def _answer(turn: ToldTurn) -> str:
+    last = turn.said[-1]
+    return last.content if isinstance(last, AssistantMessage) else ""
+
+
+def _tools(application: Application, stream: str) -> Sequence[ToolSpec]:
+    """The tools of that session, as they are described now."""
+    session = application.engine().state(stream)
+    assert isinstance(session, Session), f"{stream} is no session"
+    toolsets = session.started.toolsets if session.started else None
+    return application.toolbox.of(session).specs(toolsets)
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return redact(value)
+        case list():
+            return [_redacted(each, redact) for each in value]
+        case dict():
+            return {key: _redacted(each, redact) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversation | None:
     recorded = _history(log, stream, None)
     started = [each.event for each in recorded if isinstance(each.event, e.SessionStarted)]
-    if not started or started[-1].kind not in KINDS:
+    if not started or started[-1].kind not in KINDS or _is_deleted(recorded):
         return None
-    told = told_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED)
-    chosen = [turn for turn in told if turn.completed and turn.at >= selection.since]
-    if not chosen:
-        return None
-    prompt = [ShareGptMessage("system", started[0].system_prompt)] if selection.system else []
-    return TrainingConversation(
-        id=stream.removeprefix(SESSIONS),
-        model=_model(recorded, chosen[-1]),
-        conversations=[*prompt, *(said for turn in chosen for said in turn.said)],
+    return Conversation(
+        stream=stream,
+        system=started[0].system_prompt if selection.system else "",
+        turns=told_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED),
+        since=selection.since,
     )
+
+
+def _is_deleted(recorded: Sequence[RecordedEvent]) -> bool:
+    ends = [each.event for each in recorded if isinstance(each.event, e.SessionEnded)]
+    return bool(ends) and ends[-1].reason == ENDED_BECAUSE
 
 
 def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent]:
@@ -73,13 +177,3 @@ def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent
     if isinstance(first, e.SessionStarted) and first.parent is not None and first.at is not None:
         return [*_history(log, stream_of(first.parent), first.at), *own]
     return own
-
-
-def _model(recorded: list[RecordedEvent], turn: ShareGptConversation) -> str:
-    """Who answered in the turn."""
-    models = [
-        each.event.model
-        for each in recorded
-        if isinstance(each.event, e.ModelReplied) and each.event.turn == turn.turn
-    ]
-    return models[-1] if models else ""

@@ -8,6 +8,7 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
+    OutputOptions,
     WaitOptions,
     example,
     json_option,
@@ -17,12 +18,15 @@ from hermes_jobs.interfaces.cli.options import (
     timeout_option,
     turn_argument,
     wait_options,
+    waiting_turn_argument,
 )
-from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.session.commands import SessionCommand
+    from hermes_jobs.domain.events import ApprovalScope
+    from hermes_jobs.domain.session.commands import ResumeTurn, SessionCommand
     from hermes_jobs.engine.engine import Submitted
 
 BY = "user"
@@ -47,11 +51,8 @@ def follow_turn(
 
     It begins with what has happened already. Where no worker is alive the turn runs in this process.
     """
-    from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
-
     options = output_options(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
-    options = options._replace(progress=not as_lines and not quiet)
-    return follow(context, _find(context, turn_id), options, timeout, alone=ALONE)
+    return _follow(context, turn_id, options._replace(progress=not as_lines and not quiet), timeout)
 
 
 @click.command("wait", epilog=example("hermes-jobs turns wait t3k9 --timeout 60"))
@@ -67,10 +68,18 @@ def wait_for_turn(
 
     The exit code is that of `send`. Where no worker is alive the turn runs in this process.
     """
+    options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
+    return _follow(context, turn_id, options._replace(progress=False), timeout)
+
+
+def _follow(context: CliContext, given: str, options: OutputOptions, timeout: float | None) -> int:
+    """Follow a turn that was begun elsewhere; the exit code."""
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
-    return follow(context, _find(context, turn_id), options._replace(progress=False), timeout, alone=ALONE)
+    turn = find_submitted(context, given)
+    if context.application.views.turn(turn.turn).has_schema:
+        options = options.for_document()
+    return follow(context, turn, options, timeout, alone=ALONE)
 
 
 @click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
@@ -86,32 +95,55 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
     from hermes_jobs.views.turn_json import turn_json
 
-    found = _find(context, turn_id)
+    found = find_submitted(context, turn_id)
     application = context.application
     engine = application.engine()
     session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
     if found.turn not in session.ended:
         reclaim_from_dead_workers(engine, application.observer())  # else nobody may be left to end it
     after = application.views.turn(found.turn)
-    if as_json:
-        print_json(turn_json(after))
-    elif after.status != "cancelled":
-        note(f"Turn {after.id}: asked to stop; what is under way for it is being ended.")
-    else:
-        note(f"Turn {after.id} is cancelled.")
+    told = f"Turn {after.id} is cancelled."
+    if after.status != "cancelled":
+        told = f"Turn {after.id}: asked to stop; what is under way for it is being ended."
+    print_result(lambda: turn_json(after), told, as_json=as_json)
 
 
-@click.command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
-@turn_argument
-@click.option(
+_BUDGET = click.option(
     "--budget",
     type=FloatParam(),
     metavar="USD",
     help="What the turn may cost, all in all, in the place of its own budget.",
 )
-@click.option(
+_MODEL = click.option(
     "-m", "--model", metavar="NAME", type=NonEmpty(), help="Another model, for the rest of the turn."
 )
+
+
+@click.command("continue", epilog=example("hermes-jobs turns continue t3k9"))
+@turn_argument
+@_BUDGET
+@_MODEL
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
+def continue_turn(
+    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
+) -> int:
+    """Go on with a turn that a limit stopped, and wait for its answer.
+
+    It goes on in the same session, with what was done so far, under the same id. The limit counts anew. What
+    the environment sets here comes over the settings that it was sent with.
+    """
+    from msgspec.structs import replace
+
+    found = find_submitted(context, turn_id)
+    again = _resumption(context, found, budget, model, waiting)
+    return _go_on(context, found, replace(again, only_stopped=True), waiting)
+
+
+@click.command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
+@turn_argument
+@_BUDGET
+@_MODEL
 @wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_context
 def retry_turn(
@@ -119,74 +151,152 @@ def retry_turn(
 ) -> int:
     """Go on with a failed or cancelled turn, and wait for its answer.
 
-    It goes on after its last outcome, under the same id. A turn that waits for a quota is tried at once, with
-    --model by another model.
+    It goes on after its last outcome, under the same id, with the settings that it was sent with; what the
+    environment sets here comes over them. A turn that waits for a quota or a server is tried at
+    once, with --model by another model.
     """
     from hermes_jobs.domain.session import commands as c
+
+    found = find_submitted(context, turn_id)
+    resumed = _resumption(context, found, budget, model, waiting)
+    again: SessionCommand = resumed
+    waits = context.application.engine().sessions.load(found.stream).find(found.turn)
+    if waits is not None and waits.waits_until:
+        again = c.EndWait(turn=found.turn, by=BY, model=resumed.model)
+    return _go_on(context, found, again, waiting)
+
+
+def _resumption(
+    context: CliContext, found: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
+) -> ResumeTurn:
+    """The command that resumes a turn, with what this environment sets."""
+    from hermes_jobs.domain.session import commands as c
     from hermes_jobs.domain.session.session import lineage_of
+    from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_settings
+
+    lineage = lineage_of(found.stream)
+    named = resolve_model(context, model, lineage)
+    carried = resolve_settings(context, named, lineage, wait=bool(waiting.wait))
+    name = context.settings.ensemble_name(named) if named else None
+    ensemble = None if name is None else context.settings.models.ensembles[name]
+    return c.ResumeTurn(
+        turn=found.turn,
+        by=BY,
+        budget_usd=budget,
+        model=(named or "") if ensemble is None else ensemble.aggregator,
+        settings=carried.values,
+        requires=carried.requires,
+        ensemble=name or "",
+        members=() if ensemble is None else ensemble.members,
+    )
+
+
+def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
+    """Record the command that lets a turn go on, and wait for it as asked."""
     from hermes_jobs.interfaces.cli.detach import detach
-    from hermes_jobs.interfaces.cli.turn_options import resolve_model
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
-    found = _find(context, turn_id)
-    chosen = resolve_model(context, model, lineage_of(found.stream)) or ""
-    engine = context.application.engine()
-    waits = engine.sessions.load(found.stream).find(found.turn)
-    again: SessionCommand = c.ResumeTurn(turn=found.turn, by=BY, budget_usd=budget, model=chosen)
-    if waits is not None and waits.quota_until:
-        again = c.EndWait(turn=found.turn, by=BY, model=chosen)
-    engine.execute(found.stream, again)
+    context.application.engine().execute(found.stream, again)
     if not waiting.wait:
         return detach(context, found, waiting.output)
     return follow(context, found, waiting.output, waiting.timeout, alone=ALONE)
 
 
-_CALL = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, where several wait.")
-_WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
+call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, where several wait.")
+ASKING_WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
 @click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
-@turn_argument
-@_CALL
-@wait_options(None, _WHERE)
+@waiting_turn_argument
+@call_option
+@click.option("--session", "for_session", is_flag=True, help="Allow it for the rest of the session.")
+@click.option("--always", is_flag=True, help="Allow it in this folder from now on: a rule is made.")
+@wait_options(None, ASKING_WHERE)
 @pass_context
-def approve_call(context: CliContext, turn_id: str, call: str | None, waiting: WaitOptions) -> int:
+def approve_call(
+    context: CliContext,
+    turn_id: str,
+    call: str | None,
+    for_session: bool,
+    always: bool,
+    waiting: WaitOptions,
+) -> int:
     """Allow a tool call that waits for approval.
+
+    What --session and --always allow with it stands beside the call that waits.
 
     `turns show` shows it with its arguments. Where no worker is alive this process goes on with the turn.
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = _find(context, turn_id)
+    if for_session and always:
+        raise click.UsageError("--session and --always exclude each other.")
+    found = find_submitted(context, turn_id)
+    asking = asking_turn(context, found, call)
     now = context.application.clock.now()
-    answer = c.ApproveCall(turn=found.turn, call=call, by=BY, now=now)
-    return _answer(context, found, answer, waiting)
+    scope: ApprovalScope = "always" if always else "session" if for_session else "once"
+    answer = c.ApproveCall(turn=asking.turn, call=call, by=BY, now=now, scope=scope)
+    return go_on_after_answer(context, found, asking, answer, waiting)
 
 
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
-@turn_argument
-@_CALL
-@wait_options(None, _WHERE)
+@waiting_turn_argument
+@call_option
+@click.option("--reason", metavar="TEXT", type=TextParam(), default="", help="Why; the agent is told.")
+@wait_options(None, ASKING_WHERE)
 @pass_context
-def deny_call(context: CliContext, turn_id: str, call: str | None, waiting: WaitOptions) -> int:
+def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
     """Refuse a tool call that waits for approval.
 
     The turn goes on without it: where no worker is alive, in this process.
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = _find(context, turn_id)
-    answer = c.DenyCall(turn=found.turn, call=call, by=BY)
-    return _answer(context, found, answer, waiting)
+    found = find_submitted(context, turn_id)
+    asking = asking_turn(context, found, call)
+    answer = c.DenyCall(turn=asking.turn, call=call, by=BY, reason=reason.strip())
+    return go_on_after_answer(context, found, asking, answer, waiting)
 
 
-def _answer(context: CliContext, found: Submitted, answer: SessionCommand, waiting: WaitOptions) -> int:
-    """Record a person's answer to a call, and go on with the turn where that is left to this process."""
+def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Submitted:
+    """The turn that asks: the one named, or a sub-agent below it.
+
+    Raises `Rejected`, kind `ambiguous`, where several wait and no call is named.
+    """
+    from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.errors import Rejected
+
+    below = context.application.views.tree_below(found.turn)
+    asking = [each for each in below.walk() if each.waiting]
+    if call is not None:
+        asking = [each for each in asking if any(step.id == call for step in each.waiting)]
+    if len(asking) > 1:
+        calls = [step.id for each in asking for step in each.waiting]
+        raise Rejected(
+            f"Calls of {len(asking)} turns wait: {', '.join(calls)}.",
+            kind="ambiguous",
+            hint=f"Say which: --call {calls[0]}",
+        )
+    if not asking:
+        return found
+    turn = asking[0].turn
+    return Submitted(turn=turn.id, stream=turn.stream)
+
+
+def go_on_after_answer(
+    context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
+) -> int:
+    """Record a person's answer to a call, and go on with the turn where that is left to this process.
+
+    Where the turn has ended without its sub-agent, the one that goes on is the sub-agent's.
+    """
     from hermes_jobs.interfaces.cli.detach import print_current
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
     application = context.application
-    application.engine().execute(found.stream, answer)
+    application.engine().execute(asking.stream, answer)
+    if application.views.turn(found.turn).ended_at is not None:
+        found = asking
     wait, timeout, options = waiting
     if not application.has_live_workers() if wait is None else wait:
         return follow(context, found, options, timeout, alone=ALONE, until_asked=wait is None)
@@ -197,7 +307,7 @@ def _answer(context: CliContext, found: Submitted, answer: SessionCommand, waiti
     return 0
 
 
-def _find(context: CliContext, given: str) -> Submitted:
+def find_submitted(context: CliContext, given: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
     from hermes_jobs.engine.engine import Submitted
 
@@ -206,5 +316,5 @@ def _find(context: CliContext, given: str) -> Submitted:
     return Submitted(turn=turn.id, stream=turn.stream)
 
 
-ACTS = (follow_turn, wait_for_turn, cancel_turn, retry_turn, approve_call, deny_call)
+ACTS = (follow_turn, wait_for_turn, cancel_turn, continue_turn, retry_turn, approve_call, deny_call)
 """The commands that `hermes-jobs turns` adds to `list` and `show`."""

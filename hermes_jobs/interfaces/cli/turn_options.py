@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import SessionChoice
+from hermes_jobs.interfaces.cli.output import note, one_line, short_path
+from hermes_jobs.interfaces.cli.zones import format_time
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings.turn_settings import TurnSettings
+    from hermes_jobs.views.models import SessionView
+
+
+EVERYWHERE = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "TERM", "TMPDIR", "_"})
+"""Variables that every shell has and sets itself."""
 
 
 def resolve_toolsets(context: CliContext, given: str | None) -> tuple[str, ...] | None:
@@ -26,19 +40,42 @@ def resolve_toolsets(context: CliContext, given: str | None) -> tuple[str, ...] 
     return names
 
 
-def resolve_session(context: CliContext, given: str | None, newest: bool) -> str | None:
-    """The lineage that `--session` or `--continue` means; null for a new one. Raises a usage error."""
-    if given and newest:
-        raise click.UsageError("--session and --continue exclude each other.")
-    if given:
-        views = context.application.views
-        return views.session(views.find_session(given)).lineage
-    if newest:
-        sessions = context.application.views.sessions(limit=1)
-        if not sessions:
-            raise click.UsageError("There is no session to continue yet: leave out --continue.")
-        return sessions[0].lineage
-    return None
+def resolve_session(context: CliContext, choice: SessionChoice) -> SessionView | None:
+    """The session that is meant; None for a new one.
+
+    Raises a usage error where there is none to continue, `Rejected` where the named one is unknown.
+    """
+    if choice.session is None and not choice.newest:
+        return None
+    views = context.application.views
+    if choice.session is not None:
+        return views.session(views.find_session(choice.session))
+    folder = None if choice.anywhere else choice.workdir or working_folder()
+    found = views.newest_conversation(folder)
+    if found is None:
+        raise click.UsageError(_nothing_to_continue(views.newest_conversation(), folder))
+    return found
+
+
+def _nothing_to_continue(elsewhere: SessionView | None, folder: str | None) -> str:
+    if elsewhere is None or folder is None:
+        return "There is no session to continue yet: leave out --continue."
+    place = short_path(elsewhere.workdir) if elsewhere.workdir else "no folder"
+    return (
+        f"There is no session in {short_path(folder)} to continue.\n"
+        f"The newest elsewhere: {elsewhere.id} ({one_line(elsewhere.label)}), in {place},"
+        f" {format_time(elsewhere.last_at)}.\n"
+        "Add --anywhere to continue that one; leave out --continue for a new one here."
+    )
+
+
+def describe_session(session: SessionView | None, folder: str) -> str:
+    """One line: which session, and the folder that its tools work in. `folder` is that of a new session."""
+    if session is None:
+        return f"New session in {short_path(folder)}"
+    title = f" ({one_line(session.label)})" if session.label else ""
+    place = f" in {short_path(session.workdir)}" if session.workdir else ", without a working folder"
+    return f"Session {session.id}{title}{place}"
 
 
 def resolve_model(context: CliContext, given: str | None, lineage: str | None) -> str | None:
@@ -47,12 +84,118 @@ def resolve_model(context: CliContext, given: str | None, lineage: str | None) -
     Raises what `Application.check` does for the model that will answer in the lineage, or in a new session.
     """
     named = context.settings.models.aliases.get(given, given) if given else None
-    application = context.application
-    answering = named
-    if named is None and lineage is not None:
-        answering = application.views.session(lineage).model or None
-    application.check(answering)
+    context.application.check(_answering(context, named, lineage))
     return named
+
+
+def _answering(context: CliContext, named: str | None, lineage: str | None) -> str | None:
+    """The model that will answer: the named one, else the session's; null: the configured one."""
+    if named is None and lineage is not None:
+        return context.application.views.session(lineage).model or None
+    return named
+
+
+def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, str]:
+    """The variables that `--env NAME` and `--env NAME=VALUE` name for the agent's commands.
+
+    Raises a usage error for one that is not set here, and for what looks like a secret.
+    """
+    if not given:
+        return {}
+    from hermes_jobs.agent.tools.environment import is_withheld
+
+    found = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise click.BadParameter(f"{name!r} is no name of a variable.", param_hint="--env")
+        if not equals and name not in context.environ:
+            raise click.BadParameter(f"{name} is not set here.", param_hint="--env")
+        value = value if equals else context.environ[name]
+        if is_withheld(name, value) or context.settings.secrets.redact(value) != value:
+            told = f"{name} looks like a secret or is hermes-jobs' own, and the agent's commands get neither."
+            raise click.BadParameter(told, param_hint="--env")
+        found[name] = value
+    return found
+
+
+def resolve_settings(
+    context: CliContext,
+    model: str | None,
+    lineage: str | None,
+    *,
+    wait: bool,
+    variables: Mapping[str, str] | None = None,
+) -> TurnSettings:
+    """What this command's environment sets for its turn, to travel with it; `variables` for its commands.
+
+    Says what cannot travel. Raises `Misconfigured` where the live workers lack what only this shell has and
+    this process, which would do the turn itself, does not wait for it.
+    """
+    from hermes_jobs.settings.turn_settings import left_behind
+
+    application = context.application
+    carried = application.travelling(_answering(context, model, lineage), variables)
+    staying = left_behind(context.settings)
+    if not staying and not carried.requires:
+        return carried
+    if not application.has_live_workers():
+        return carried
+    if staying:
+        note(f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings.")
+    if not wait and not application.has_live_workers(carried.requires):
+        names = ", ".join(application.lacking(carried.requires))
+        raise Misconfigured(
+            f"The workers do not have what is set here ({names}), and with --no-wait nobody does the turn.",
+            hint="Leave out --no-wait: this command does it then. Or put it into .env or config.yaml in the "
+            "home, which the workers read again.",
+        )
+    return carried
+
+
+def named_variables(
+    context: CliContext, text: str, passed: Mapping[str, str], how: Callable[[Sequence[str]], str]
+) -> Iterator[str]:
+    """Lines about variables of this shell that a text names, as `$NAME`, and the agent's commands do not get.
+
+    `how` says how to pass some of them on.
+    """
+    from hermes_jobs.agent.tools.environment import is_withheld
+
+    named = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
+    missing = [each for each in named if each in context.environ and each not in {*passed, *EVERYWHERE}]
+    withheld = [each for each in missing if is_withheld(each, context.environ[each])]
+    if withheld:
+        yield f"{', '.join(withheld)}: looks like a secret or is hermes-jobs' own; commands get neither."
+    others = [each for each in missing if each not in withheld]
+    if others and context.application.has_live_workers():
+        yield f"{', '.join(others)}: set in this shell, and not where the commands run. {how(others)}"
+
+
+def by_flags(names: Sequence[str]) -> str:
+    """How `send` passes variables on."""
+    return f"To pass it on: {' '.join(f'--env {each}' for each in names)}"
+
+
+def by_chat_flags(names: Sequence[str]) -> str:
+    """How a chat passes variables on."""
+    flags = " ".join(f"--env {each}" for each in names)
+    return f"To pass it on: hermes-jobs chat {flags}"
+
+
+def unheeded_environment(context: CliContext) -> Iterator[str]:
+    """Lines about what this environment sets and live workers do not heed, or have not."""
+    from hermes_jobs.settings.turn_settings import left_behind
+
+    application = context.application
+    staying, requires = left_behind(context.settings), application.carried(None).requires
+    if not (staying or requires) or not application.has_live_workers():
+        return
+    if staying:
+        yield f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings."
+    if requires and not application.has_live_workers(requires):
+        names = ", ".join(application.lacking(requires))
+        yield f"The workers do not have what is set here ({names}): this chat does its turns itself."
 
 
 def working_folder() -> str:

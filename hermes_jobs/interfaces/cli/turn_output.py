@@ -11,6 +11,7 @@ import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.interfaces.cli.output import flowed, terminal_width
 
 
 class TurnOutput(Protocol):
@@ -29,7 +30,10 @@ class TurnOutput(Protocol):
         """The turn's answer."""
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
-        """Print a note on a line of its own."""
+        """Print a note, on a terminal broken between words."""
+
+    def print_lines(self, lines: Sequence[str]) -> None:
+        """Print lines as they are."""
 
     def set_status(self, lines: Sequence[str]) -> None:
         """Replace the status lines: the calls that run at this moment."""
@@ -78,7 +82,15 @@ class PlainOutput:
         """See `TurnOutput.print_line`."""
         with self._lock:
             self._break_line()
-            click.echo(click.style(text, dim=True) if dim else text, err=True)
+            told = flowed(text, terminal_width(sys.stderr))
+            click.echo(click.style(told, dim=True) if dim else told, err=True)
+
+    def print_lines(self, lines: Sequence[str]) -> None:
+        """See `TurnOutput.print_lines`."""
+        with self._lock:
+            self._break_line()
+            for line in lines:
+                click.echo(line, err=True)
 
     def set_status(self, lines: Sequence[str]) -> None:
         """Does nothing: status lines are for terminals."""

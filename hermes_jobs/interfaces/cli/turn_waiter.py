@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.domain.session.stops import REFUSED
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
+from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.approval_question import ask_person, told_of
+from hermes_jobs.interfaces.cli.child_questions import questions_below, waits_for_person
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, INTERRUPTED, TIMED_OUT, explain
+from hermes_jobs.interfaces.cli.exit_codes import CODES_OF_TURNS, FAILED, INTERRUPTED, TIMED_OUT, explain
+from hermes_jobs.interfaces.cli.failed_calls import stop_lines
+from hermes_jobs.interfaces.cli.input_question import TOLD, InputQuestion, ask_for_input, require_no_secret
+from hermes_jobs.interfaces.cli.keyboard import can_ask
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 from hermes_jobs.interfaces.cli.options import OutputOptions
+from hermes_jobs.interfaces.cli.output import footer_line
+from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.turn_printer import TurnPrinter
 from hermes_jobs.interfaces.cli.wait import LogWaiter, NoLiveWorker
 from hermes_jobs.text.plural import pluralize
@@ -27,7 +39,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-QUOTA_PATIENCE = 120.0  # seconds that a process which works alone waits for a quota
+PATIENCE = 120.0  # seconds that a process which works alone waits for a quota or a server
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
 CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
 LATER = "goes on with the next process that works"
@@ -97,13 +109,14 @@ class TurnWaiter:
         self._context = context
         self._application = context.application
         self._submitted = submitted
-        self._printer = TurnPrinter(submitted, options, self._application.clock)
+        self._asks = can_ask()
+        self._printer = TurnPrinter(submitted, options, self._application.clock, asks=self._asks)
         self._interrupts = interrupts
         self._until_asked = until_asked
         self._continues = LATER
         self._has_explained = False
         self._has_cancelled = False
-        self._leaves_at_quota = False
+        self._leaves = False
 
     def wait(self, timeout: float | None, alone: str) -> int:
         """Wait; the exit code."""
@@ -114,18 +127,22 @@ class TurnWaiter:
             return self._end(engine, done=True)
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
-        if application.has_live_workers():
+        requires = self._requires(engine)
+        if application.has_live_workers(requires):
             self._continues = "goes on"
             try:
                 with self._subscribed() as news:
-                    return self._wait_with(LogWaiter(application, news=news), timeout)
+                    return self._wait_with(LogWaiter(application, news=news, requires=requires), timeout)
             except NoLiveWorker:
                 alone = "The workers have ended; this process goes on with the turn."
                 timeout = None if until is None else max(0.0, until - now())
+        if requires and application.has_live_workers():
+            names = ", ".join(application.lacking(requires))
+            alone = f"The workers do not have what was set for this turn ({names}): this process does it."
         if alone:
             self._printer.note(alone)
         self._continues = LATER
-        self._leaves_at_quota = timeout is None
+        self._leaves = timeout is None
         return self._wait_with(self._inline_worker(), timeout)
 
     def close(self) -> None:
@@ -168,9 +185,7 @@ class TurnWaiter:
             try:
                 self._printer.catch_up(self._application.log)
                 self._note_turns_ahead(worker.engine)
-                done = worker.work(
-                    lambda: self._is_done(worker.engine), stream=self._submitted.stream, seconds=timeout
-                )
+                done = self._work(worker, timeout)
             except KeyboardInterrupt:
                 self._printer.close()
                 self._offer_cancel(worker)
@@ -181,23 +196,81 @@ class TurnWaiter:
                 self._finish_other_jobs(worker)
         return code
 
+    def _work(self, worker: InlineWorker | LogWaiter, timeout: float | None) -> bool:
+        """Wait for the turn's end, asking the person at the terminal where it waits for one."""
+        clock, engine = self._application.clock, worker.engine
+        until = None if timeout is None else clock.monotonic() + timeout
+
+        def done() -> bool:
+            self._note_children(engine)
+            return self._open_question(engine) is not None or self._is_done(engine)
+
+        while True:
+            left = None if until is None else until - clock.monotonic()
+            if left is not None and left <= 0:
+                return self._is_done(engine)
+            ended = worker.work(done, stream=self._submitted.stream, seconds=left)
+            question = self._open_question(engine) if ended else None
+            if question is None:
+                return ended
+            self._ask(engine, question, until)
+            self._printer.catch_up(engine.log)
+
+    def _open_question(self, engine: Engine) -> AnyQuestion | None:
+        """What the person at this terminal is asked first."""
+        if not self._asks:
+            return None
+        return next(chain(self._own_questions(engine), self._questions_below(engine)), None)
+
+    def _own_questions(self, engine: Engine) -> Iterator[AnyQuestion]:
+        """What calls of the turn ask the person."""
+        session = engine.sessions.load(self._submitted.stream)
+        turn = session.current
+        if turn is None or turn.cancelled_by is not None:
+            return
+        for question in self._printer.questions(workdir_of(session)):
+            call = turn.call(question.call)
+            is_open = call is not None and call.waits_for_person
+            if is_open and self._application.clock.now() < question.expires_at:
+                yield question
+
+    def _questions_below(self, engine: Engine) -> Iterator[AnyQuestion]:
+        """What calls of sub-agents ask the person."""
+        session = engine.sessions.load(self._submitted.stream)
+        turn = session.current
+        if turn is None or turn.cancelled_by is not None or turn.id != last_turn(engine, self._submitted):
+            return
+        for question in questions_below(engine.sessions.load, session, turn.id):
+            if self._application.clock.now() < question.expires_at:
+                yield question
+
+    def _note_children(self, engine: Engine) -> None:
+        """Say how to answer what sub-agents ask, where nobody is asked here."""
+        if not self._asks:
+            for question in self._questions_below(engine):
+                self._printer.note_question(question)
+
     def _is_done(self, engine: Engine) -> bool:
         session = engine.sessions.load(self._submitted.stream)
-        last = _last(engine, self._submitted)
+        last = last_turn(engine, self._submitted)
         if last in session.ended:
             return True
         turn = session.current
-        if turn is not None and turn.id == last and self._waits_for_quota(turn):
+        if turn is not None and turn.id == last and self._waits_for_long(turn):
             return True
-        if not self._until_asked or turn is None or turn.id != last or not turn.is_idle:
+        if self._asks or not self._until_asked or turn is None or turn.id != last:
             return False
-        open_calls = [call for call in turn.calls if call.result is None]
-        return bool(open_calls) and all(call.approval == "waiting" for call in open_calls)
+        return waits_for_person(engine.sessions.load, session, turn)
 
-    def _waits_for_quota(self, turn: Turn) -> bool:
+    def _requires(self, engine: Engine) -> Mapping[str, str]:
+        """What the turn requires of whoever works on it."""
+        turn = engine.sessions.load(self._submitted.stream).find(last_turn(engine, self._submitted))
+        return turn.requires if turn is not None else {}
+
+    def _waits_for_long(self, turn: Turn) -> bool:
         """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
-        left = turn.quota_until - self._application.clock.now()
-        return self._leaves_at_quota and not turn.running and left > QUOTA_PATIENCE
+        left = turn.waits_until - self._application.clock.now()
+        return self._leaves and not turn.running and left > PATIENCE
 
     def _end(self, engine: Engine, *, done: bool) -> int:
         """Show how the turn stands; the exit code."""
@@ -208,21 +281,39 @@ class TurnWaiter:
             if self._printer.options.form == "text":
                 self._print_next_commands("Waited long enough")
             return TIMED_OUT
-        last = turn_json(views.turn(_last(engine, self._submitted)))
+        last = turn_json(views.turn(last_turn(engine, self._submitted)))
+        if result.result is not None:
+            self._print_footer(engine, last)
         if last.waits_until is not None and self._printer.options.form == "text":
-            self._print_next_commands("Not waiting here for the quota")
+            self._print_next_commands("Not waiting here any longer")
+        for line in processes_left(self._application, lineage_of(self._submitted.stream)):
+            self._printer.note(line)
         return self._code(last)
+
+    def _print_footer(self, engine: Engine, result: TurnJson) -> None:
+        """Below an answer on a terminal: seconds, cost, share of the context in use, turn."""
+        if not (self._printer.options.footer and self._application.settings.display.footer):
+            return
+        session = engine.sessions.load(self._submitted.stream)
+        window = self._application.endpoints.by_name.window_of(result.model)
+        below = self._application.views.tree_below(result.turn)
+        self._printer.footer(footer_line(result.duration_ms / 1000, below, session.prompt_tokens, window))
 
     def _code(self, result: TurnJson) -> int:
         if result.waits_until is not None:
             return TIMED_OUT
-        if result.status in {"completed", "waiting"}:
-            return 0
         is_text = self._printer.options.form == "text"
+        if result.stopped_by and result.status == "completed" and is_text:
+            for line in stop_lines(result.stopped_by, result.turn):
+                self._printer.say(line)
+        if result.status in {"completed", "waiting"}:
+            return FAILED if result.stopped_by == REFUSED else 0
         if result.error is not None:
             if is_text:
                 explain(result.error.message, result.error.hint, self._context)
-            return CREDENTIALS if result.error.kind == "auth" else FAILED
+                for line in stop_lines(result.stopped_by, result.turn)[1:] if result.stopped_by else ():
+                    self._printer.say(line)
+            return CODES_OF_TURNS.get(result.error.kind, FAILED)
         if is_text:
             self._printer.say(f"Turn {result.turn} was {result.status}.")
         return FAILED
@@ -230,7 +321,7 @@ class TurnWaiter:
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
         """Jobs that this turn or earlier processes left are done before the process ends."""
         jobs = worker.remaining_steps()
-        if not jobs:
+        if not jobs or self._application.has_live_workers():
             return
         self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
         try:
@@ -239,6 +330,42 @@ class TurnWaiter:
             self._printer.note("Left for the next process that works.")
 
     # --- people ---------------------------------------------------------------------------------
+
+    def _ask(self, engine: Engine, question: AnyQuestion, until: float | None) -> None:
+        """Ask the person, and record what they answer."""
+        clock = self._application.clock
+
+        def is_wanted() -> bool:
+            return question == self._open_question(engine) and (until is None or clock.monotonic() < until)
+
+        try:
+            command = self._answer(question, is_wanted)
+        except EOFError:
+            self._asks = False
+            self._printer.ask_elsewhere()
+            return
+        if command is None:
+            return
+        try:
+            if isinstance(command, c.AnswerInput):
+                require_no_secret(command.content, self._application.settings.secrets.redact_known)
+            asker = question.asker
+            engine.execute(asker.stream if asker else self._submitted.stream, command)
+        except Rejected as refused:
+            self._printer.say(refused.message)
+        else:
+            told = TOLD[command.action] if isinstance(command, c.AnswerInput) else told_of(command)
+            self._printer.say(f"  {told}")
+
+    def _answer(
+        self, question: AnyQuestion, is_wanted: Callable[[], bool]
+    ) -> c.ApproveCall | c.DenyCall | c.AnswerInput | None:
+        """The person's answer as a command; None where it is too late. Raises `EOFError`."""
+        show, now = self._printer.show_question, self._application.clock.now
+        if isinstance(question, InputQuestion):
+            return ask_for_input(question, show, is_wanted, now)
+        answer = ask_person(question, show, is_wanted)
+        return question.command(*answer, now()) if answer else None
 
     def _note_turns_ahead(self, engine: Engine) -> None:
         session = engine.sessions.load(self._submitted.stream)
@@ -297,7 +424,7 @@ class TurnWaiter:
             self._printer.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
 
 
-def _last(engine: Engine, submitted: Submitted) -> str:
+def last_turn(engine: Engine, submitted: Submitted) -> str:
     """The turn whose end this one's is: itself, or what it was merged into."""
     session = engine.sessions.load(submitted.stream)
     turn = submitted.turn

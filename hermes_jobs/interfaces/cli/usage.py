@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
@@ -10,9 +10,12 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
-from hermes_jobs.interfaces.cli.output import format_cost, format_short_time, note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.zones import format_day
+from hermes_jobs.text.figures import money
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_json
@@ -31,7 +34,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to add up by.",
 )
-@click.option("--since", type=DateParam(), metavar="DATE", help="Only what was used since then, local time.")
+@click.option(
+    "--since",
+    type=DateParam(),
+    metavar="WHEN",
+    help="Only what was used since then: `3 days ago`, 2026-11-01.",
+)
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
 @limit_option("rows: the newest days or calls, else the dearest", default=None)
 @json_option
@@ -47,7 +55,8 @@ def usage(
 ) -> None:
     """Show what was used and what it cost; every response counts, also failed and discarded ones.
 
-    Calls that ended without their response (killed, cancelled) are estimated, and stand apart.
+    Calls that ended without their response (killed, cancelled) are estimated, and stand apart. --by root adds
+    a turn and all its sub-agents up.
     """
     zone = context.settings.zone
     moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
@@ -57,23 +66,39 @@ def usage(
         return
     found = views.spending(by=by, since=moment, zone=zone)
     rows = newest(found, limit) if by == "day" else found[:limit]
-    if as_json:
-        print_json([_as_object(row, by) for row in rows])
-    elif rows:
-        _print_spending(rows, by)
-    else:
-        note("Nothing was used.")
+    labels = {} if as_json else dict(views.labels(by, [row.key for row in rows]))
+    if by == "root" and not as_json:  # titles and reviews belong to no turn
+        others = views.labels("session", [row.key for row in rows if row.key not in labels])
+        labels.update({session: f"(between turns) {title}" for session, title in others.items()})
+    _spending(by, rows, labels).print_list(rows, as_json=as_json)
+    if not as_json:
+        note_unknown_costs(views.unknown_costs(since=moment or ""))
+        _note_unreported(rows)
 
 
-def _print_spending(rows: Sequence[Spending], by: SpendingKey) -> None:
-    headers = (by.upper(), "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
+def _spending(by: SpendingKey, rows: Sequence[Spending], labels: Mapping[str, str]) -> Resource[Spending]:
+    """What was used, by that key; estimates have a column where there are some, and so have `labels`."""
+    columns: list[Column[Spending]] = [
+        Column(by.upper(), lambda row: format_day(row.key) if by == "day" else row.key, telling=not labels),
+        Column("REQUESTS", lambda row: f"{row.requests:,}", rank=2, right=True),
+        Column("INPUT", lambda row: f"{row.usage.prompt_tokens:,}", right=True),
+        Column("CACHED", lambda row: f"{row.cached_share:.0%}", rank=3, right=True),
+        Column("OUTPUT", lambda row: f"{row.usage.output_tokens:,}", right=True),
+        Column("COST", lambda row: money(row.cost_usd, row.known_cost_usd), right=True),
+    ]
+    if by == "root":
+        columns.insert(1, Column("TURNS", lambda row: f"{row.num_turns:,}", right=True))
+    if any(row.estimated.requests for row in rows):
+        columns.append(Column("ESTIMATED BESIDES", _estimate, rank=1))
+    if labels:
+        name = {"session": "TITLE", "schedule": "NAME"}.get(by, "TEXT")
+        columns.append(Column(name, lambda row: labels.get(row.key, ""), telling=True))
+    return Resource(columns, "Nothing was used.", lambda row: _as_object(row, by))
+
+
+def _note_unreported(rows: Sequence[Spending]) -> None:
+    """Say how many calls were never reported."""
     calls = sum(row.estimated.requests for row in rows)
-    print_table(
-        (*headers, *("ESTIMATED BESIDES",) * bool(calls)),
-        [(*_cells(row), *(_estimate(row),) * bool(calls)) for row in rows],
-    )
-    if any(row.unpriced for row in rows):
-        note("Some responses came from models whose price is not known; their cost is not guessed.")
     if calls:
         ended = pluralize(calls, "call")
         note(f"{ended} ended without a report of what was used: `hermes-jobs usage --estimated` lists them.")
@@ -84,6 +109,7 @@ def _as_object(row: Spending, by: SpendingKey) -> dict[str, object]:
 
     return {
         by: row.key,
+        **({"turns": row.num_turns} if by == "root" else {}),
         "requests": row.requests,
         **asdict(usage_json(row.usage)),
         "cached_share": round(row.cached_share, 4),
@@ -92,41 +118,24 @@ def _as_object(row: Spending, by: SpendingKey) -> dict[str, object]:
     }
 
 
-def _cells(row: Spending) -> tuple[str, ...]:
-    used = row.usage
-    return (
-        row.key,
-        f"{row.requests}",
-        f"{used.prompt_tokens:,}",
-        f"{row.cached_share:.0%}",
-        f"{used.output_tokens:,}",
-        format_cost(row.cost_usd),
-    )
-
-
 def _estimate(row: Spending) -> str:
     about = row.estimated
     if not about.requests:
         return ""
-    return f"{about.input_tokens:,} in, {about.output_tokens:,} out, {format_cost(about.cost_usd)}"
+    return f"{about.input_tokens:,} in, {about.output_tokens:,} out, {money(about.cost_usd)}"
 
 
-def _estimate_cells(each: Estimate) -> tuple[str, ...]:
-    return (
-        format_short_time(each.at),
-        each.turn,
-        each.step,
-        f"{each.attempt}",
-        f"{each.input_tokens:,}",
-        f"{each.output_tokens:,}",
-        format_cost(each.cost_usd),
-        each.model,
-        f"{each.reason} ({each.worker})",
-    )
-
-
-ESTIMATES = Resource(
-    ("WHEN", "TURN", "STEP", "TRY", "INPUT", "OUTPUT", "COST", "MODEL", "WHY"),
-    _estimate_cells,
+ESTIMATES: Resource[Estimate] = Resource(
+    (
+        moment_column("WHEN", lambda each: each.at),
+        Column("TURN", lambda each: each.turn),
+        Column("STEP", lambda each: each.step, rank=4),
+        Column("TRY", lambda each: f"{each.attempt}", rank=5, right=True),
+        Column("INPUT", lambda each: f"{each.input_tokens:,}", rank=2, right=True),
+        Column("OUTPUT", lambda each: f"{each.output_tokens:,}", rank=2, right=True),
+        Column("COST", lambda each: money(each.cost_usd), right=True),
+        Column("MODEL", lambda each: each.model, rank=1),
+        Column("WHY", lambda each: f"{each.reason} ({each.worker})", telling=True),
+    ),
     "What every call used was reported.",
 )

@@ -9,11 +9,13 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, print_json, print_table
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.views.models import ViewsStatus
+    from hermes_jobs.views.models import GenerationStatus, ViewsStatus
 
 
 @click.group(epilog=example("hermes-jobs views status"))
@@ -30,24 +32,12 @@ def show_status(context: CliContext, as_json: bool) -> None:
     One row a file: position, events behind, size, rows in each table.
     """
     status = context.application.views.status()
-    if as_json:
-        print_json(status)
-        return
-    rows = [
-        (
-            each.file,
-            "yes" if each.current else "no",
-            str(each.position),
-            str(each.behind),
-            f"{each.size / 1e6:.1f} MB",
-            each.problem or ", ".join(f"{table} {count}" for table, count in each.rows.items()),
-        )
-        for each in status.generations
-    ]
-    print_table(("FILE", "CURRENT", "POSITION", "BEHIND", "SIZE", "ROWS"), rows)
-    if not rows:
-        note("There are none yet; the next command that reads builds them.")
-    _note_end(status)
+
+    def told() -> None:
+        GENERATIONS.print_list(status.generations, as_json=False)
+        _note_end(status)
+
+    print_result(lambda: status, told, as_json=as_json)
 
 
 @views.command("rebuild", epilog=example("hermes-jobs views rebuild"))
@@ -69,12 +59,30 @@ def rebuild(context: CliContext, as_json: bool) -> None:
     if on_terminal:
         click.echo(err=True)
     status = views.status()
-    if as_json:
-        print_json(status)
-    else:
+
+    def told() -> None:
         events = sum(each.position for each in status.generations if each.current)
         note(f"Rebuilt from {pluralize(events, 'event')}.")
         _note_end(status)
+
+    print_result(lambda: status, told, as_json=as_json)
+
+
+def _rows(each: GenerationStatus) -> str:
+    return each.problem or ", ".join(f"{table} {count:,}" for table, count in each.rows.items())
+
+
+GENERATIONS: Resource[GenerationStatus] = Resource(
+    (
+        Column("FILE", lambda each: each.file),
+        Column("CURRENT", lambda each: "yes" if each.current else "no"),
+        Column("POSITION", lambda each: f"{each.position:,}", right=True),
+        Column("BEHIND", lambda each: f"{each.behind:,}", right=True),
+        Column("SIZE", lambda each: f"{each.size / 1e6:.1f} MB", rank=1, right=True),
+        Column("ROWS", _rows, telling=True),
+    ),
+    "There are none yet; the next command that reads builds them.",
+)
 
 
 def _note_end(status: ViewsStatus) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,17 @@ class NoLiveWorker(Exception):
 
 
 class LogWaiter:
-    """Waits for live workers. `news` gets every event appended since it was made, and empty batches."""
+    """Waits for live workers that have what the turn `requires`. `news` gets every event appended since it
+    was made, and empty batches."""
 
-    def __init__(self, application: Application, *, news: Callable[[Sequence[RecordedEvent]], None]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        *,
+        news: Callable[[Sequence[RecordedEvent]], None],
+        requires: Mapping[str, str] | None = None,
+    ) -> None:
+        self._requires = requires or {}
         self.engine = application.engine()
         self._observer = application.observer()
         self._news = news
@@ -47,9 +55,10 @@ class LogWaiter:
         until = None if seconds is None else clock.monotonic() + seconds
         looked_at = float("-inf")
         while True:
+            last = log.last_position()
             batch = log.tail(self._position, stream=stream)
-            if batch:
-                self._position = batch[-1].position
+            # Others' events are passed over: what is waited for comes after them.
+            self._position = batch[-1].position if batch else max(self._position, last)
             self._news(batch)
             if done():
                 return True
@@ -69,8 +78,8 @@ class LogWaiter:
         """See `remaining_steps`."""
 
     def _require_workers(self) -> None:
-        workers = self.engine.log.workers()
-        if not cover_required_queues(workers, self._observer.dead(workers)):
+        log, workers = self.engine.log, self.engine.log.workers()
+        if not cover_required_queues(log, workers, self._observer.dead(workers), self._requires):
             raise NoLiveWorker
 
 

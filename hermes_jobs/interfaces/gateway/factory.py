@@ -14,7 +14,7 @@ from hermes_jobs.domain.gateway.commands import GatewayPolicy
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
-from hermes_jobs.interfaces.gateway.service import GatewayService
+from hermes_jobs.interfaces.gateway.service import GatewayService, Reach
 from hermes_jobs.settings import Settings
 
 _USER = re.compile(r"[a-z]+:\S+")
@@ -53,13 +53,20 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
     house = GatewayPolicy(
         users=validate_users(settings.gateway.users),
         if_busy=settings.session.if_busy,
+        titles=settings.names_sessions,
         workdir=settings.agent.workdir,
     )
     engine = application.engine()
     reception = MessageReceiver(engine, house, allowed, lambda session: _news(application, session))
-    post = GatewayLeader(engine, platform.name, lambda: application.lease("gateway"), application.observer())
+    reach = Reach()
+    post = GatewayLeader(
+        engine,
+        platform.name,
+        lambda: application.lease("gateway", unreachable=lambda: reach.problem),
+        application.observer(),
+    )
     try:
-        yield GatewayService(platform, reception, post, told)
+        yield GatewayService(platform, reception, post, told, reach)
     finally:
         post.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.engine.live import OnDelta, nobody_listens
@@ -17,12 +17,22 @@ LOOK_EVERY = 1.0  # seconds between looks at whether others work
 
 class FallbackWorker:
     """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
-    `heard` what it lets models say."""
+    `heard` what it lets models say.
+
+    `own` gives a stream whose turns this process does where live workers lack what they require (None:
+    none), and that requirement.
+    """
 
     def __init__(
-        self, application: Application, told: Callable[[str], None], *, heard: OnDelta = nobody_listens
+        self,
+        application: Application,
+        told: Callable[[str], None],
+        *,
+        heard: OnDelta = nobody_listens,
+        own: Callable[[], tuple[str | None, Mapping[str, str]]] = lambda: (None, {}),
     ) -> None:
         self._application = application
+        self._own = own
         self._heard = heard
         self._told = told
         self._stopping = threading.Event()
@@ -42,10 +52,12 @@ class FallbackWorker:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if self._application.has_live_workers():
-                    self._stopping.wait(LOOK_EVERY)
-                else:
+                if not self._application.has_live_workers():
                     self._work()
+                elif (stream := self._reserved()) is not None:
+                    self._work_on(stream)
+                else:
+                    self._stopping.wait(LOOK_EVERY)
             except Exception:
                 logger.exception("working was broken off; it goes on")
                 self._stopping.wait(LOOK_EVERY)
@@ -58,6 +70,26 @@ class FallbackWorker:
             worker.work(self._is_done)
         if not self._stopping.is_set():
             self._told("Workers are alive: they do the work.")
+
+    def _reserved(self) -> str | None:
+        """The own stream, where no live worker can do its turns."""
+        stream, requires = self._own()
+        return None if stream is None or self._application.has_live_workers(requires) else stream
+
+    def _work_on(self, stream: str) -> None:
+        """Perform due steps of one stream until told to stop, or until others can, or it is another one."""
+        clock = self._application.clock
+        looked_at = clock.monotonic()
+
+        def is_done() -> bool:
+            nonlocal looked_at
+            if clock.monotonic() - looked_at < LOOK_EVERY:
+                return self._stopping.is_set()
+            looked_at = clock.monotonic()
+            return self._stopping.is_set() or self._reserved() != stream
+
+        with InlineWorker(self._application, heard=self._heard) as worker:
+            worker.work(is_done, stream=stream)
 
     def _is_done(self) -> bool:
         now = self._application.clock.monotonic()

@@ -8,13 +8,25 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain.gateway.commands import IncomingMessage
+from hermes_jobs.domain.gateway.rating_buttons import Button, ButtonPress
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the platform had to tell. `number` grows; `said` null: it is of no concern."""
+    """Something that the platform had to tell: a message, the press of a button, or what is of no concern.
+
+    `number` grows.
+    """
 
     number: int
     message: IncomingMessage | None = None
+    press: ButtonPress | None = None
+
+
+class PressAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody who pressed a button is told, and the buttons from now on; None: those that there are."""
+
+    text: str
+    buttons: Sequence[Button] | None = None
 
 
 class PlatformUnavailable(Exception):
@@ -52,3 +64,6 @@ class Platform(Protocol):
 
     async def show_typing(self, target: str) -> None:
         """Let the target see for some seconds that an answer is being worked on."""
+
+    async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
+        """Tell it beside the button, and change the buttons. What is too old for that is left as it is."""

@@ -7,9 +7,17 @@ from collections.abc import Callable, Collection, Sequence
 
 from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage, NewIds, handle_message
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
+from hermes_jobs.domain.gateway.rating_buttons import (
+    TOLD,
+    ButtonPress,
+    handle_press,
+    rating_buttons,
+    rating_now,
+)
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.errors import KeyTaken
+from hermes_jobs.errors import KeyTaken, Rejected
+from hermes_jobs.interfaces.gateway.platform import PressAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +54,24 @@ class MessageReceiver:
             self._engine.change(handle_message(said, self._policy, names, news), f"gateway {said.key}")
         except KeyTaken:
             logger.info("message %s was heard before", said.key)
+
+    def accept_press(self, press: ButtonPress) -> PressAnswer | None:
+        """Take the press of a button into the log, unless it is there; None for a user who may not write.
+
+        Raises `LogUnavailable`.
+        """
+        if press.user not in self._allowed:
+            self._ignore(press.user)
+            return None
+        try:
+            try:
+                self._engine.change(handle_press(press), f"gateway {press.key}")
+            except KeyTaken:
+                logger.info("press %s was heard before", press.key)
+            delivery, rating = rating_now(press, self._engine.state)
+        except Rejected as refused:
+            return PressAnswer(text=refused.message)
+        return PressAnswer(text=TOLD[rating], buttons=rating_buttons(delivery, rating))
 
     def waiting_targets(self) -> Sequence[str]:
         """The targets for which a turn is under way."""

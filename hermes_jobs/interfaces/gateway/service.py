@@ -10,10 +10,9 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
-from hermes_jobs.interfaces.gateway.platform import Platform, PlatformUnavailable
+from hermes_jobs.interfaces.gateway.platform import Platform, PlatformUnavailable, Update
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 
 logger = logging.getLogger(__name__)
@@ -26,16 +25,28 @@ TYPING_EVERY = 4.0  # seconds; platforms show it for about five
 TRIES = 3  # of a message that this program stumbles over
 
 
+class Reach:
+    """Whether the platform can be asked, for others to read: `problem` says why not; empty where it can."""
+
+    problem: str = ""
+
+
 class GatewayService:
     """One account's gateway in one process. `told` is called with status texts for the user."""
 
     def __init__(
-        self, platform: Platform, reception: MessageReceiver, post: GatewayLeader, told: Callable[[str], None]
+        self,
+        platform: Platform,
+        reception: MessageReceiver,
+        post: GatewayLeader,
+        told: Callable[[str], None],
+        reach: Reach,
     ) -> None:
         self._platform = platform
         self._receiver = reception
         self._leader = post
         self._told = told
+        self._reach = reach
         self._said = ""
         self._is_leader = False
         self._last = 0
@@ -62,14 +73,14 @@ class GatewayService:
                 return
             updates = await self._platform.receive(self._last)
             self._failures = 0
+            self._reach.problem = ""
             if not updates:
                 # All are given up by now, and after a quiet week Telegram goes on with any number.
                 self._last = 0
             for update in updates:
                 if not await self._check_leadership():
                     return
-                if update.message is not None:
-                    await self._accept(update.message)
+                await self._accept(update)
                 self._last = update.number
         except LogUnavailable as error:
             logger.warning("%s", error)
@@ -92,19 +103,27 @@ class GatewayService:
         self._is_leader = holds
         return holds
 
-    async def _accept(self, said: IncomingMessage) -> None:
-        """Retry until the message is in the log; skip it after `TRIES` unexpected errors."""
+    async def _accept(self, update: Update) -> None:
+        """Retry until what was said or pressed is in the log; skip it after `TRIES` unexpected errors."""
         for _ in range(TRIES):
             try:
-                await asyncio.to_thread(self._receiver.accept, said)
-            except LogUnavailable:
+                await self._take_in(update)
+            except (LogUnavailable, PlatformUnavailable, Rejected):
                 raise
             except Exception:
-                logger.exception("message %s could not be heard", said.key)
+                logger.exception("update %s could not be heard", update.number)
                 await asyncio.sleep(LOG_AWAY)
             else:
                 return
-        logger.error("message %s is passed over", said.key)
+        logger.error("update %s is passed over", update.number)
+
+    async def _take_in(self, update: Update) -> None:
+        if update.message is not None:
+            await asyncio.to_thread(self._receiver.accept, update.message)
+        if update.press is not None:
+            answer = await asyncio.to_thread(self._receiver.accept_press, update.press)
+            if answer is not None:
+                await self._platform.answer_press(update.press, answer)
 
     async def _show_typing(self) -> None:
         while True:
@@ -121,6 +140,7 @@ class GatewayService:
     def _wait_after(self, error: PlatformUnavailable) -> float:
         wait = max(min(FIRST_WAIT * 2.0**self._failures, LONGEST_WAIT), error.retry_after or 0.0)
         self._failures += 1
+        self._reach.problem = str(error)
         logger.warning("%s; asking again in %g s", error, wait)
         return wait
 

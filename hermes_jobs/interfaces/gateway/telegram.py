@@ -5,6 +5,7 @@ python-telegram-bot's own Updater confirms messages before they are handled; her
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from datetime import timedelta
@@ -12,16 +13,22 @@ from datetime import timedelta
 import telegram
 from telegram import Bot
 from telegram.constants import ChatAction, ChatType
-from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.telegram_bot import opened_bot, retry_after_seconds
+from hermes_jobs.delivery.telegram_bot import keyboard, opened_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.gateway.commands import IncomingMessage
+from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, Update
+from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
+
+logger = logging.getLogger(__name__)
 
 PLATFORM = "telegram"
 POLL = timedelta(seconds=25)
+UPDATES = ("message", "callback_query")
+MAX_NOTICE = 200
+"""Characters of a notification (https://core.telegram.org/bots/api#answercallbackquery)."""
 
 
 class TelegramPlatform:
@@ -57,9 +64,12 @@ class TelegramPlatform:
         """What was written to the bot. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             updates = await self._asked.get_updates(
-                offset=after + 1 if after else None, timeout=POLL, allowed_updates=["message"]
+                offset=after + 1 if after else None, timeout=POLL, allowed_updates=UPDATES
             )
-        return tuple(Update(number=each.update_id, message=self._message(each)) for each in updates)
+        return tuple(
+            Update(number=each.update_id, message=self._message(each), press=self._press(each))
+            for each in updates
+        )
 
     async def show_typing(self, target: str) -> None:
         """Show it in the chat. Raises `PlatformUnavailable`, `Rejected`."""
@@ -67,6 +77,19 @@ class TelegramPlatform:
         if platform == PLATFORM:
             with _failures():
                 await self._asked.send_chat_action(chat, ChatAction.TYPING)
+
+    async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
+        """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
+        chat = int(press.target.partition(":")[2])
+        with _failures():
+            # A press is answered within seconds or not at all; the buttons may be changed later, too.
+            with _given_up():
+                await self._asked.answer_callback_query(press.query, answer.text[:MAX_NOTICE])
+            if answer.buttons is not None:
+                with _given_up():
+                    await self._asked.edit_message_reply_markup(
+                        chat, press.message, reply_markup=keyboard(answer.buttons)
+                    )
 
     @property
     def _asked(self) -> Bot:
@@ -84,6 +107,31 @@ class TelegramPlatform:
             target=f"{PLATFORM}:{message.chat.id}",
             text=message.text,
         )
+
+    def _press(self, update: telegram.Update) -> ButtonPress | None:
+        """A button that was pressed in a private chat, by the one whom it belongs to."""
+        query = update.callback_query
+        if query is None or query.message is None or query.message.chat.type != ChatType.PRIVATE:
+            return None
+        if query.message.chat.id != query.from_user.id:
+            return None
+        return ButtonPress(
+            key=f"{self._name}:{update.update_id}",
+            user=f"{PLATFORM}:{query.from_user.id}",
+            target=f"{PLATFORM}:{query.message.chat.id}",
+            data=query.data or "",
+            query=query.id,
+            message=query.message.message_id,
+        )
+
+
+@contextmanager
+def _given_up() -> Iterator[None]:
+    """Leave what Telegram refuses for good: a press that is too old, a message that is gone or the same."""
+    try:
+        yield
+    except (BadRequest, Forbidden) as error:
+        logger.info("a press of a button is not shown: %s", error.message)
 
 
 @contextmanager

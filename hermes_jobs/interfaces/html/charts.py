@@ -132,7 +132,7 @@ def nice(value: float) -> float:
     """The next of 1, 2, 5, 10, 20, … that is no smaller; 1 for nothing."""
     if value <= 0:
         return 1.0
-    unit = 10.0 ** floor(log10(value))
+    unit = 10.0 ** max(floor(log10(value)), -300)  # below, powers of ten are not exact, and then zero
     return next(unit * step for step in (1, 2, 4, 5, 10, 20) if unit * step >= value * 0.999999)
 
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.interfaces.html import figures
+from hermes_jobs.text import figures
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -29,7 +29,9 @@ def render(template: str, redact: Redact, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {name: getattr(figures, name) for name in ("duration", "money", "amount", "when")}
+    environment.filters |= {
+        name: getattr(figures, name) for name in ("duration", "money", "amount", "when", "unknown_costs")
+    }
     return environment.get_template(template).render(values)
 
 

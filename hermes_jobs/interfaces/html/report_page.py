@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hermes_jobs.domain.memory.memory import TARGETS, Limits
-from hermes_jobs.interfaces.html import figures
 from hermes_jobs.interfaces.html.charts import Block, Line, bars, line, stacked, ticks
 from hermes_jobs.interfaces.html.render import Redact, render
+from hermes_jobs.text import figures
 from hermes_jobs.views.report import QueueWaits, Report, Spending
 from hermes_jobs.views.totals import SpentKey, runs_by_schedule, total_of, totals_by
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.engine.sent_requests import SentRequest
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.html.figures import moment
 from hermes_jobs.interfaces.html.render import Redact, prose, render
+from hermes_jobs.text.figures import moment
 from hermes_jobs.views.models import StepView, TurnView
+from hermes_jobs.views.spending import UnknownCost
 from hermes_jobs.views.timeline import Timeline, Track, tracks
+from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_events import concerns
 
 HEAD = 1_500  # characters of a text that stand there before it is opened
@@ -38,7 +42,8 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the timeline, with what opens below it. `brief`: its call's arguments in a few words."""
+    """A line of the timeline, with what opens below it. `brief`: its call's arguments in a few words;
+    `again`: when what has failed is tried again, where that lies ahead."""
 
     anchor: str
     track: Track
@@ -46,6 +51,25 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bars: tuple[Bar, ...]
     texts: tuple[Text, ...]
     step: StepView | None
+    again: str = ""
+
+
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A write of a file; `lines` are those of its diff, each with its class."""
+
+    path: str
+    call: str
+    added: int
+    removed: int
+    lines: tuple[tuple[str, str], ...]
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of the tree; `depth` counts those above it here, `text` is its goal or its text in a line."""
+
+    tree: Tree
+    depth: int
+    text: str
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,16 +84,20 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-def turn_page(
+def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     turn: TurnView,
     found: Timeline,
     events: Sequence[RecordedEvent],
     redact: Redact,
     zone: tzinfo | None = None,
+    unknown: Sequence[UnknownCost] = (),
+    sent: SentRequest | None = None,
+    tree: Tree | None = None,
 ) -> str:
     """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
 
-    Without a zone, its moment is of this machine's.
+    Without a zone, its moment is of this machine's. `unknown`: what is not in its cost. `sent`: what was sent
+    with its last model call. `tree`: the turn with its sub-agents.
     """
     own = [each for each in events if concerns(each.event, turn.id)]
     texts = _texts(own, redact)
@@ -82,6 +110,7 @@ def turn_page(
             bars=tuple(_bars(track, found.seconds)),
             texts=tuple(texts.get((track.last.step, track.last.attempt), ())),
             step=steps.get((track.last.step, track.last.attempt)),
+            again=_again(track.last.retry_at, zone),
         )
         for at, track in enumerate(tracks(found.spans), 1)
     ]
@@ -90,20 +119,43 @@ def turn_page(
         redact,
         title=_title(turn),
         turn=turn,
-        submitted=moment(turn.submitted_at, zone),
+        unknown=unknown,
+        submitted=moment(datetime.fromisoformat(turn.submitted_at).astimezone(zone), seconds=True),
         timeline=found,
         rows=rows,
+        asks=any(span.kind == "question" for span in found.spans),
         ticks=[at / TICKS for at in range(TICKS + 1)],
         said=_text("Asked", turn.text, redact),
         answer=prose(redact(turn.answer)) if turn.answer is not None else None,
+        sent=sent,
+        prompt=_prompt(sent, redact) if sent is not None else (),
+        tree=tree,
+        branches=list(_branches(tree)) if tree is not None and tree.children else [],
+        changed=[_changed(each.event, redact) for each in own if isinstance(each.event, e.FileWritten)],
         facts=[_fact(each, found, redact) for each in own],
         anchors={row.track.last.step: row.anchor for row in rows},
     )
 
 
+def _branches(tree: Tree, depth: int = 0) -> Iterable[Branch]:
+    yield Branch(tree=tree, depth=depth, text=_in_a_line(tree.about))
+    for child in tree.children:
+        yield from _branches(child, depth + 1)
+
+
 def _title(turn: TurnView) -> str:
-    line = " ".join(turn.text.split())
+    return _in_a_line(turn.text)
+
+
+def _in_a_line(text: str) -> str:
+    line = " ".join(text.split())
     return line if len(line) <= 120 else line[:119] + "…"
+
+
+def _again(retry_at: float | None, zone: tzinfo | None) -> str:
+    if retry_at is None:
+        return ""
+    return moment(datetime.fromtimestamp(retry_at, UTC).astimezone(zone), seconds=True)
 
 
 def _bars(track: Track, seconds: float) -> Iterable[Bar]:
@@ -111,7 +163,11 @@ def _bars(track: Track, seconds: float) -> Iterable[Bar]:
     for span in track.spans:
         x = 100 * span.start / seconds if seconds else 0.0
         width = max(0.4, 100 * span.seconds / seconds if seconds else 100.0)
-        kind = span.kind if span.outcome in {"ok", "approved", "running", "waiting"} else span.outcome
+        kind = (
+            span.kind
+            if span.outcome in {"ok", "approved", "answered", "running", "waiting"}
+            else span.outcome
+        )
         yield Bar(kind, round(min(x, 99.6), 3), round(min(width, 100.0), 3))
 
 
@@ -139,6 +195,11 @@ def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str
                 calls = "\n".join(f"{call.name} {call.arguments}" for call in event.tool_calls)
                 told = [("Reasoning", event.reasoning), ("Text", event.content), ("Calls", calls)]
                 key = (event.step, event.attempt)
+            case e.ReferenceReplied() as event:
+                told = [("Reasoning", event.reasoning), ("Text", event.content)]
+                key = (event.step, event.attempt)
+            case e.ReferenceFailed() as event:
+                told, key = [("Error", event.message)], (event.step, event.attempt)
             case e.ModelCallFailed() as event:
                 told = [("Error", event.message), ("Hint", event.hint)]
                 key = (event.step, event.attempt)
@@ -150,6 +211,38 @@ def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str
                 continue
         found.setdefault(key, []).extend(_text(title, text, redact) for title, text in told if text)
     return found
+
+
+def _prompt(sent: SentRequest, redact: Redact) -> Sequence[Text]:
+    """The parts of the request, in their order."""
+    request = sent.request
+    names = ", ".join(sorted(tool.name for tool in request.tools))
+    told = [("System prompt", request.system_prompt), (f"Tools ({len(request.tools)})", names)]
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                told.append(("User", message.content))
+            case AssistantMessage():
+                calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+                told.append(("Assistant", "\n".join(filter(None, (message.content, *calls)))))
+            case ToolMessage():
+                told.append((f"Tool {message.name}", message.content))
+    return [_text(title, text, redact) for title, text in told if text]
+
+
+def _changed(event: e.FileWritten, redact: Redact) -> ChangedFile:
+    """The write with its diff, redacted as a whole before it is parted into lines."""
+    lines = redact(event.diff).split("\n")
+    if lines[0].startswith("--- ") and len(lines) > 2:
+        lines = lines[2:]
+    kinds = {"+": "added", "-": "removed", "@": "hunk"}
+    return ChangedFile(
+        path=event.change.path,
+        call=event.call,
+        added=event.added,
+        removed=event.removed,
+        lines=tuple((kinds.get(line[:1], ""), line) for line in lines),
+    )
 
 
 def _fact(recorded: RecordedEvent, found: Timeline, redact: Redact) -> Fact:
@@ -171,7 +264,10 @@ def _brief(arguments: str) -> str:
         values = msgspec.json.decode(arguments, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):
         return arguments
-    return " ".join(" ".join(str(value).split()) for value in values.values())
+    shown = (
+        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values.values()
+    )
+    return " ".join(" ".join(value.split()) for value in shown)
 
 
 def _indented(arguments: str) -> str:

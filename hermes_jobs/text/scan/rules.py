@@ -44,10 +44,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return _in_lower_case(self.pattern)
 
     def is_excused(self, words: str, before: str) -> bool:
-        """Whether a match of `words` does not count. `before` is the text that ends where they begin."""
+        """Whether a match of `words` does not count. `before` is the text that ends where they begin.
+
+        Only its last line is looked at: an excuse on a line of its own is easily put there.
+        """
         if self.unless and compiled(self.unless).search(words):
             return True
-        return any(compiled(f"(?:{each})$").search(before) for each in self.unless_preceded_by)
+        line = before.rpartition("\n")[2]
+        return any(compiled(f"(?:{each})$").search(line) for each in self.unless_preceded_by)
 
 
 class RuleSet:

@@ -50,7 +50,7 @@ def normal(text: str) -> str:
     are several."""
     if text.isascii():
         return text
-    apart = _SEVERAL.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+    apart = pattern(_SEVERAL).sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return unicodedata.normalize("NFC", apart)
 
 
@@ -58,14 +58,14 @@ def fold(text: str) -> str:
     """The text in the form in which texts are compared, character for character as long as `normal(text)`."""
     if text.isascii():
         return text.lower().replace("\x00", " ")
-    return _UNUSUAL.sub(_folded_run, normal(text)).lower()
+    return pattern(_UNUSUAL).sub(_folded_run, normal(text)).lower()
 
 
 # Ligatures, as in texts from PDF, and the narrow kana, whose accents stand apart.
-_SEVERAL = re.compile("[\ufb00-\ufb17\ufef5-\ufefc\uff66-\uff9f]+")
+_SEVERAL = "[\ufb00-\ufb17\ufef5-\ufefc\uff66-\uff9f]+"
 
 # What is not the same folded or but a capital of ASCII: looking up every character costs ten times as much.
-_UNUSUAL = re.compile("[^\x01-\x7f\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+")
+_UNUSUAL = "[^\x01-\x7f\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]+"
 
 
 def _folded_run(run: re.Match[str]) -> str:

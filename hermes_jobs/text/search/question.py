@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
 
-from hermes_jobs.text.search.folding import UNSPACED, WORD_CHARACTERS, pattern
+from hermes_jobs.text.search.folding import UNSPACED, WORD_CHARACTERS, fold, pattern
 from hermes_jobs.text.search.query import MAX_CHARS, Expression, any_of, every, positive_terms, tokens
 from hermes_jobs.text.search.stems import forms, stem
 from hermes_jobs.text.search.terms import Term, pieces
 
 MAX_WANTED = 40  # of a long text; those that are met first
-_JOINED = re.compile(rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+")
+_JOINED = rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+"
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -85,12 +86,27 @@ def as_question(text: str) -> str:
     return plain if question(plain) is not None else ""
 
 
+@lru_cache(maxsize=20_000)
+def roots(text: str) -> frozenset[str]:
+    """What stands for each word of a short text, in any of its forms: stems, and pairs of characters of a
+    script without spaces."""
+    found: set[str] = set()
+    for piece in pieces(fold(text)):
+        if piece.kind == "word":
+            found.add(stem(piece.text))
+        elif piece.kind == "signed" or len(piece.text) == 1:
+            found.add(piece.text)
+        else:
+            found.update(map("".join, pairwise(piece.text)))
+    return frozenset(found)
+
+
 def _wanted(term: Term) -> Iterator[Wanted]:
     if term.prefix:
         yield Wanted((term,))
         return
     found = list(pieces(term.text))
-    if _JOINED.fullmatch(term.text):
+    if pattern(_JOINED).fullmatch(term.text):
         for piece in found:
             if len(piece.text) > 1:
                 yield _word(piece.text)

@@ -8,7 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import history
 from hermes_jobs.domain.memory.provenance import Undo, provenance
 from hermes_jobs.errors import Rejected
-from tests.domain.memory.remembering import LIMITS, added, decided, facts_of, folded, remembering
+from tests.domain.memory.remembering import added, decided, facts_of, folded, remembering
 
 TEA, COFFEE = "User drinks tea", "User drinks coffee"
 REPLACED = e.MemoryReplaced(target="memory", old=TEA, content=COFFEE, author="review")
@@ -16,7 +16,7 @@ REMOVED = e.MemoryRemoved(target="memory", old=TEA, author="turn")
 
 
 def undo(facts: list[e.MemoryEvent], version: int) -> list[e.MemoryEvent]:
-    changed = decided(facts, Undo(version, facts[version - 1], LIMITS))
+    changed = decided(facts, Undo(version, facts[version - 1]))
     assert changed.answer == f"Write {version} is taken back."
     return [*facts, *facts_of(changed)]
 
@@ -56,10 +56,15 @@ def test_what_was_changed_since_is_not_taken_back():
         undo([*remembering(TEA), REMOVED, added(TEA)], 2)
 
 
-def test_what_would_not_fit_any_more_is_not_taken_back():
+def test_what_prompts_have_no_room_for_any_more_is_taken_back_all_the_same():
     facts = [*remembering("a" * 190), e.MemoryRemoved(target="memory", old="a" * 190, author="turn")]
-    with pytest.raises(Rejected, match="its limit is 200"):
-        undo([*facts, added("b" * 100)], 2)
+    assert folded(undo([*facts, added("b" * 100)], 2)).memory == ("b" * 100, "a" * 190)
+
+
+def test_a_confirmation_changed_nothing_and_is_not_taken_back():
+    confirmed = e.MemoryConfirmed(target="memory", content=TEA, author="turn")
+    with pytest.raises(Rejected, match="Write 2 changed nothing"):
+        undo([*remembering(TEA), confirmed], 2)
 
 
 def test_an_entry_is_followed_back_through_its_forms():

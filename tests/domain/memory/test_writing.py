@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.memory.memory import Limits, chars, entries_of, text_of
+from hermes_jobs.domain.memory.memory import Limits, entries_of, text_of
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.domain.session.session import Session
@@ -45,8 +45,8 @@ def test_the_answer_tells_how_full_it_is_and_that_it_is_saved():
 
 def test_an_entry_that_is_there_already_is_accepted_and_not_written_twice():
     changed = write(remembering(TEA), "add", f"  {TEA}\n")
-    assert changed.writes == ()
-    assert changed.answer.startswith("Nothing to write: already there.")
+    assert folded([*remembering(TEA), *facts_of(changed)]).memory == (TEA,)
+    assert changed.answer.startswith("Saved: there already, confirmed.")
 
 
 def test_an_entry_is_replaced_where_it_stands():
@@ -119,23 +119,16 @@ def test_what_a_rule_names_is_refused_with_its_name():
         write(remembering(TEA), "replace", "User drinks\u200b coffee", "tea")
 
 
-def test_beyond_the_limit_nothing_is_written_and_the_entries_are_told_with_their_sizes():
-    facts = remembering("a" * 90, "b" * 90)
-    with pytest.raises(
-        Rejected, match="would have 203 characters; its limit is 200, and it has 183"
-    ) as refused:
-        write(facts, "add", "c" * 17)
-    assert f"- (90 chars) {'a' * 90}\n- (90 chars) {'b' * 90}" in refused.value.hint
-    assert "merge" in refused.value.hint
+def test_a_full_memory_takes_more_and_says_what_becomes_of_it():
+    changed = write(remembering("a" * 90, "b" * 90), "add", "c" * 17)
+    assert facts_of(changed) == [added("c" * 17)]
+    assert "those that prompts have no room for are recalled" in changed.answer
 
 
-def test_up_to_the_limit_everything_fits():
-    assert facts_of(write(remembering("a" * 90, "b" * 90), "add", "c" * 14))
-
-
-def test_each_target_has_a_limit_of_its_own():
-    with pytest.raises(Rejected, match="`user` would have 101 characters; its limit is 100"):
-        write(remembering("a" * 190), "add", "c" * 101, target="user")
+def test_an_entry_has_room_in_a_prompt_of_its_own():
+    assert facts_of(write([], "add", "c" * 100, target="user"))
+    with pytest.raises(Rejected, match=r"The entry has 101 characters; the limit is 100\. Nothing"):
+        write([], "add", "c" * 101, target="user")
 
 
 def test_what_is_too_long_already_may_be_shortened_and_not_lengthened():
@@ -143,10 +136,10 @@ def test_what_is_too_long_already_may_be_shortened_and_not_lengthened():
     assert facts_of(write(facts, "replace", "a" * 250, "a"))
     assert facts_of(write(facts, "remove", old_text="b"))
     with pytest.raises(Rejected, match="Nothing was written"):
-        write(facts, "add", "c")
+        write(facts, "replace", "a" * 301, "a")
 
 
-def test_a_batch_happens_in_order_and_its_limit_holds_for_what_is_there_after_it():
+def test_a_batch_happens_in_order():
     changed = batch(
         remembering("a" * 90, "b" * 90),
         Operation(action="add", target="memory", content="c" * 60),
@@ -171,13 +164,33 @@ def test_of_a_batch_nothing_is_written_where_one_of_it_cannot_be():
     assert "Nothing of the batch was written." in refused.value.hint
 
 
-def test_a_batch_of_what_is_there_already_writes_nothing():
+def test_a_replacement_by_what_is_there_already_writes_nothing():
     changed = batch(
-        remembering(TEA),
-        Operation(action="add", target="memory", content=TEA),
-        Operation(action="replace", target="memory", old_text="tea", content=TEA),
+        remembering(TEA), Operation(action="replace", target="memory", old_text="tea", content=TEA)
     )
     assert changed.writes == ()
+
+
+def test_what_is_there_already_is_confirmed_and_not_written_twice():
+    (fact,) = facts_of(write(remembering(TEA), "add", TEA))
+    assert fact == e.MemoryConfirmed(target="memory", content=TEA, author="turn", evidence=EVIDENCE)
+    assert folded([*remembering(TEA), fact]).memory == (TEA,)
+
+
+def test_kind_and_tags_of_an_entry_are_changed_by_themselves():
+    described = Operation(
+        action="replace", target="memory", old_text="tea", kind="identity", tags=("drinks",)
+    )
+    (fact,) = facts_of(batch(remembering(TEA), described))
+    assert isinstance(fact, e.MemoryReplaced)
+    assert (fact.old, fact.content, fact.kind, fact.tags) == (TEA, TEA, "identity", ("drinks",))
+
+
+def test_a_working_entry_names_its_lineage():
+    operation = Operation(action="add", target="memory", content=TEA, kind="working")
+    (fact,) = facts_of(decided([], Write([operation], Origin("turn", EVIDENCE, "s0"), LIMITS)))
+    assert isinstance(fact, e.MemoryAdded)
+    assert fact.evidence == e.Evidence(session="s0", turn="t1", call="t1-1-0")
 
 
 def test_line_ends_of_other_systems_become_plain_ones():
@@ -191,9 +204,7 @@ def test_entries_come_back_from_their_file_as_they_were(entries: list[str]):
 
 
 @given(st.lists(st.sampled_from([TEA, MILK, BOTH, "x" * 40, "y" * 70]), max_size=8), st.data())
-def test_whatever_is_asked_for_no_entry_is_there_twice_and_no_limit_is_passed(
-    contents: list[str], data: st.DataObject
-):
+def test_whatever_is_asked_for_no_entry_is_there_twice(contents: list[str], data: st.DataObject):
     facts: list[e.MemoryEvent] = []
     limits = Limits(memory=150, user=60)
     for content in contents:
@@ -210,8 +221,6 @@ def test_whatever_is_asked_for_no_entry_is_there_twice_and_no_limit_is_passed(
     after = folded(facts)
     assert len(set(after.memory)) == len(after.memory)
     assert len(set(after.user)) == len(after.user)
-    assert chars(after.memory) <= 150
-    assert chars(after.user) <= 60
     assert after.version == len(facts)
 
 
@@ -269,3 +278,18 @@ def test_an_entry_of_a_persons_that_a_rule_names_is_never_shown_to_the_model():
     with pytest.raises(Rejected, match="leave it to the user") as refused:
         asked_by_a_model_that_read("", facts, "remove", "tea")
     assert "previous instructions" not in refused.value.for_model
+
+
+@pytest.mark.parametrize(("kind", "provisional"), [(None, True), ("episodic", True), ("working", False)])
+def test_what_is_to_be_verified_is_marked_but_for_entries_of_one_session(
+    kind: e.MemoryClass | None, provisional: bool
+) -> None:
+    origin = Origin("review", EVIDENCE, provisional=True)
+    change = Write([Operation(action="add", target="memory", content=TEA, kind=kind)], origin, LIMITS)
+    [fact] = facts_of(decided([], change))
+    assert isinstance(fact, e.MemoryAdded)
+    assert fact.provisional is provisional
+    replacing = Operation(action="replace", target="memory", content=MILK, old_text=TEA, kind=kind)
+    [fact] = facts_of(decided([fact], Write([replacing], origin, LIMITS)))
+    assert isinstance(fact, e.MemoryReplaced)
+    assert fact.provisional is provisional

@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_jobs.text.scan import scan
@@ -124,5 +124,8 @@ def test_any_text_can_be_scanned_and_findings_lie_within_it(text: str) -> None:
 
 
 @given(st.text(), st.text())
+@example("to", "")
+@example("never", "")
+@example("must not", "")
 def test_whatever_surrounds_a_trick_it_is_found(before: str, after: str) -> None:
     assert "overrides instructions" in {each.rule for each in scan(f"{before}\n{OVERRIDE}\n{after}")}

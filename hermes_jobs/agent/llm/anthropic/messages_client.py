@@ -64,6 +64,7 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 MOST_PAUSES = 8
 """The most continuations of a paused model in one call."""
 
+_MOST_SESSIONS = 1000  # whose refused schemas are remembered
 _MOST_REFUSED = 10_000  # payloads that are remembered
 
 OnText = Callable[[str], None]
@@ -96,6 +97,7 @@ class MessagesClient:
         )
         self._conduct = conduct
         self._learned: dict[str, RequestOptions] = {}
+        self._unconstrained: dict[str, None] = {}  # sessions whose schema was refused
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(base_url).netloc.rpartition("@")[2]
         http_client = anthropic.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
@@ -128,7 +130,10 @@ class MessagesClient:
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         notes: list[str] = []
         while True:
-            conduct = self._learned.get(request.model, self._conduct)
+            conduct = replace(
+                self._learned.get(request.model, self._conduct),
+                constrains=bool(request.answer_schema) and request.session not in self._unconstrained,
+            )
             message = MessageAssembler()
             limit = asyncio.timeout(self._timeout)
             try:
@@ -163,6 +168,12 @@ class MessagesClient:
         changed = without(conduct, refusal.message)
         if changed is None:
             return None
+        if changed.constrains != conduct.constrains:
+            self._unconstrained[request.session] = None
+            for oldest in list(self._unconstrained)[:-_MOST_SESSIONS]:
+                del self._unconstrained[oldest]
+            said = shortened(refusal.message)
+            return f"The endpoint refused the answer's schema as a parameter: left out. It said: {said}"
         self._learned[request.model] = changed
         what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
         return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"

@@ -7,11 +7,13 @@ it is never sent.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.answer_format import output_format
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.marks import marked
 from hermes_jobs.agent.llm.anthropic.prefix import Prefix
@@ -28,12 +30,13 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of requests: the settings, without the features that the endpoint refused.
 
     `marks`: lifetime of marked prefixes, None for no marks; if the settings require them, they are never left
-    out. `effort` None: not set.
+    out. `effort` None: not set. `constrains`: a schema for the answer is sent as a parameter.
     """
 
     marks: CacheTtl | None = "5m"
     insists_on_marks: bool = False
     effort: Effort | None = None
+    constrains: bool = True
 
 
 def request_body(
@@ -52,6 +55,8 @@ def request_body(
     fields = limited(abilities(request.model), conduct.effort, request.max_tokens)
     if has_budget(fields) and lacks_thoughts(messages):
         fields = limited(abilities(request.model), None, request.max_tokens)
+    if conduct.constrains and (form := output_format(request)):
+        fields = {**fields, "output_config": {**fields.get("output_config", {}), "format": form}}
     body: Json = {
         "model": request.model,
         **fields,
@@ -66,6 +71,8 @@ def request_body(
 def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
     """The options without the refused feature; None if the refusal names nothing that can be left out."""
     said = refused.lower()
+    if conduct.constrains and re.search(r"output_config\.format|output_format|schema|grammar", said):
+        return replace(conduct, constrains=False)
     if conduct.marks is not None and "cache_control" in said:
         return None if conduct.insists_on_marks else replace(conduct, marks=None)
     if conduct.effort is not None and any(word in said for word in ("thinking", "output_config", "effort")):

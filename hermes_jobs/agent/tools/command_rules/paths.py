@@ -22,7 +22,7 @@ from hermes_jobs.agent.tools.tables import words
 _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
 _OTHER_PROCESS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
-_PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views")
+_PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views", "mcp")
 MAX_PATH = 4096
 
 
@@ -160,7 +160,7 @@ def touches_private(invocation: Invocation, context: CommandContext) -> bool:
     if invocation.name in words("secrets", "listers") or not invocation.arguments:
         return False
     home = re.escape(os.path.normpath(context.paths.home))
-    pattern = home + r"/(?:\.env|config\.yaml|views|events\.db)"
+    pattern = home + r"/(?:\.env|config\.yaml|views|events\.db|mcp)"
     return any(re.search(pattern, word) for word in named_words)
 
 

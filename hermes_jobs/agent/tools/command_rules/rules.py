@@ -139,14 +139,16 @@ class RuleSet:
                 table = self._by_prefix if name.endswith("*") else self._by_name
                 table.setdefault(name.removesuffix("*"), []).append(index)
 
-    def first_met(self, invocation: Invocation, context: CommandContext) -> str | None:
-        """The name of the first rule that an invocation meets, or what it runs with its own arguments."""
+    def met(self, invocation: Invocation, context: CommandContext) -> Iterator[str]:
+        """The names of all rules that an invocation meets, or what it runs with its own arguments.
+
+        In the order of the rules, as often as they are met.
+        """
         found = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
         found += [(index, invocation) for index in self._general]
         for index, view in sorted(found, key=lambda each: each[0]):
             if self.rules[index].is_met(view, context):
-                return self.rules[index].name
-        return None
+                yield self.rules[index].name
 
     def _candidates(self, name: str) -> set[int]:
         unversioned = without_version(name)

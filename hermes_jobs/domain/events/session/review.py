@@ -7,6 +7,8 @@ from typing import Literal
 from hermes_jobs.domain.events.event import Event
 
 ReviewKind = Literal["memory", "skills", "combined", "curate"]
+VerifyMode = Literal["off", "cheap", "full"]
+"""Whether what a review saves is tried out on past turns, and how thoroughly."""
 
 
 class ReviewRequested(Event, frozen=True, kw_only=True):

@@ -6,14 +6,19 @@ from typing import Literal
 
 import msgspec
 
+from hermes_jobs.domain.events.approval import Mode
 from hermes_jobs.domain.events.event import Event
+from hermes_jobs.domain.events.mcp import McpCatalogue
+from hermes_jobs.domain.events.session.delegation import Delegation
+from hermes_jobs.domain.events.session.review import VerifyMode
 
-SessionKind = Literal["conversation", "review", "scheduled", "subagent"]
+SessionKind = Literal["conversation", "review", "scheduled", "child", "subagent"]
+"""`subagent`: never started here; imported logs may have it."""
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Settings of a new session that are fixed by its first text."""
+    """Settings of a new session that are fixed by its first text. `delegation`: its place below a parent."""
 
     kind: SessionKind = "conversation"
     model: str | None = None
@@ -21,11 +26,15 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     workdir: str | None = None
     toolsets: tuple[str, ...] | None = None
     title: str | None = None
+    mode: Mode | None = None
+    delegation: Delegation | None = None
 
 
 class SessionStarted(Event, frozen=True, kw_only=True):
     """The session started with a frozen system prompt. With `parent` and `at` it continues the parent's
-    history up to version `at`.
+    history up to version `at`. `mcp`: the listings of MCP servers whose tools it has; `mcp_away`: why it
+    does not have those of others; `mcp_search`: the model searches for these tools. `verify`: how what a
+    review saves is verified.
     """
 
     session: str
@@ -37,6 +46,10 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     at: int | None = None
     workdir: str | None = None
     toolsets: tuple[str, ...] | None = None
+    mcp: tuple[McpCatalogue, ...] = ()
+    mcp_away: tuple[str, ...] = ()
+    mcp_search: bool = False
+    verify: VerifyMode = "off"
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
@@ -53,11 +66,26 @@ class SessionEnded(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class SessionUndone(Event, frozen=True, kw_only=True):
+    """The session's last turn was taken back: the user goes on in `into`, to which the title belongs now."""
+
+    session: str
+    into: str
+
+
 class ModelChanged(Event, frozen=True, kw_only=True):
     """Turns from here on use `model`."""
 
     session: str
     model: str
+
+
+class ModeChanged(Event, frozen=True, kw_only=True):
+    """A user changed what the agent may do without asking, from here on."""
+
+    session: str
+    mode: Mode
+    by: str
 
 
 class Todo(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from hermes_jobs.domain.events.approval import ApprovalScope, CallPattern
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.usage import Reservation
 
@@ -40,6 +41,7 @@ class ToolStarted(Event, frozen=True, kw_only=True):
 
 class ToolFinished(Event, frozen=True, kw_only=True):
     """The call's only result. `invalid`: the call itself was wrong (unknown tool, bad arguments).
+    `refused`: it was not allowed, by that `rule`, or had no folder to work in, and nothing was done.
 
     `spilled_to`: the path of the whole result where `content` is a preview. `source`: the file that the
     content was read from.
@@ -53,6 +55,8 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     invalid: bool = False
     spilled_to: str | None = None
     source: str | None = None
+    refused: bool = False
+    rule: str = ""
 
 
 class ToolInterrupted(Event, frozen=True, kw_only=True):
@@ -65,26 +69,38 @@ class ToolInterrupted(Event, frozen=True, kw_only=True):
 
 
 class ApprovalRequested(Event, frozen=True, kw_only=True):
-    """The call waits for a user's approval until `expires_at`; `digest` is the SHA-256 of its arguments."""
+    """The call waits for a user's approval until `expires_at`; `digest` is the SHA-256 of its arguments.
+
+    `offer`: the calls that can be approved with it, for longer than this once.
+    """
 
     turn: str
     call: str
     digest: str
     rule: str
     expires_at: float
+    offer: CallPattern | None = None
 
 
 class ApprovalGiven(Event, frozen=True, kw_only=True):
-    """A user approved the call."""
+    """A user approved the call, or had approved it before.
+
+    `rule`: what it was approved by, if not for this call alone. `calls`: those that are approved with it, as
+    `scope` says: for the rest of the session, or by a rule.
+    """
 
     turn: str
     call: str
     by: str
+    rule: str = ""
+    scope: ApprovalScope = "once"
+    calls: CallPattern | None = None
 
 
 class ApprovalDenied(Event, frozen=True, kw_only=True):
-    """A user denied the call; the model gets that as the result."""
+    """A user denied the call; the model gets that as the result, with the `reason` given."""
 
     turn: str
     call: str
     by: str
+    reason: str = ""

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
+from hermes_jobs.domain.events.approval import CallPattern, Mode
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.session.session import Opening
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 BusyPolicy = Literal["queue", "collect", "steer", "interrupt", "reject"]
+Rating = Literal["up", "down", "none"]
+RecallTrack = Literal["words", "entities", "meaning"]
 
 
 class TurnSubmitted(Event, frozen=True, kw_only=True):
     """A text was accepted. `opening` is set on the first text of a stream only.
 
     `deliver`: further targets of the answer, such as `file:PATH`. `budget_usd`: this turn's own limit,
-    besides the configured one.
+    besides the configured one. `mode`: this turn's own; None: the session's. `approve`: calls that were
+    approved beforehand. `unattended`: a person sent it who answers no questions. `settings`: what was set for
+    this turn alone, by configuration keys, over the settings of whoever works on it. `requires`: digests, by
+    name, of keys and addresses that whoever works on it must have. `answer_schema`: the JSON Schema that the
+    answer has to fit, as JSON text; empty for none. `held`: it begins only when it is released.
+    `wants_title`: a person chooses among sessions by their titles: one without a title gets one from a model.
+    `skills`: the skills that were put into the text by name.
     """
 
     turn: str
@@ -32,6 +43,25 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     opening: Opening | None = None
     deliver: tuple[str, ...] = ()
     budget_usd: float | None = None
+    mode: Mode | None = None
+    approve: tuple[CallPattern, ...] = ()
+    unattended: bool = False
+    settings: Mapping[str, Any] = {}
+    requires: Mapping[str, str] = {}
+    answer_schema: str = ""
+    held: bool = False
+    wants_title: bool = False
+    skills: tuple[str, ...] = ()
+
+
+class RecalledItem(msgspec.Struct, frozen=True):
+    """Something that was recalled, and the tracks that found it: shared `words`, a shared name of a thing
+    (`entities`), or a near vector (`meaning`). `name` is the version of the memory's write, or the id of the
+    turn in which it was said."""
+
+    kind: Literal["memory", "turn"]
+    name: str
+    tracks: tuple[RecallTrack, ...]
 
 
 class ContextPrefetched(Event, frozen=True, kw_only=True):
@@ -39,7 +69,12 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
 
     A review is due after `memory_nudge` user turns or `skill_nudge` rounds of tool calls; 0: never.
     `recalled` is added to the user's text in this turn's requests only. `listeners` are notified of the
-    session's events.
+    session's events. The loop guard ends the turn after it has refused `max_refusals` calls; 0: at the first
+    one, and no change in between resets its counts. `note`: what the model is told of the mode, with the
+    user's text. `members` are the models of the `ensemble` that are asked before the first call of `model`,
+    which puts their answers together. `memories`: the memory's entries in `recalled`, by the versions of the
+    writes that made them; `recall`: what is in `recalled`, and by which tracks it was found; `recall_failed`:
+    why one of them was left out.
     """
 
     turn: str
@@ -52,6 +87,26 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     skill_nudge: int = 0
     recalled: str = ""
     listeners: tuple[str, ...] = ()
+    max_refusals: int = 0
+    note: str = ""
+    ensemble: str = ""
+    members: tuple[str, ...] = ()
+    memories: tuple[int, ...] = ()
+    recall: tuple[RecalledItem, ...] = ()
+    recall_failed: str = ""
+
+
+class TurnPostponed(Event, frozen=True, kw_only=True):
+    """The turn could not begin, for that `reason`, and is tried again at `retry_at`. `number` counts from 1;
+    `since`: when it was tried first. Both times are seconds since the epoch. `what`: what it waits for, in a
+    few words."""
+
+    turn: str
+    reason: str
+    retry_at: float
+    since: float
+    number: int = 1
+    what: str = ""
 
 
 class TurnMerged(Event, frozen=True, kw_only=True):
@@ -69,19 +124,25 @@ class TurnCancelRequested(Event, frozen=True, kw_only=True):
 
 
 class TurnResumed(Event, frozen=True, kw_only=True):
-    """The turn was resumed. `budget_usd`: its total limit from now on; None: unchanged.
+    """The turn was resumed after it failed, was cancelled, or was stopped by a limit.
 
-    `model`: the model from now on, empty for the same.
+    `budget_usd`: its total limit from now on; None: unchanged. `model`: the model from now on, empty for the
+    same. `settings` are laid over those of the turn; where they or `requires` are given, `requires` takes the
+    place of the turn's. `ensemble` and `members`: those that are asked before `model`.
     """
 
     turn: str
     by: str = "user"
     budget_usd: float | None = None
     model: str = ""
+    settings: Mapping[str, Any] = {}
+    requires: Mapping[str, str] = {}
+    ensemble: str = ""
+    members: tuple[str, ...] = ()
 
 
 class WaitEnded(Event, frozen=True, kw_only=True):
-    """A turn that waits for a quota continues at once, with `model` where that is not empty."""
+    """A turn that waits (for a quota, or to begin) continues at once, with `model` where that is given."""
 
     turn: str
     by: str
@@ -109,6 +170,26 @@ class UsageRecorded(Event, frozen=True, kw_only=True):
     estimated_cost_usd: float | None = 0.0
 
 
+class BudgetWarned(Event, frozen=True, kw_only=True):
+    """A limit is nearly used up. `setting` is its key, `limit` its value and `spent` what is charged to
+    `account`, in US dollars or, for a limit in tokens, in tokens.
+    """
+
+    turn: str
+    account: str
+    setting: str
+    limit: float
+    spent: float
+
+
+class AnswerRejected(Event, frozen=True, kw_only=True):
+    """The answer of that model call does not fit the turn's schema, for these reasons (with JSON paths)."""
+
+    turn: str
+    step: str
+    faults: tuple[str, ...]
+
+
 class TurnCompleted(Event, frozen=True, kw_only=True):
     """The turn ended with an answer; `stopped_by` names the limit that ended it early."""
 
@@ -130,6 +211,23 @@ class TurnCancelled(Event, frozen=True, kw_only=True):
     """The turn ended because `by` cancelled it."""
 
     turn: str
+    by: str
+
+
+class TurnRated(Event, frozen=True, kw_only=True):
+    """A person said whether the turn was good; the last rating counts, and `none` takes it back."""
+
+    turn: str
+    rating: Rating
+    by: str
+    note: str = ""
+
+
+class TurnLabelled(Event, frozen=True, kw_only=True):
+    """A person said what the turn is an example of. `labels` are all that it has from now on, in order."""
+
+    turn: str
+    labels: tuple[str, ...]
     by: str
 
 

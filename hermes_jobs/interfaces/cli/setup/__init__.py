@@ -1,4 +1,4 @@
-"""`hermes-jobs setup`: a provider, its key, a model, a try; then they are written down."""
+"""`hermes-jobs setup`: a provider, its key, a model, a try; then they are written down. And web search."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
         "hermes-jobs setup",
         "hermes-jobs setup --provider ollama --model qwen3",
         "hermes-jobs setup --provider custom --base-url http://127.0.0.1:18080/v1 --model smollm2",
+        "hermes-jobs setup --search searxng --search-url http://127.0.0.1:8888",
     )
 )
 @click.option("--provider", metavar="NAME", type=NonEmpty(), help="Whose API: openai, anthropic, ollama, …")
@@ -23,18 +24,42 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 @click.option(
     "--base-url", metavar="URL", type=NonEmpty(), help="Address of the API, where it is not the usual."
 )
+@click.option(
+    "--search",
+    metavar="NAME",
+    type=NonEmpty(),
+    help="Who searches the web: searxng, brave, tavily, exa, duckduckgo, none. Alone: only that is set up.",
+)
+@click.option("--search-url", metavar="URL", type=NonEmpty(), help="Address of the SearXNG instance.")
 @pass_context
-def setup(context: CliContext, provider: str | None, model: str | None, base_url: str | None) -> None:
+def setup(
+    context: CliContext,
+    provider: str | None,
+    model: str | None,
+    base_url: str | None,
+    search: str | None,
+    search_url: str | None,
+) -> None:
     """Connect a language model: choose a provider, give its key, choose a model, and see what it can do.
+    Then choose who searches the web, if anybody.
 
     What the flags do not say is asked. Keys in the environment and servers on this machine are found. A key
     is not shown while it is typed, and goes to `.env` in the home (mode 600); the rest to `config.yaml`.
-    Nothing is written unless the model has answered.
+    Nothing is written of a model that has not answered, or of a search that has failed.
 
     Without a terminal nothing is asked: name --provider, and have its key in the environment or in `.env`.
     """
+    from hermes_jobs.interfaces.cli.setup.choice import tell_next
     from hermes_jobs.interfaces.cli.setup.questions import Questions
     from hermes_jobs.interfaces.cli.setup.steps import Setup
+    from hermes_jobs.interfaces.cli.setup.web_search import WebSearchSetup
 
     asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
-    Setup(context, asking).run(provider, model, base_url)
+    if search_url is not None and search is None:
+        raise click.UsageError("--search-url says where --search NAME is: give both.")
+    named = (provider, model, base_url) != (None, None, None)
+    written = Setup(context, asking).run(provider, model, base_url) if named or search is None else None
+    if search is not None or (asking.can_ask and not named):
+        WebSearchSetup(context, asking).run(search, search_url)
+    if written is not None:
+        tell_next(context, written, asking.say)

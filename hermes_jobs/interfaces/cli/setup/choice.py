@@ -111,7 +111,7 @@ def settings_with(context: CliContext, wanted: ModelSetup) -> Settings:
 
 def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
     """Write the key into `.env` and the rest into `config.yaml`. Raises `Misconfigured`, nothing written."""
-    from hermes_jobs.settings import load, set_up
+    from hermes_jobs.settings import set_up
 
     settings = context.settings
     paths = settings.paths
@@ -129,10 +129,16 @@ def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) ->
     if wanted.key_is_set and context.environ.get(wanted.key):
         say(f"{wanted.key} is in the environment alone: workers and schedules need it there too, or in .env.")
     _warn_of_others(context, say)
+
+
+def tell_next(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
+    """Say what to do with it, where nothing wins over what was written."""
+    from hermes_jobs.settings import load
+
     now = load(context.environ).main_model
     if (now.provider, now.model) == (wanted.provider.name, wanted.model):
-        say('Next: `hermes-jobs chat` to talk with it, `hermes-jobs send "…"` for one question,')
-        say("`hermes-jobs up` for workers and schedules, `hermes-jobs doctor --live` to try it again.")
+        say('Next: `hermes-jobs chat` to talk with it, `hermes-jobs send "…"` to ask once,')
+        say("`hermes-jobs up` for schedules, `hermes-jobs doctor --live` to try it again.")
 
 
 def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from hermes_jobs.interfaces.cli.confirmation import ask_secret
 from hermes_jobs.interfaces.cli.output import one_line
 
 
@@ -42,8 +43,7 @@ class Questions:
 
     def secret(self, question: str) -> str:
         """A text that is not shown while it is typed."""
-        answer: str = click.prompt(question, hide_input=True)
-        return answer.strip()
+        return ask_secret(question)
 
     def confirm(self, question: str) -> bool:
         """Whether the person agrees; yes is the default."""

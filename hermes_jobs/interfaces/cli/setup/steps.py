@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
@@ -36,8 +37,11 @@ class Setup:
         self._ask = asking
         self._settings = context.settings
 
-    def run(self, provider: str | None, model: str | None, base_url: str | None) -> None:
-        """Go through the steps. Raises usage errors, and `Rejected` with what does not work."""
+    def run(self, provider: str | None, model: str | None, base_url: str | None) -> ModelSetup:
+        """Go through the steps; returns what was written.
+
+        Raises usage errors, and `Rejected` with what does not work.
+        """
         at = self._provider(provider, base_url)
         wanted = ModelSetup(provider=at, base_url=self._address(at, base_url))
         wanted = self._key(wanted)
@@ -45,6 +49,7 @@ class Setup:
         wanted = self._model(wanted, offered, model)
         self._try(wanted)
         save(self._context, wanted, self._ask.say)
+        return wanted
 
     # --- which provider -------------------------------------------------------------------------
 
@@ -246,11 +251,17 @@ def _named(given: str) -> Provider:
     found = provider_named(given)
     if found is not None:
         return found
-    near = get_close_matches(given.lower(), [*PROVIDERS, *ALSO_CALLED], n=1, cutoff=0.5)
-    nearest = f" The nearest is {ALSO_CALLED.get(near[0], near[0])!r}." if near else ""
-    raise click.BadParameter(
-        f"there is no provider {given!r}.{nearest} There are: {', '.join(PROVIDERS)}.",
-        param_hint="--provider",
+    raise unknown_name("provider", given, list(PROVIDERS), ALSO_CALLED, option="--provider")
+
+
+def unknown_name(
+    what: str, given: str, names: Sequence[str], aliases: Mapping[str, str], *, option: str
+) -> click.BadParameter:
+    """A usage error that names the nearest of the names, and all of them."""
+    near = get_close_matches(given.lower(), [*names, *aliases], n=1, cutoff=0.5)
+    nearest = f" The nearest is {aliases.get(near[0], near[0])!r}." if near else ""
+    return click.BadParameter(
+        f"there is no {what} {given!r}.{nearest} There are: {', '.join(names)}.", param_hint=option
     )
 
 

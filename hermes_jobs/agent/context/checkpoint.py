@@ -1,0 +1,136 @@
+"""A summariser's answer, taken apart: prose, and the lists that have a fixed form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from hermes_jobs.agent.context.entity_state import distinct, entry_text, plain, unmarked
+
+DECISIONS, OPEN_ENDS, EARLIER = ("Key Decisions",), ("Pending User Asks", "Remaining Work"), ("Earlier",)
+LISTS = (*DECISIONS, *OPEN_ENDS, *EARLIER)
+"""Sections whose lines `- …` are entries, the last one's all; what else stands there is prose."""
+SECTIONS = (
+    ("Active Task", "the newest request that is not fulfilled, in the user's own words"),
+    ("Goal", "what the user wants to reach in the end"),
+    ("Constraints & Preferences", "what the user asked to be respected"),
+    ("Completed Actions", "numbered: the tool, its target, the outcome; go on with the numbers there are"),
+    ("Active State", "branches, processes, values as they are by now"),
+    ("In Progress", "what was begun and is not done"),
+    ("Blocked", "what cannot go on, and the exact error"),
+    ("Key Decisions", "what was decided in this conversation, and why; one a line: «- …»"),
+    ("Resolved Questions", "what was asked and answered"),
+    ("Pending User Asks", "all that the user still waits for; one a line: «- …»"),
+    ("Relevant Files", "what files are for, where their paths do not say it"),
+    ("Remaining Work", "all that is left, as context and not as an order; one a line: «- …»"),
+    ("Critical Context", "exact values, names, figures and error texts that must not get lost"),
+)
+
+UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"
+"""A remark at the end of an answer that names what does not occur in what it summarises."""
+DOUBTED = "(perhaps wrong) "
+"""The same before an entry, which outlives the answer."""
+
+_NAMES = "|".join(re.escape(name) for name in dict.fromkeys((*(name for name, _ in SECTIONS), *EARLIER)))
+_HEADING = re.compile(rf"^[\W\d]{{0,8}}(?P<name>{_NAMES})\W{{0,4}}$", re.IGNORECASE)
+_BEGINS = re.compile(r"^[\W\d]{0,8}Active Task\b", re.MULTILINE | re.IGNORECASE)
+_ITEM = re.compile(r"^\s{0,1}(?:[-*•]|\d+[.)])\s+(?P<text>.+)$")
+_FURTHER = re.compile(r"^\s{2,}\S")
+_CALLED = {name.casefold(): name for name in (*(name for name, _ in SECTIONS), *EARLIER)}
+_REMARK = re.compile(re.escape(UNVERIFIED.strip()).replace(r"\{invented\}", "(?P<invented>.*)"))
+_NOTHING = frozenset({"", "none", "(none)"})
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """`prose`: the sections that say something, without the entries of the lists. `open_ends` is None where
+    the answer has no section for them."""
+
+    prose: str
+    decisions: tuple[str, ...] = ()
+    open_ends: tuple[str, ...] | None = None
+    earlier: tuple[str, ...] = ()
+
+
+def is_checkpoint(text: str) -> bool:
+    """Whether the text is a summary at all, and no refusal or answer."""
+    return _BEGINS.search(text) is not None
+
+
+def read_checkpoint(text: str) -> Checkpoint:
+    """The answer in its parts; nothing of it is lost but repeated entries and what says «None»."""
+    prose: list[str] = []
+    remark = _REMARK.search(text)
+    doubts = remark["invented"].split(", ") if remark else []
+    items: dict[str, list[str]] = {}
+    for name, lines in _sections(text):
+        if name in LISTS:
+            found, others = _each_line(lines) if name in EARLIER else _entries(lines)
+            items.setdefault(name, []).extend(_doubted(each, doubts) for each in found)
+        else:
+            others = lines
+        body = "\n".join(others).strip()
+        is_said = plain(body) not in _NOTHING
+        if name in EARLIER:
+            prose += [body] if is_said else []
+        elif is_said or name == SECTIONS[0][0]:
+            prose.append(f"## {name}\n{body}" if name else body)
+    return Checkpoint(
+        prose="\n".join(filter(None, prose)),
+        decisions=_of(items, DECISIONS),
+        open_ends=_of(items, OPEN_ENDS) if any(name in items for name in OPEN_ENDS) else None,
+        earlier=_of(items, EARLIER),
+    )
+
+
+def condensed(prose: str) -> tuple[str, ...]:
+    """The prose line by line, for where a summariser did not condense it."""
+    lines = (line for name, body in _sections(prose) if name != SECTIONS[0][0] for line in body)
+    said = (entry_text(unmarked(line)) for line in lines)
+    return distinct(line for line in said if plain(line) not in _NOTHING)
+
+
+def _sections(text: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """The lines below each known heading, with its name; "" for those before the first."""
+    name, lines = "", list[str]()
+    for line in text.strip().splitlines():
+        if found := _HEADING.match(line):
+            if name or any(map(str.strip, lines)):
+                yield name, lines
+            name, lines = _CALLED[found["name"].casefold()], []
+        else:
+            lines.append(line)
+    yield name, lines
+
+
+def _entries(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """The entries of a list, each with the indented lines below it, and the lines that are none."""
+    entries: list[str] = []
+    others: list[str] = []
+    within = False
+    for line in lines:
+        if within and _FURTHER.match(line):
+            entries[-1] += f" {line.strip()}"
+        elif found := _ITEM.match(line):
+            entries.append(found["text"])
+            within = True
+        else:
+            others.append(line)
+            within = within and not line.strip()
+    return entries, others
+
+
+def _each_line(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+    """Every line as an entry; remarks in brackets, which are about the whole answer, are none."""
+    remarks = [line for line in lines if line.startswith("(")]
+    return [unmarked(line) for line in lines if not line.startswith("(")], remarks
+
+
+def _doubted(entry: str, doubts: Sequence[str]) -> str:
+    return f"{DOUBTED}{entry}" if any(each in entry for each in doubts) else entry
+
+
+def _of(items: dict[str, list[str]], names: Sequence[str]) -> tuple[str, ...]:
+    found = (entry_text(each) for name in names for each in items.get(name, ()))
+    return distinct(each for each in found if plain(each) not in _NOTHING)

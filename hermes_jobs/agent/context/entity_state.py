@@ -1,0 +1,268 @@
+"""State by entity: the files and commands of a summarised history, what was decided in it and left open.
+
+Files and commands are read off the recorded tool calls, by rule; decisions and open ends come from the
+summariser. Of results only how they ended is kept, and none of their words: those may be anybody's.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
+
+import msgspec
+
+from hermes_jobs.agent.context.message_groups import NO_RESULT
+from hermes_jobs.agent.context.prune import ending
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight
+
+MAX_LINE = 400  # characters of ASCII that an entry may weigh
+MAX_TOOLS = 4  # tools named beside a file
+READERS = frozenset({"read_file"})
+"""Tools with a `path` that leave the file as it is."""
+FINDERS = frozenset({"search_files"})
+"""Tools whose `path` is a place to look in."""
+OK = "ok"
+
+_BLANKS = re.compile(r"\s+")
+_MARKS = re.compile(r"^\s*(?:(?:[-*•#]+|\d+[.)])\s+)+")
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """A file, the tools that touched it in the order of their first use, and how the last of those ended
+    that may have changed it; where none did, how it was last read."""
+
+    path: str
+    tools: tuple[str, ...]
+    outcome: str
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something else than reading was tried."""
+        return not READERS.issuperset(self.tools)
+
+
+class CommandState(msgspec.Struct, frozen=True):
+    """A command, and how its last run ended."""
+
+    command: str
+    outcome: str
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last run did not succeed."""
+        return not self.outcome.startswith(OK)
+
+
+class EntityState(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries of each kind, the newest first, each at most once."""
+
+    open_ends: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    commands: tuple[CommandState, ...] = ()
+    files: tuple[FileState, ...] = ()
+
+
+NOTHING = EntityState()
+HEADINGS = {
+    "open_ends": "# Open ends",
+    "decisions": "# Decisions, the newest first",
+    "commands": "# Commands, with the last outcome",
+    "files": "# Files, with the tools that touched them and the last outcome",
+}
+
+
+# --- where entries come from ----------------------------------------------------------------------
+
+
+def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> EntityState:
+    """The files and commands of the calls that have their results among the messages."""
+    calls: dict[str, ToolCall] = {}
+    state = NOTHING
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls.update({call.id: call for call in message.tool_calls})
+        elif isinstance(message, ToolMessage) and (call := calls.get(message.tool_call)) is not None:
+            state = merged(state, _entry(call, message, redact))
+    return state
+
+
+def merged(old: EntityState, new: EntityState) -> EntityState:
+    """Both, with what is newer first; open ends are those of `old`."""
+    files = {each.path: each for each in old.files}
+    commands = {each.command for each in new.commands}
+    return EntityState(
+        open_ends=old.open_ends,
+        decisions=distinct((*new.decisions, *old.decisions)),
+        commands=(*new.commands, *(each for each in old.commands if each.command not in commands)),
+        files=(
+            *(_again(files.pop(each.path, None), each) for each in new.files),
+            *files.values(),
+        ),
+    )
+
+
+def _again(before: FileState | None, now: FileState) -> FileState:
+    if before is None:
+        return now
+    tools = tuple(dict.fromkeys((*before.tools, *now.tools)))
+    kept = before if before.is_changed and not now.is_changed else now
+    return FileState(now.path, tools[:MAX_TOOLS], kept.outcome)
+
+
+def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) -> EntityState:
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return NOTHING
+    if not isinstance(arguments, dict):
+        return NOTHING
+    path, command = arguments.get("path"), arguments.get("command")
+    told = _outcome(result)
+    if call.name == "terminal" and isinstance(command, str):
+        how = f"{OK}, in the background" if arguments.get("background") and told.startswith(OK) else told
+        return _of_command(entry_text(redact(command)), how)
+    if call.name not in FINDERS and isinstance(path, str):
+        return _of_file(redact(path).strip(), call.name, told)
+    return NOTHING
+
+
+def _of_command(command: str, told: str) -> EntityState:
+    return EntityState(commands=(CommandState(command, told),)) if command else NOTHING
+
+
+def _of_file(path: str, tool: str, told: str) -> EntityState:
+    """A path that takes more than a line is left out: half of one names another file."""
+    if not path or path != entry_text(path):
+        return NOTHING
+    return EntityState(files=(FileState(posixpath.normpath(path), (tool,), told),))
+
+
+def _outcome(result: ToolMessage) -> str:
+    if result.content == NO_RESULT:
+        return "its result was not kept"
+    told, _ = ending(result.name, result.content)
+    told = told.replace(": ", ", ")
+    return "failed" if result.failed and told.startswith(OK) else told
+
+
+def entry_text(text: str) -> str:
+    """The text as one line that an entry can hold; cut where it is longer."""
+    line = _BLANKS.sub(" ", text).strip()
+    return line if token_weight(line) <= MAX_LINE else f"{head(line, MAX_LINE - 3).rstrip()}…"
+
+
+def unmarked(line: str) -> str:
+    """The line without the marks of a list or a heading before it."""
+    return _MARKS.sub("", line)
+
+
+def plain(line: str) -> str:
+    """What makes two lines the same fact: their words, without marks, the case and what ends them."""
+    return _BLANKS.sub(" ", unmarked(line)).casefold().strip(" .;,*_`")
+
+
+def distinct(lines: Iterable[str]) -> tuple[str, ...]:
+    """The lines without those that say the same as one before them, and without empty ones."""
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(plain(line), line)
+    found.pop("", None)
+    return tuple(found.values())
+
+
+def count(state: EntityState) -> int:
+    """How many entries there are, of all kinds."""
+    return len(state.open_ends) + len(state.decisions) + len(state.commands) + len(state.files)
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+
+def fitted(state: EntityState, room: int) -> EntityState:
+    """The entries for which `room` tokens are enough: of each kind in turn the newest, what is open and what
+    has failed first."""
+    failed = [each for each in state.commands if each.has_failed]
+    others = [each for each in state.commands if not each.has_failed]
+    changed = [each for each in state.files if each.is_changed]
+    read = [each for each in state.files if not each.is_changed]
+    kinds: tuple[tuple[str, Sequence[str | CommandState | FileState]], ...] = (
+        ("open_ends", state.open_ends),
+        ("commands", failed),
+        ("files", changed),
+        ("decisions", state.decisions),
+        ("commands", others),
+        ("files", read),
+    )
+    in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in found] for kind, found in kinds)))
+    left, kept = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileState]]()
+    headed = set[str]()
+    for entry in filter(None, in_turn):
+        kind, value = entry
+        left -= token_weight(line_of(value)) + 1
+        left -= 0 if kind in headed else token_weight(HEADINGS[kind]) + 2
+        if left < 0:
+            break
+        headed.add(kind)
+        kept.add(entry)
+    return EntityState(
+        open_ends=tuple(each for each in state.open_ends if ("open_ends", each) in kept),
+        decisions=tuple(each for each in state.decisions if ("decisions", each) in kept),
+        commands=tuple(each for each in state.commands if ("commands", each) in kept),
+        files=tuple(each for each in state.files if ("files", each) in kept),
+    )
+
+
+def line_of(entry: str | CommandState | FileState) -> str:
+    """The entry as it stands in a summary."""
+    match entry:
+        case CommandState():
+            return f"- {entry.outcome}: {entry.command}"
+        case FileState():
+            return f"- {', '.join(entry.tools)}; {entry.outcome}: {entry.path}"
+        case _:
+            return f"- {entry}"
+
+
+def rendered(state: EntityState) -> Iterator[str]:
+    """A block of lines for each kind of which there are entries."""
+    kinds: Sequence[Sequence[str | CommandState | FileState]] = (
+        state.open_ends,
+        state.decisions,
+        state.commands,
+        state.files,
+    )
+    for heading, found in zip(HEADINGS.values(), kinds, strict=True):
+        if found:
+            yield "\n".join((heading, *(line_of(each) for each in found)))
+
+
+def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
+    """The entries in the lines below each heading; other lines are none."""
+    found = {
+        kind: [line[2:] for line in blocks.get(heading, ()) if line.startswith("- ")]
+        for kind, heading in HEADINGS.items()
+    }
+    return EntityState(
+        open_ends=distinct(found["open_ends"]),
+        decisions=distinct(found["decisions"]),
+        commands=tuple(CommandState(what, how) for how, what in _pairs(found["commands"])),
+        files=tuple(
+            FileState(what, tuple(tools.split(", ")), outcome)
+            for how, what in _pairs(found["files"])
+            for tools, _, outcome in [how.partition("; ")]
+        ),
+    )
+
+
+def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """How it ended and what it was; of the same thing the first."""
+    seen = set[str]()
+    for line in lines:
+        how, _, what = line.partition(": ")
+        if what and what not in seen:
+            seen.add(what)
+            yield how, what

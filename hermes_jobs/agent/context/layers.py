@@ -1,0 +1,235 @@
+"""A summary in layers, and its form as text, which is all that a history keeps of it.
+
+What the last compression took away is told in detail (`recent`). Of what is older there is a list of lines,
+the newest first (`earlier`): a summariser writes each of them once, and none is written again. What has no
+room there is archived: the log has the words that it stood for, and the summary says how to find them. Beside
+the layers stands the state by entity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.context import entity_state
+from hermes_jobs.agent.context.checkpoint import condensed, read_checkpoint
+from hermes_jobs.agent.context.entity_state import EntityState, distinct, entry_text, plain
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight, tokens
+
+EARLIER_SHARE = STATE_SHARE = 0.25
+"""The parts of a summary's tokens that these may take; what is older also takes what the others leave."""
+RECENT_LEAST, RECENT_MOST = 0.5, 2.0
+"""What a summariser is asked for at least, and what is kept of its answer at most, as parts of the same."""
+EARLIER, ARCHIVED = "# Earlier, the newest first", "# Archived"
+FROM = "From {session}:"
+CUT = "(The rest was too long for this summary. `recall_compacted` finds what it stood for.)"
+ARCHIVE = """\
+{lines} of older summaries, from session {session} on, are left out here. `recall_compacted` finds what they
+stood for, word for word."""
+ARCHIVE_TOKENS = 40
+"""What the note about the archive takes, with ids as this program makes them."""
+
+_ARCHIVED = re.compile(
+    r"(?P<lines>[\d,]+) \w+ of older summaries, from session (?P<session>.*?) on, are left out"
+)
+_FROM = re.compile(re.escape(FROM).replace(r"\{session\}", "(?P<session>.*)"))
+_LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s")
+_TOP = re.compile(r"^#(?=\s)", re.MULTILINE)
+
+
+class Episode(msgspec.Struct, frozen=True):
+    """Lines about what was compressed when the session was `session`."""
+
+    session: str
+    lines: tuple[str, ...]
+
+
+class Archive(msgspec.Struct, frozen=True):
+    """How many lines of earlier summaries this one has no longer; `session` is the oldest they are from."""
+
+    lines: int
+    session: str
+
+
+class Layers(msgspec.Struct, frozen=True, kw_only=True):
+    """A summary. `earlier`: the newest first; a session occurs once."""
+
+    recent: str = ""
+    earlier: tuple[Episode, ...] = ()
+    archive: Archive | None = None
+    state: EntityState = entity_state.NOTHING
+
+
+# --- from one compression to the next -------------------------------------------------------------
+
+
+def shown(layers: Layers) -> str:
+    """What a summariser is shown of the summary so far: all but what it cannot change."""
+    return rendered(Layers(recent=layers.recent, state=layers.state))
+
+
+def room_for_answer(before: Layers, state: EntityState, budget: int) -> int:
+    """How many tokens a summariser may write, so that all of the summary takes about `budget`."""
+    older = EARLIER_SHARE if before.recent or before.earlier else 0.0
+    kept = rendered(Layers(state=entity_state.fitted(state, int(budget * STATE_SHARE))))
+    return max(int(budget * RECENT_LEAST), budget - tokens(kept) - int(budget * older), 1)
+
+
+def continued(
+    before: Layers, observed: EntityState, answers: Sequence[str], session: str, budget: int
+) -> Layers:
+    """The summary after a compression of `session`, within its bounds.
+
+    `answers` are what the summariser wrote of each part of the middle, each an update of the one before.
+    """
+    found = [read_checkpoint(answer) for answer in answers]
+    last = found[-1]
+    lines = distinct(line for each in found for line in each.earlier) or condensed(before.recent)
+    state = entity_state.merged(before.state, observed)
+    return fitted(
+        Layers(
+            recent=last.prose,
+            earlier=(Episode(session, lines), *before.earlier),
+            archive=before.archive,
+            state=replace(
+                state,
+                open_ends=state.open_ends if last.open_ends is None else last.open_ends,
+                decisions=distinct((*last.decisions, *state.decisions)),
+            ),
+        ),
+        budget,
+        session,
+    )
+
+
+def fitted(layers: Layers, budget: int, session: str) -> Layers:
+    """The summary with each fact once and each layer within its share of `budget` tokens; what has no room is
+    archived, as of `session` where it does not say of which it is."""
+    state = entity_state.fitted(layers.state, int(budget * STATE_SHARE))
+    seen = set(map(plain, (*state.open_ends, *state.decisions)))
+    recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
+    left = budget - tokens(rendered(Layers(recent=recent, state=state)))
+    room = max(int(budget * EARLIER_SHARE), left)
+    earlier, left_out = _within(_unsaid(layers.earlier, seen), room)
+    dropped = (
+        entity_state.count(layers.state)
+        - entity_state.count(state)
+        + sum(len(each.lines) for each in left_out)
+    )
+    archive = layers.archive
+    if dropped:
+        oldest = left_out[-1].session if left_out else session
+        archive = Archive(dropped + (archive.lines if archive else 0), archive.session if archive else oldest)
+    return Layers(recent=recent, earlier=earlier, archive=archive, state=state)
+
+
+def _once(prose: str, seen: set[str]) -> str:
+    """The prose without list lines that have been seen; those it has are seen after that."""
+    kept: list[str] = []
+    for line in prose.splitlines():
+        if _LISTED.match(line):
+            fact = plain(line)
+            if fact and fact in seen:
+                continue
+            seen.add(fact)
+        kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def _cut(prose: str, room: int) -> str:
+    """As many of the first lines as fit into `room` tokens, with a word about the rest."""
+    most = room * CHARACTERS_A_TOKEN
+    if token_weight(prose) <= most:
+        return prose
+    kept = head(prose, max(most - len(CUT) - 1, 0))
+    whole, _, _ = kept.rpartition("\n")
+    return f"{(whole or kept).rstrip()}\n{CUT}".strip()
+
+
+def _unsaid(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
+    """The episodes without what has been seen, one for each session."""
+    found: dict[str, list[str]] = {}
+    for episode in episodes:
+        lines = found.setdefault(episode.session, [])
+        for line in map(entry_text, episode.lines):
+            if plain(line) and plain(line) not in seen:
+                seen.add(plain(line))
+                lines.append(line)
+    return tuple(Episode(session, tuple(lines)) for session, lines in found.items() if lines)
+
+
+def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
+    """The episodes as far as `room` tokens go, and the rest of them."""
+    left = room * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
+    kept: list[Episode] = []
+    for at, episode in enumerate(episodes):
+        left -= token_weight(FROM.format(session=episode.session)) + 1
+        for number, line in enumerate(episode.lines):
+            left -= token_weight(line) + 3
+            if left < 0:
+                rest = Episode(episode.session, episode.lines[number:])
+                kept += [Episode(episode.session, episode.lines[:number])] if number else []
+                return tuple(kept), (rest, *episodes[at + 1 :])
+        kept.append(episode)
+    return tuple(kept), ()
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+
+def rendered(layers: Layers) -> str:
+    """The summary as it stands in a history."""
+    return "\n\n".join(blocks(layers))
+
+
+def blocks(layers: Layers) -> Iterator[str]:
+    """The detail; then, each below a heading: the kinds of entities, what is older, the archive."""
+    if layers.recent:
+        yield layers.recent
+    yield from entity_state.rendered(layers.state)
+    if layers.earlier:
+        lines = (
+            line
+            for episode in layers.earlier
+            for line in (FROM.format(session=episode.session), *(f"- {each}" for each in episode.lines))
+        )
+        yield "\n".join((EARLIER, *lines))
+    if layers.archive is not None:
+        told = ARCHIVE.format(lines=pluralize(layers.archive.lines, "line"), session=layers.archive.session)
+        yield f"{ARCHIVED}\n{told}"
+
+
+def parsed(text: str) -> Layers:
+    """The summary of that text; one of another form is all `recent`."""
+    headings = {EARLIER, ARCHIVED, *entity_state.HEADINGS.values()}
+    blocks: dict[str, list[str]] = {"": []}
+    heading = ""
+    for line in text.splitlines():
+        if line in headings:
+            heading = line
+        else:
+            blocks.setdefault(heading, []).append(line)
+    archived = _ARCHIVED.match("\n".join(blocks.get(ARCHIVED, ())))
+    return Layers(
+        recent="\n".join(blocks[""]).strip(),
+        earlier=tuple(_episodes(blocks.get(EARLIER, ()))),
+        archive=Archive(int(archived["lines"].replace(",", "")), archived["session"]) if archived else None,
+        state=entity_state.parsed(blocks),
+    )
+
+
+def _episodes(lines: Iterable[str]) -> Iterator[Episode]:
+    session, said = "", list[str]()
+    for line in lines:
+        if found := _FROM.fullmatch(line):
+            if said:
+                yield Episode(session, tuple(said))
+            session, said = found["session"], []
+        elif line.startswith("- "):
+            said.append(line[2:])
+    if said:
+        yield Episode(session, tuple(said))

@@ -1,0 +1,126 @@
+"""How a server's wish for input becomes a question in the log, and how the answers get back to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.elicitation import LARGEST_STATE, Unanswerable, requests_of
+from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decoded
+from hermes_jobs.domain.events import InputRequest
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.inputs import MAX_ROUNDS, as_mcp
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.turn import Call
+from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
+from hermes_jobs.errors import HermesJobsError
+
+LOOK_EVERY = 0.2
+"""Seconds between two looks for an answer to a live question."""
+LONGEST_WORDS = 200
+CANCELLED = b'{"action":"cancel"}'
+
+
+class InputQuestions:
+    """Questions of servers, as facts of sessions. For several threads.
+
+    `state(stream)` and `execute(stream, command)` are the log's. `seconds`: how long an answer is waited for.
+    """
+
+    def __init__(
+        self,
+        *,
+        state: Callable[[str], Any],
+        execute: Callable[[str, c.SessionCommand], object],
+        clock: Clock,
+        seconds: float,
+        redact: Callable[[str], str],
+    ) -> None:
+        self._state = state
+        self._execute = execute
+        self._clock = clock
+        self._seconds = seconds
+        self._redact = redact
+
+    def request(self, server: str, asked: Asked, context: ToolContext) -> c.RequestInput | Failed:
+        """The question of a call that is made again with the answers."""
+        if context.input is not None and context.input.rounds >= MAX_ROUNDS:
+            return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
+        state = asked.state
+        if state is not None and (len(state) > LARGEST_STATE or self._redact(state) != state):
+            why = "is too large" if len(state) > LARGEST_STATE else "holds a secret of yours"
+            return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
+        try:
+            requests = self._requests(decoded(asked.requests))
+        except Unanswerable as why:
+            return Failed(kind="asks", message=str(why), sent=True)
+        return c.RequestInput(
+            step=context.call, server=server, requests=requests, expires_at=self._expiry(), state=state
+        )
+
+    def ask_now(
+        self, server: str, asked: AskNow, context: ToolContext, cancel: Cancel, gone: Callable[[], bool]
+    ) -> bytes:
+        """The answer to what a server asks while it makes the call, as JSON in the form of the specification.
+
+        `gone()`: the server does not wait any more.
+        """
+        stream = stream_of(context.lineage)
+        try:
+            question = c.RequestInput(
+                step=context.call,
+                server=server,
+                requests=self._requests({asked.key: decoded(asked.request)}),
+                expires_at=self._expiry(),
+                live=True,
+                attempt=context.attempt,
+            )
+            self._execute(stream, question)
+            call = self._waited(stream, question, cancel, gone)
+        except (Unanswerable, HermesJobsError):  # a call that is under way goes on
+            return CANCELLED
+        if call is None or call.input is None or call.input.unanswered:
+            return CANCELLED
+        answers: dict[str, msgspec.Raw] = msgspec.json.decode(as_mcp(call.input), type=dict[str, msgspec.Raw])
+        return bytes(answers[asked.key])
+
+    def _waited(
+        self, stream: str, question: c.RequestInput, cancel: Cancel, gone: Callable[[], bool]
+    ) -> Call | None:
+        """The call as it is when its question is answered, or nobody waits any more."""
+        stopped = threading.Event()
+        forget = cancel.on_cancel(stopped.set)
+        try:
+            while True:
+                call = self._call(stream, question.step)
+                if call is None or not call.waits_for_input or cancel.reason is not None or gone():
+                    return call
+                if self._clock.now() >= question.expires_at:
+                    self._give_up(stream, call)
+                stopped.wait(LOOK_EVERY)
+        finally:
+            forget()
+
+    def _give_up(self, stream: str, call: Call) -> None:
+        session: Session = self._state(stream)
+        turn = session.current
+        if turn is not None:
+            self._execute(stream, c.AnswerInput(turn=turn.id, call=call.id, action="cancel", by="timeout"))
+
+    def _call(self, stream: str, call: str) -> Call | None:
+        session: Session = self._state(stream)
+        return session.current.call(call) if session.current is not None else None
+
+    def words(self, text: str) -> str:
+        """What a server says, as a line that can be shown."""
+        return " ".join(clean(self._redact(text)).split())[:LONGEST_WORDS]
+
+    def _requests(self, asked: Mapping[str, Any]) -> tuple[InputRequest, ...]:
+        return requests_of(asked, self._redact)
+
+    def _expiry(self) -> float:
+        return self._clock.now() + self._seconds

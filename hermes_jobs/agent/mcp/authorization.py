@@ -1,0 +1,199 @@
+"""Logging in at a server, by the SDK's OAuth client. Imported by `mcp login` only."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+
+import httpx2
+import msgspec
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.utils import union_scopes
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthToken,
+)
+from mcp.types import LATEST_PROTOCOL_VERSION
+from pydantic import ValidationError
+
+from hermes_jobs import __version__
+from hermes_jobs.agent.mcp.bearer import challenge_of
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.config import McpOauth
+from hermes_jobs.agent.mcp.logins import Login
+from hermes_jobs.agent.mcp.oauth_grants import (
+    DEVICE_GRANT,
+    CodeGrant,
+    DeviceGrant,
+    Grant,
+    ShowCode,
+    Sleep,
+    check_is_safe,
+)
+from hermes_jobs.agent.mcp.redirects import Redirect
+from hermes_jobs.errors import Rejected
+
+REQUEST_SECONDS = 30.0
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A login that is wanted: where, with what of the server's entry (filled in), in place of which login."""
+
+    server: str
+    url: str
+    oauth: McpOauth
+    before: Login | None = None
+
+
+async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
+    """Log in by a browser that comes back to `redirect`. Raises `Rejected`."""
+    address = ""
+
+    async def show(text: str) -> None:
+        nonlocal address
+        address = text
+
+    async def wait() -> AuthorizationCodeResult:
+        found = await redirect.answer(address)
+        if "error" in found:
+            said = clean(f"{found['error']} {found.get('error_description', '')}")[:300]
+            raise OAuthFlowError(f"the authorization server refused it: {said}")
+        return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+
+    metadata = _metadata(["authorization_code", "refresh_token"], redirect.uri)
+    grant = CodeGrant(wish.url, metadata, _Storage(_client(wish.oauth, redirect.uri)), show, wait)
+    async with httpx2.AsyncClient(timeout=REQUEST_SECONDS) as http:
+        return await _granted(wish, grant, http)
+
+
+async def log_in_by_device(wish: Wish, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
+    """Log in by a code that `show` shows, and that the person enters in a browser anywhere.
+
+    Raises `Rejected`.
+    """
+    grant = DeviceGrant(
+        wish.url, _metadata([DEVICE_GRANT, "refresh_token"], None), _Storage(_client(wish.oauth, None))
+    )
+    grant.show, grant.sleep = show, sleep
+    async with httpx2.AsyncClient(timeout=REQUEST_SECONDS) as http:
+        grant.http = http
+        return await _granted(wish, grant, http)
+
+
+class _Storage:
+    """What the SDK begins with: a client that is configured, or none. It keeps nothing."""
+
+    def __init__(self, client: OAuthClientInformationFull | None) -> None:
+        self._client = client
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        pass
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self._client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        pass
+
+
+def _metadata(grants: list[str], redirect_uri: str | None) -> OAuthClientMetadata:
+    """What this client says of itself where it registers (RFC 7591)."""
+    return OAuthClientMetadata(
+        client_name="hermes-jobs",
+        redirect_uris=[redirect_uri] if redirect_uri else None,
+        grant_types=grants,
+        response_types=["code"] if redirect_uri else [],
+        token_endpoint_auth_method="none",
+    )
+
+
+def _client(oauth: McpOauth, redirect_uri: str | None) -> OAuthClientInformationFull | None:
+    """The client that is registered there, if the entry has one."""
+    if not oauth.client_id:
+        return None
+    return OAuthClientInformationFull(
+        client_id=oauth.client_id,
+        client_secret=oauth.client_secret,
+        token_endpoint_auth_method="client_secret_post" if oauth.client_secret else "none",
+        redirect_uris=[redirect_uri] if redirect_uri else None,
+    )
+
+
+async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
+    logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # what it raises is told here
+    try:
+        check_is_safe(wish.url, "the server")
+        await _drive(wish, grant, http)
+    except (OAuthFlowError, OAuthTokenError, OAuthRegistrationError) as error:
+        raise _refused(grant, error) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+        why = str(error) or type(error).__name__
+        raise Rejected(f"The login failed: no connection: {why}.", kind="mcp") from error
+    except (ValidationError, msgspec.DecodeError) as error:
+        raise _unreadable() from error
+    return grant.login(wish.server)
+
+
+async def _drive(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> None:
+    """Give the SDK's flow the server's challenge, with the scopes that are wanted; send its requests."""
+    request, challenge = await _challenged(wish.url, http)
+    scope = wish.oauth.scope or challenge.get("scope")
+    if wish.before is not None and wish.before.wanted:
+        scope = union_scopes(union_scopes(wish.before.scope, scope), wish.before.wanted)
+    given = {"resource_metadata": challenge.get("resource_metadata"), "scope": scope}
+    said = ", ".join(f'{name}="{value}"' for name, value in given.items() if value)
+    async with aclosing(grant.async_auth_flow(request)) as flow:
+        await anext(flow)
+        answer = httpx2.Response(401, headers={"WWW-Authenticate": f"Bearer {said}"}, request=request)
+        while (outgoing := await flow.asend(answer)) is not request:  # to be sent again, with the token
+            answer = await http.send(outgoing)
+
+
+async def _challenged(url: str, http: httpx2.AsyncClient) -> tuple[httpx2.Request, dict[str, str]]:
+    """A first request without a login, and what the server says of the one that it wants.
+
+    A server that answers may want one later; what it has published says where.
+    """
+    about = {"name": "hermes-jobs", "version": __version__}
+    hello = {"protocolVersion": LATEST_PROTOCOL_VERSION, "capabilities": {}, "clientInfo": about}
+    request = http.build_request(
+        "POST",
+        url,
+        json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        headers={
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": LATEST_PROTOCOL_VERSION,
+        },
+    )
+    response = await http.send(request, stream=True)
+    await response.aclose()
+    return request, challenge_of(response) if response.status_code in {401, 403} else {}
+
+
+def _refused(grant: Grant, error: Exception) -> Rejected:
+    found = grant.context.oauth_metadata
+    if found is None and isinstance(error, OAuthRegistrationError):
+        return Rejected(
+            "The login failed: the server does not say where to log in.",
+            kind="mcp",
+            hint="It may need no login, or a key in a header.",
+        )
+    if isinstance(error, OAuthRegistrationError) and found.registration_endpoint is None:
+        return Rejected(
+            "The login failed: the server knows registered clients only, and registers none by itself.",
+            kind="mcp",
+            hint="Register a client there, and set oauth.client_id of its entry (see docs/mcp.md).",
+        )
+    if isinstance(error.__cause__ or error.__context__, ValueError):  # it would show the whole answer
+        return _unreadable()
+    return Rejected(f"The login failed: {clean(str(error))[:500].rstrip('.')}.", kind="mcp")
+
+
+def _unreadable() -> Rejected:
+    return Rejected("The login failed: an answer does not have the form that OAuth demands.", kind="mcp")

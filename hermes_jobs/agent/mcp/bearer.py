@@ -1,0 +1,220 @@
+"""The access token of a server in its requests: added, and renewed before or when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import time
+from collections.abc import AsyncGenerator
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.mcp.logins import Login, LoginFile, needed
+from hermes_jobs.system.file_lock import LockTimeout
+
+RENEWED_BEFORE = 30.0  # seconds before its end
+RENEWAL_SECONDS = 30.0
+PAUSE_AFTER_PROBLEM = 10.0  # seconds in which nobody tries again
+REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
+"""Errors of RFC 6749, section 5.2, after which the same request never succeeds."""
+HIDDEN = b"[REDACTED]"
+
+_PARAMETER = re.compile(r'([a-z_]+)=(?:"([\x20\x21\x23-\x7e]*)"|([\x21\x23-\x2b\x2d-\x7e]+))')
+
+TROUBLE: ContextVar[list[tuple[str, str]] | None] = ContextVar("trouble", default=None)
+"""Where a request says why it was refused: the kind of the failure, and what to tell."""
+
+
+class NotRenewed(Exception):
+    """The login could not be renewed now; it may be later."""
+
+
+class TokenAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of a token endpoint (RFC 6749, section 5.1)."""
+
+    access_token: str
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+
+
+class Bearer(httpx2.Auth):
+    """The login in a file, for the requests to its server. `trouble` is why the last refused one was."""
+
+    def __init__(self, server: str, url: str, file: LoginFile) -> None:
+        self._server = server
+        self._origin = _origin(httpx2.URL(url))
+        self._file = file
+        self._seen: set[str] = set()
+        self.trouble: tuple[str, str] | None = None
+
+    def hide(self, content: bytes) -> bytes:
+        """The content without the tokens of this login."""
+        for token in self._seen:
+            content = content.replace(token.encode(), HIDDEN)
+        return content
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """See `httpx2.Auth`: with the token, and once more with a new one if the server refuses it."""
+        login = self._file.read()
+        if login is not None and not login.ended and login.expires_within(RENEWED_BEFORE):
+            login = await self._renewed(login)
+        self._add(login, request)
+        response = yield request
+        if response.status_code == 401 and login is not None and not login.ended:
+            sent = login
+            login = await self._renewed(sent)
+            if login is not None and login.access_token != sent.access_token and not login.ended:
+                self._add(login, request)
+                response = yield request
+                if response.status_code == 401:
+                    login = await asyncio.to_thread(self._end, login, "the server refuses its new token")
+        await self._judge(login, response)
+
+    def _add(self, login: Login | None, request: httpx2.Request) -> None:
+        if login is not None and not login.ended and _origin(request.url) == self._origin:
+            self._seen.update(login.tokens)
+            request.headers["Authorization"] = f"Bearer {login.access_token}"
+
+    async def _judge(self, login: Login | None, response: httpx2.Response) -> None:
+        """Say why the request was refused, if it was for want of a login or of rights."""
+        if response.status_code == 401:
+            if login is not None and login.problem and not login.ended:
+                self._say("refused", f"its login could not be renewed now: {login.problem}")
+            else:
+                why = (login.ended if login is not None else "") or "the server asks for one"
+                self._say("login", needed(self._server, why))
+        elif response.status_code == 403:
+            challenge = challenge_of(response)
+            if challenge.get("error") == "insufficient_scope":
+                scope = challenge.get("scope", "")
+                await asyncio.to_thread(self._want, scope)
+                named = f" ({scope})" if scope else ""
+                self._say("scope", f"it wants more rights{named}: hermes-jobs mcp login {self._server}")
+
+    def _say(self, kind: str, text: str) -> None:
+        self.trouble = (kind, text)
+        said = TROUBLE.get()
+        if said is not None:
+            said.append(self.trouble)
+
+    def _want(self, scope: str) -> None:
+        """Note the scopes for the next login."""
+        with self._file.locked():
+            login = self._file.read()
+            if login is not None and login.wanted != scope:
+                self._file.write(replace(login, wanted=scope))
+
+    async def _renewed(self, login: Login) -> Login | None:
+        """The login with a new token, or as it is where it cannot be renewed now.
+
+        The renewal goes on when the request is cancelled: a new refresh token must not be lost.
+        """
+        renewal = asyncio.ensure_future(asyncio.to_thread(renew, self._file, login.access_token))
+        try:
+            return await asyncio.shield(renewal)
+        except (NotRenewed, OSError) as error:
+            return replace(login, problem=str(error))
+
+    def _end(self, login: Login, why: str) -> Login | None:
+        with self._file.locked():
+            current = self._file.read()
+            if current is None or current.access_token != login.access_token:
+                return current
+            ended = replace(current, ended=why)
+            self._file.write(ended)
+            return ended
+
+
+def renew(file: LoginFile, used: str) -> Login | None:
+    """The login with another access token than the one that was used, from the authorization server unless
+    another process has it already; with `ended` set where it can never be renewed.
+
+    None: there is no login any more. Raises `NotRenewed` where it may be possible later, and `OSError`.
+    """
+    try:
+        with file.locked():
+            login = file.read()
+            if login is None or login.ended or login.access_token != used:
+                return login
+            if login.tried_at + PAUSE_AFTER_PROBLEM > time.time():
+                raise NotRenewed(login.problem)
+            try:
+                changed = _renewed(login)
+            except NotRenewed as problem:
+                file.write(replace(login, tried_at=time.time(), problem=str(problem)))
+                raise
+            file.write(changed)
+            return changed
+    except LockTimeout as error:
+        raise NotRenewed("another process has been renewing it for too long") from error
+
+
+def _renewed(login: Login) -> Login:
+    if not login.refresh_token:
+        return replace(login, ended="it has expired")
+    form = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
+    response = post(login, login.token_endpoint, form)
+    if response.status_code != 200:
+        error = error_of(response)
+        if response.status_code in (400, 401) and error in REFUSALS:
+            return replace(login, ended=f"it was refused: {error}")
+        raise NotRenewed(f"the authorization server answered {response.status_code} {error}".rstrip())
+    try:
+        answer = msgspec.json.decode(response.content, type=TokenAnswer)
+        lasts = float(answer.expires_in or 0)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise NotRenewed("the authorization server's answer cannot be read") from error
+    return replace(
+        login,
+        access_token=answer.access_token,
+        refresh_token=answer.refresh_token or login.refresh_token,
+        expires_at=time.time() + lasts if lasts else 0.0,
+        scope=answer.scope or login.scope,
+        tried_at=0.0,
+        problem="",
+    )
+
+
+def post(login: Login, url: str, form: dict[str, str]) -> httpx2.Response:
+    """Send a form to the authorization server, as the login's client. Raises `NotRenewed`."""
+    client, headers = login.client, {"Accept": "application/json"}
+    form = {**form, "client_id": client.id, **({"resource": login.resource} if login.resource else {})}
+    if client.secret and client.method == "client_secret_basic":  # RFC 6749, section 2.3.1
+        pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    elif client.secret:
+        form["client_secret"] = client.secret
+    try:
+        with httpx2.Client(timeout=RENEWAL_SECONDS) as http:
+            return http.post(url, data=form, headers=headers)
+    except (httpx2.HTTPError, OSError) as error:
+        raise NotRenewed(f"the authorization server cannot be reached ({type(error).__name__})") from error
+
+
+def error_of(response: httpx2.Response) -> str:
+    """The error code of an OAuth answer, "" where there is none."""
+    try:
+        found: Any = msgspec.json.decode(response.content)
+    except msgspec.DecodeError:
+        return ""
+    error = found.get("error") if isinstance(found, dict) else None
+    return error[:60] if isinstance(error, str) and error.isprintable() else ""
+
+
+def challenge_of(response: httpx2.Response) -> dict[str, str]:
+    """The parameters of the answer's `WWW-Authenticate: Bearer` (RFC 6750, section 3)."""
+    found = _PARAMETER.findall(response.headers.get("WWW-Authenticate", ""))
+    return {name: (quoted or plain)[:500] for name, quoted, plain in found}
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port

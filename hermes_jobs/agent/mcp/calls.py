@@ -1,0 +1,156 @@
+"""The calls that a server is making, by the SDK, and what it asks of the person meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from mcp.client.client import Client
+from mcp.client.session import ClientRequestContext
+from mcp.types import (
+    CallToolResult,
+    ElicitationRequiredErrorData,
+    ElicitRequestParams,
+    ElicitResult,
+    InputRequiredResult,
+    InputResponses,
+)
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from hermes_jobs.agent.mcp.elicitation import METHOD
+from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool
+from hermes_jobs.agent.mcp.server_process import StderrLog
+from hermes_jobs.agent.mcp.task_requests import TaskHandle
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.caller import Caller
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Seconds before a call is sent again whose server wants nothing but its own state back."""
+
+
+CallResult: TypeAlias = CallToolResult | InputRequiredResult | TaskHandle
+
+
+class NotAccepted(Exception):
+    """The person has not agreed to what an older server needs before the call."""
+
+
+class Calls:
+    """All calls of one connection."""
+
+    def __init__(self, log: StderrLog, hide: Callable[[bytes], bytes]) -> None:
+        """`hide` takes secrets out of what is asked."""
+        self._log = log
+        self._hide = hide
+        self._open: list[_OpenCall] = []
+        self._number = 0
+
+    async def make(self, client: Client, asked: CallTool, caller: Caller) -> CallResult:
+        """Make the call; the time in which the person is asked does not count.
+
+        Raises `TimeoutError`, `NotAccepted`, and what the SDK raises.
+        """
+        answers = _answers(asked.answers)
+        if answers and client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            if any(each.action != "accept" for each in answers.values()):
+                raise NotAccepted
+            answers = {}
+        async with asyncio.timeout(asked.timeout) as limit:
+            call = _OpenCall(caller, limit)
+            self._open.append(call)
+            try:
+                return await _made(client, asked, answers, caller)
+            finally:
+                self._open.remove(call)
+
+    async def ask(self, _context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Ask the person what an older server asks in mid-call; it does not say in which."""
+        if len(self._open) != 1:
+            self._log.add(
+                f"[hermes-jobs] it asks for input, and it is making {len(self._open)} calls: cancelled"
+            )
+            return ElicitResult(action="cancel")
+        self._number += 1
+        request = msgspec.json.encode({"method": METHOD, "params": _plain(params)})
+        asked = AskNow(key=str(self._number), request=self._hide(request))
+        answer = await self._open[0].ask(asked)
+        return ElicitResult.model_validate_json(answer)
+
+
+class _OpenCall:
+    def __init__(self, caller: Caller, limit: asyncio.Timeout) -> None:
+        self._caller = caller
+        self._limit = limit
+        self._one_at_a_time = asyncio.Lock()
+
+    async def ask(self, asked: AskNow) -> bytes:
+        """The answer; the call's time stands still."""
+        now = asyncio.get_running_loop().time
+        async with self._one_at_a_time:
+            left = (self._limit.when() or now()) - now()
+            self._limit.reschedule(None)
+            answer = await self._caller.ask(asked)
+            self._limit.reschedule(now() + left)
+            return answer
+
+
+async def _made(
+    client: Client, asked: CallTool, answers: dict[str, ElicitResult], caller: Caller
+) -> CallResult:
+    responses: InputResponses | None = {**answers} or None
+    state, pause = asked.state, FIRST_PAUSE
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        far = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+        await caller.tell(f"{far}: {message}" if message else far)
+
+    while True:
+        result = await client.session.call_tool(
+            asked.tool,
+            msgspec.json.decode(asked.arguments),
+            progress_callback=told,
+            input_responses=responses,
+            request_state=state,
+            allow_input_required=True,
+            allow_claimed=True,
+        )
+        if isinstance(result, CallToolResult | TaskHandle):
+            return result
+        assert isinstance(result, InputRequiredResult), f"{type(result).__name__} was not claimed"
+        if result.input_requests:
+            return result
+        responses, state = None, result.request_state
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def asked_by(result: InputRequiredResult) -> Asked:
+    """What a server asks in the place of a result."""
+    requests = {key: _plain(each) for key, each in (result.input_requests or {}).items()}
+    return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
+
+
+def asked_by_error(data: object) -> Asked | None:
+    """The addresses that an older server wants to be visited before the call; None where there are none."""
+    try:
+        wanted = ElicitationRequiredErrorData.model_validate(data).elicitations
+    except ValidationError:
+        return None
+    requests = {
+        each.elicitation_id or str(number): {"method": METHOD, "params": _plain(each)}
+        for number, each in enumerate(wanted)
+    }
+    return Asked(requests=msgspec.json.encode(requests)) if requests else None
+
+
+def _answers(stored: bytes) -> dict[str, ElicitResult]:
+    given: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
+    return {key: ElicitResult.model_validate(each) for key, each in given.items()}
+
+
+def _plain(model: Any) -> Any:
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)

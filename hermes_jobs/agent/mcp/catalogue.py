@@ -1,0 +1,175 @@
+"""What a server offers, as the model may see it: cleaned, looked through, sorted, with a digest.
+
+Everything here was written by the server. Control characters and invisible ones are taken out; a tool whose
+texts look like orders to an agent is left out, and so is one that cannot be offered as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.mcp.config import McpServer
+from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
+from hermes_jobs.text.scan import Kind, scan
+
+SEPARATOR = "__"
+LONGEST_NAME = 64  # what providers take
+LONGEST_DESCRIPTION = 4_000
+LARGEST_SCHEMA = 50_000
+DEEPEST = 30
+SCANNED: tuple[Kind, ...] = ("instruction", "exfiltration", "hidden", "unscanned")
+"""An example key or a way to set up a machine may well stand in a description."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs"})
+
+
+class _LeftOut(Exception):
+    """Why a tool is not offered."""
+
+
+def full_name(server: str, tool: str) -> str:
+    """The tool's name for the model, which may hold no dots and slashes."""
+    return f"{server}{SEPARATOR}{re.sub(r'[./]', '_', tool)}"
+
+
+def fingerprint(config: McpServer) -> str:
+    """The digest of what decides which tools a server lists, and how they are described. Values of its
+    environment and headers, which may be secrets, do not count."""
+    described = {name: each for name, each in config.tools.items() if each.description or not each.enabled}
+    parts = (config.command, config.args, sorted(config.env), config.url, sorted(config.headers), config.cwd)
+    return digest_of((*parts, {name: (each.description, each.enabled) for name, each in described.items()}))
+
+
+def digest_of(value: object) -> str:
+    """A digest of a value by its JSON."""
+    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
+
+
+def listed(server: str, config: McpServer, offered: object, **more: Any) -> McpToolsListed:
+    """The listing of a server. `offered` is its list of tools as decoded JSON; `more` are further fields."""
+    tools: dict[str, McpTool] = {}
+    left_out: dict[str, str] = {}
+    for each in offered if isinstance(offered, list) else ():
+        given = str(each.get("name", "")) if isinstance(each, dict) else ""
+        name = clean(given)[:128]
+        clash = next((other for other in tools if full_name(server, other) == full_name(server, name)), "")
+        if clash:
+            left_out.setdefault(name, f"its name clashes with that of {clash!r}")
+            continue
+        try:
+            tools[name] = _tool(server, config, given, each)
+        except _LeftOut as reason:
+            left_out.setdefault(name, str(reason))
+    ordered = tuple(tools[name] for name in sorted(tools))
+    return McpToolsListed(
+        server=server,
+        digest=digest_of(ordered),
+        fingerprint=fingerprint(config),
+        tools=ordered,
+        left_out=tuple(McpToolLeftOut(name=name, reason=left_out[name]) for name in sorted(left_out)),
+        **more,
+    )
+
+
+def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any]) -> McpTool:
+    if not _NAME.fullmatch(name):
+        raise _LeftOut("its name is illegal: letters, digits, and _ - . / are allowed, up to 128 of them")
+    if len(full_name(server, name)) > LONGEST_NAME:
+        raise _LeftOut(f"{full_name(server, name)} is longer than the {LONGEST_NAME} characters of a name")
+    own = config.tools.get(name)
+    if own is not None and not own.enabled:
+        raise _LeftOut("turned off in the configuration")
+    schema = _schema(offered.get("inputSchema"))
+    hints = offered.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    description = own.description if own and own.description else clean(str(offered.get("description") or ""))
+    _look_through("" if own and own.description else description, schema)
+    return McpTool(
+        name=name,
+        description=_cut(description),
+        parameters=schema,
+        title=clean(str(offered.get("title") or hints.get("title") or ""))[:200],
+        read_only=_hint(hints, "readOnlyHint"),
+        destructive=_hint(hints, "destructiveHint"),
+        idempotent=_hint(hints, "idempotentHint"),
+    )
+
+
+def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
+    value = hints.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def _schema(offered: object) -> Mapping[str, Any]:
+    """The schema of the arguments: an object, its texts cleaned."""
+    if not isinstance(offered, dict) or offered.get("type", "object") != "object":
+        raise _LeftOut("the schema of its arguments is no object")
+    schema = _cleaned(offered, 0)
+    if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
+        raise _LeftOut(f"the schema of its arguments has more than {LARGEST_SCHEMA:,} bytes")
+    properties = schema.get("properties")
+    return {**schema, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise _LeftOut("the schema of its arguments is nested too deeply")
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_cleaned(each, depth + 1) for each in value]
+        case dict():
+            return {clean(str(name)): _cleaned(each, depth + 1) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _look_through(description: str, schema: Mapping[str, Any]) -> None:
+    for text in (description, "\n".join(_texts(schema))):
+        if found := scan(text, SCANNED):
+            raise _LeftOut(f"its description looks like {found[0].rule}: {found[0].excerpt!r}")
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts in a schema, the names of its fields too."""
+    match value:
+        case str():
+            return [value]
+        case list():
+            return [text for each in value for text in _texts(each)]
+        case dict():
+            return [text for name, each in value.items() for text in (name, *_texts(each))]
+        case _:
+            return []
+
+
+def clean(text: str) -> str:
+    """The text without control characters, invisible ones, and escape sequences; lines stay."""
+    text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text).replace("\r\n", "\n")
+    return "".join(
+        each for each in text if each in "\n\t" or unicodedata.category(each) not in _INVISIBLE
+    ).strip()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+
+
+def clashes(listings: Sequence[McpToolsListed]) -> dict[str, tuple[str, str]]:
+    """Names for the model that two servers would share, with the two servers."""
+    owners: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
+    for listing in listings:
+        for tool in listing.tools:
+            name = full_name(listing.server, tool.name)
+            if owners.setdefault(name, listing.server) != listing.server:
+                found[name] = (owners[name], listing.server)
+    return found

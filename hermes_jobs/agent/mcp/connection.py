@@ -1,0 +1,312 @@
+"""The connection of a connector to its server, by the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import msgspec
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    Implementation,
+    InputRequiredResult,
+    PromptListChangedNotification,
+    ToolListChangedNotification,
+)
+from mcp.types.jsonrpc import URL_ELICITATION_REQUIRED
+from pydantic import ValidationError
+
+from hermes_jobs import __version__
+from hermes_jobs.agent.mcp.bearer import TROUBLE, Bearer
+from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
+from hermes_jobs.agent.mcp.inquiries import WantsInput, answer, every
+from hermes_jobs.agent.mcp.logins import LoginFile
+from hermes_jobs.agent.mcp.messages import (
+    Asked,
+    CallTool,
+    Failed,
+    Inquire,
+    Launch,
+    Offer,
+    Reply,
+    Result,
+    TaskGiven,
+)
+from hermes_jobs.agent.mcp.pipes import MAX_LINE, pipes
+from hermes_jobs.agent.mcp.server_process import ServerProcess, StderrLog
+from hermes_jobs.agent.mcp.task_requests import TaskHandle, TasksExtension, plain
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.caller import Caller
+
+FAILURES = (
+    TimeoutError,
+    NotAccepted,
+    MCPError,
+    RuntimeError,
+    ValidationError,
+    OSError,
+    httpx2.HTTPError,
+)
+"""What a call may raise."""
+NOBODY = "the server asks for input first; only calls of its tools can be answered"
+
+
+class Connection:
+    """One server, from its start to its end. `failed` says why there is none, or none any more."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        log: StderrLog,
+        process: ServerProcess | None,
+        *,
+        on_failure: Callable[[Failed], None],
+        failed: str = "",
+    ) -> None:
+        """`on_failure` is called when `failed` is set."""
+        self._launch = launch
+        self._log = log
+        self._process = process
+        self._calls = Calls(log, self._hidden)
+        self._noise: list[str] = []
+        self._lost = ""
+        self._client: Client | None = None
+        self._bearer = (
+            Bearer(launch.server, launch.url, LoginFile(Path(launch.login))) if launch.login else None
+        )
+        self._listing = 0
+        self._listed = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._on_failure = on_failure
+        self.failed: Failed | None = None
+        if failed:
+            self._end("start", failed)
+
+    async def run(self) -> None:
+        """Connect, and stay connected until `close`; what goes wrong is in `failed`."""
+        if self.failed is not None:
+            self._listed.set()
+            return
+        try:
+            async with self._transport() as transport:
+                await self._connected(transport)
+        except Exception as error:  # noqa: BLE001 - whatever a server does wrong is told to those who ask
+            if not self._closing.is_set():
+                self._fail(_first_cause(error))
+        finally:
+            self._client = None
+            self._listed.set()
+
+    async def _connected(self, transport: Any) -> None:
+        info = Implementation(name="hermes-jobs", version=__version__)
+        async with asyncio.timeout(self._launch.start_timeout) as limit:
+            async with Client(
+                transport,
+                client_info=info,
+                message_handler=self._heard,
+                elicitation_callback=self._calls.ask,
+                extensions=[TasksExtension()],
+                cache=None,
+            ) as client:
+                self._client = client
+                self._offer = await self._list(client)
+                limit.reschedule(None)
+                self._listed.set()
+                await self._closing.wait()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._closing.set()
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Any]:
+        if self._process is not None:
+            yield pipes(self._process.stdin, self._process.stdout, self._note, self._ended)
+            return
+        limits = httpx2.Timeout(30.0, read=None)
+        headers, bearer = self._launch.headers, self._bearer
+        async with httpx2.AsyncClient(headers=headers, timeout=limits, auth=bearer) as http:
+            yield streamable_http_client(self._launch.url, http_client=http, max_sse_event_size=MAX_LINE)
+
+    def _note(self, line: str) -> None:
+        """A line on stdout that is no message."""
+        if len(self._noise) < 10:
+            self._noise.append(line)
+            self._log.add(f"[on stdout, and no message] {line}")
+
+    def _ended(self, reason: str) -> None:
+        """The pipes have ended."""
+        if self._closing.is_set():
+            return
+        if not reason and self._process is not None:
+            reason = self._process.how_it_ended()
+        self._lost = reason
+        if self._listed.is_set() and self.failed is None:
+            self._end("lost", reason)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._bearer is not None and self._bearer.trouble is not None and not self._listed.is_set():
+            self._end(*self._bearer.trouble)
+            return
+        if self._lost:
+            why = f"{self._lost}, before it had listed its tools"
+        elif isinstance(error, TimeoutError):
+            why = f"the server did not list its tools within {self._launch.start_timeout:g} s"
+        else:
+            why = f"no connection: {_said(error)}"
+        if self._noise:
+            why += f"; it wrote to stdout what is no message, such as {self._noise[0][:100]!r}"
+        self._end("lost" if self._listed.is_set() else "start", why)
+
+    def _end(self, kind: Any, message: str) -> None:
+        self.failed = self._failed(kind, message)
+        self._on_failure(self.failed)
+
+    def _failed(self, kind: Any, message: str, *, sent: bool = False) -> Failed:
+        return Failed(kind=kind, message=message, stderr=self._log.tail, sent=sent)
+
+    async def _heard(self, message: Any) -> None:
+        if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
+            self._listing += 1
+
+    async def _list(self, client: Client) -> Offer:
+        tools = []
+        if client.server_capabilities.tools is not None:
+            tools = await every(client.session.list_tools, "tools")
+        prompts = []
+        if client.server_capabilities.prompts is not None:
+            try:
+                prompts = await every(client.session.list_prompts, "prompts")
+            except (MCPError, ValidationError) as error:  # its tools are of use without them
+                self._log.add(f"[hermes-jobs] its prompts could not be listed: {_said(error)}")
+        server = client.server_info
+        return Offer(
+            prompts=msgspec.json.encode(prompts),
+            tools=msgspec.json.encode(tools),
+            protocol=client.protocol_version or "",
+            version=f"{server.name} {server.version}".strip() if server is not None else "",
+            instructions=client.instructions or "",
+        )
+
+    async def _ready(self) -> Client | Failed:
+        await self._listed.wait()
+        if self.failed is not None:
+            lost = self.failed.kind == "lost"
+            return msgspec.structs.replace(self.failed, kind="ended") if lost else self.failed
+        if self._client is None:
+            return self._failed("ended", "the connection was closed")
+        return self._client
+
+    async def list_tools(self) -> Reply:
+        """What the server offers now."""
+        client = await self._ready()
+        if isinstance(client, Failed):
+            return client
+        if self._listing:
+            refused = _refusals()
+            try:
+                async with asyncio.timeout(self._launch.start_timeout):
+                    self._offer = await self._list(client)
+            except (MCPError, ValidationError, TimeoutError) as error:
+                return self._failed(*refused[-1]) if refused else self._failed("refused", _said(error))
+        return self._offer
+
+    async def call(self, asked: CallTool, caller: Caller) -> Reply:
+        """Call a tool, if the caller may act, just before. Cancelling the task tells the server so."""
+        client = await self._ready()
+        if isinstance(client, Failed):
+            return client
+        if not await caller.begin():
+            return Failed(kind="lease", message="the worker may not act any more")
+        refused = _refusals()
+        try:
+            result = await self._calls.make(client, asked, caller)
+        except FAILURES as error:
+            if refused and isinstance(error, MCPError):
+                return self._failed(*refused[-1])
+            return self._failure(error, asked.timeout)
+        if isinstance(result, InputRequiredResult):
+            return self._without_tokens(asked_by(result))
+        if isinstance(result, TaskHandle):
+            return TaskGiven(content=plain(result))
+        content = self._hidden(result.model_dump_json(by_alias=True, exclude_none=True).encode())
+        if len(content) > MAX_LINE:
+            return self._failed("too_large", f"its result is larger than {MAX_LINE >> 20} MiB", sent=True)
+        return Result(content=content, listing=self._listing)
+
+    async def inquire(self, asked: Inquire) -> Reply:
+        """Ask for what the server offers besides tools."""
+        client = await self._ready()
+        if isinstance(client, Failed):
+            return client
+        refused = _refusals()
+        try:
+            async with asyncio.timeout(asked.timeout):
+                content = self._hidden(await answer(client, asked))
+        except WantsInput:
+            return self._failed("asks", NOBODY)
+        except TimeoutError:
+            return self._failed("timeout", f"the server gave no answer within {asked.timeout:g} s")
+        except MCPError as error:
+            told = self._failed(*refused[-1]) if refused else self._failure(error, asked.timeout)
+            return self._failed("asks", NOBODY) if isinstance(told, Asked) else told
+        except (RuntimeError, ValidationError, OSError, httpx2.HTTPError) as error:
+            return self._failed("bad_result", _said(error))
+        if len(content) > MAX_LINE:
+            return self._failed("too_large", f"its answer is larger than {MAX_LINE >> 20} MiB")
+        return Result(content=content, listing=self._listing)
+
+    def _hidden(self, content: bytes) -> bytes:
+        """The content without the tokens of the login."""
+        return content if self._bearer is None else self._bearer.hide(content)
+
+    def _without_tokens(self, asked: Asked) -> Asked:
+        return msgspec.structs.replace(asked, requests=self._hidden(asked.requests))
+
+    def _failure(self, error: Exception, timeout: float) -> Reply:
+        """What is told of a call without a result."""
+        match error:
+            case TimeoutError():
+                return self._failed("timeout", f"the server gave no answer within {timeout:g} s", sent=True)
+            case NotAccepted():
+                return self._failed("asks", "the user did not agree to visit the address that it needs")
+            case MCPError() if error.error.code == URL_ELICITATION_REQUIRED:
+                asked = asked_by_error(error.error.data)
+                return self._failed("refused", _said(error)) if asked is None else self._without_tokens(asked)
+            case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
+                return self._failed("lost", f"{self._lost}, during the call", sent=True)
+            case MCPError():
+                return self._failed("refused", _said(error))
+            case RuntimeError() | ValidationError():
+                return self._failed("bad_result", _said(error), sent=True)
+            case _:
+                return self._failed("lost", _said(error), sent=True)
+
+
+def _refusals() -> list[tuple[Any, str]]:
+    """Where the requests of this task say that they lacked a login or rights."""
+    refused: list[tuple[Any, str]] = []
+    TROUBLE.set(refused)
+    return refused
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """The error itself where it is alone in groups of errors."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, MCPError):
+        return str(error.error.message)[:1_000]
+    if isinstance(error, ValidationError):
+        return "its answer does not have the form that the specification demands"
+    return (str(error) or type(error).__name__)[:1_000]

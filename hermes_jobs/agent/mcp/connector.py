@@ -1,0 +1,324 @@
+"""The connector of one MCP server: starts or reaches it, and passes on the calls of all workers of this host.
+
+Forked by `connector_host`; it says `listening` on stdout when workers can connect to `FOLDER/socket`. It is a
+process of its own, so that workers share one server, import nothing of MCP, and read nothing that a server
+writes but bounded replies.
+
+It ends, and the server with it, when no worker holds it, when nothing was called for a while, and when the
+server has ended. `FOLDER/ended.json` says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import gc
+import os
+import signal
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.agent.mcp.caller import Caller
+from hermes_jobs.agent.mcp.messages import (
+    LENGTH,
+    MAX_FRAME,
+    AnswerNow,
+    CallTool,
+    Failed,
+    Hold,
+    Inquire,
+    Launch,
+    Reply,
+    Request,
+    decode_request,
+)
+from hermes_jobs.agent.mcp.server_process import ServerProcess, StderrLog
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.process_identity import kill, marked
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.connection import Connection
+
+FIRST_HOLD = 15.0  # seconds for which nobody may hold it at its beginning
+TELLING_SECONDS = 3.0
+LINGER = 0.5  # seconds for which nobody may hold it later
+TICK = 0.25
+ENDING_SECONDS = 25.0  # that one before may take to end its server
+MARK = "HERMES_JOBS_MCP"
+"""Set in the environment of a server, and so of all that it starts: the folder of its connector."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since it began. `well`:
+    nothing was wrong."""
+
+    at: float
+    lived: float
+    why: str
+    well: bool
+    stderr: str = ""
+
+
+def run(launch: Launch) -> None:
+    """Serve until there is a reason to end."""
+    folder = Path(launch.folder)
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    if not locked(lock):
+        return  # another one serves
+    kill(marked(MARK, launch.folder))  # of one that was killed together with its supervisor
+    asyncio.run(_serve(launch, StderrLog(folder / "stderr.log", launch.secrets)))
+    kill(marked(MARK, launch.folder))
+
+
+def locked(lock: int) -> bool:
+    """Wait for one that is ending; whether it has."""
+    give_up = time.monotonic() + ENDING_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
+
+
+async def _serve(launch: Launch, log: StderrLog) -> None:
+    """Start the server and pass on its calls."""
+    process = None
+    if launch.command:
+        try:
+            process = ServerProcess(_with_mark(launch), log)
+        except (OSError, ValueError) as error:
+            failure = f"{launch.command} could not be started: {getattr(error, 'strerror', None) or error}"
+            await Connector(launch, log, failed=failure).serve()
+            return
+    try:
+        await Connector(launch, log, process=process).serve()
+    finally:
+        if process is not None:
+            await asyncio.get_running_loop().run_in_executor(None, process.stop)
+
+
+def _with_mark(launch: Launch) -> Launch:
+    return msgspec.structs.replace(launch, env={**launch.env, MARK: launch.folder})
+
+
+class Connector:
+    """The sockets of the workers, and what decides when to end."""
+
+    def __init__(
+        self, launch: Launch, log: StderrLog, *, process: ServerProcess | None = None, failed: str = ""
+    ) -> None:
+        """`failed`: why the server could not be started."""
+        self._launch = launch
+        self._log = log
+        self._process = process
+        self._failed = failed
+        self._holds = 0
+        self._calls = 0
+        self._unheld_since = time.monotonic() + FIRST_HOLD - LINGER
+        self._last_call = self._began = time.monotonic()
+        self._told = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._address = str(Path(launch.folder, "socket"))
+        self._connection: Connection
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Listen, connect to the server, and pass on calls until there is a reason to end."""
+        listener = listen(Path(self._launch.folder), "socket")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stopping.set)
+        os.write(1, b"listening\n")
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+        accepting = asyncio.create_task(self._accept(listener))
+        connection = connection_class()(  # its import goes on beside the server's own start
+            self._launch, self._log, self._process, failed=self._failed, on_failure=self._on_failure
+        )
+        self._connection = connection
+        self._last_call = time.monotonic()
+        connecting = asyncio.create_task(connection.run())
+        why = await self._until_over()
+        if connection.failed is not None:  # while it listens: who has started it may not have asked yet
+            await self._until_answered()
+        with suppress(OSError):
+            os.unlink(self._address)  # noqa: PTH108 - at once
+        listener.close()
+        accepting.cancel()
+        if connection.failed is None:
+            self._record(why, well=True)
+        connection.close()
+        await asyncio.gather(accepting, connecting, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _until_over(self) -> str:
+        """Wait until there is a reason to end, and return it."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), TICK)
+            now = time.monotonic()
+            if self._stopping.is_set():
+                return "it was told to end"
+            if self._holds == 0 and self._calls == 0 and now - self._unheld_since > LINGER:
+                return "no worker wanted it"
+            if self._calls == 0 and now - self._last_call > self._launch.idle_seconds:
+                return "nothing was called"
+
+    def _on_failure(self, failed: Failed) -> None:
+        """The server cannot be used, or not any more. It is recorded before anybody is told."""
+        self._record(failed.message, well=failed.kind == "login")  # after a login it is started at once
+        self._stopping.set()
+
+    def _record(self, why: str, *, well: bool) -> None:
+        lived = time.monotonic() - self._began
+        ended = Ended(at=time.time(), lived=lived, why=why, well=well, stderr=self._log.tail)
+        write_bytes(Path(self._launch.folder, "ended.json"), msgspec.json.encode(ended), durable=False)
+
+    async def _until_answered(self) -> None:
+        """Wait until those who have asked know that there is nothing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TELLING_SECONDS):
+                await self._told.wait()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                worker, _ = await loop.sock_accept(listener)
+            except OSError as error:  # too many files are open
+                self._log.add(f"[hermes-jobs] a connection could not be taken: {error!r}")
+                await asyncio.sleep(TICK)
+                continue
+            task = asyncio.create_task(self._worker(worker))
+            self._tasks.add(task)
+            task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._log.add(f"[hermes-jobs] a request has failed: {task.exception()!r}")
+
+    async def _worker(self, worker: socket.socket) -> None:
+        """Serve one connection. What cannot be served is closed without a word, and stands in the log."""
+        with worker:
+            worker.setblocking(False)
+            try:
+                request, lease = await asyncio.wait_for(_first(worker), 10)
+            except (OSError, msgspec.DecodeError, asyncio.IncompleteReadError) as error:
+                self._log.add(f"[hermes-jobs] a request could not be read: {error!r}")
+                return
+            try:
+                if isinstance(request, AnswerNow) or request.token != self._launch.token:
+                    self._log.add("[hermes-jobs] a request without the right token was refused")
+                    return
+                with suppress(OSError):
+                    await self._request(Caller(worker, lease), request)
+            finally:
+                if lease >= 0:
+                    os.close(lease)
+
+    async def _request(self, caller: Caller, request: Request) -> None:
+        gone = asyncio.create_task(caller.until_gone())
+        try:
+            if isinstance(request, Hold):
+                self._holds += 1
+                try:
+                    await gone
+                finally:
+                    self._holds -= 1
+                    self._unheld_since = time.monotonic()
+                return
+            work = asyncio.create_task(self._reply(caller, request))
+            await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+                return
+            await caller.reply(work.result())
+            if self._calls == 0:
+                self._told.set()
+        finally:
+            gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+
+    async def _reply(self, caller: Caller, request: Request) -> Reply:
+        self._calls += 1
+        try:
+            if isinstance(request, Inquire):
+                return await self._connection.inquire(request)
+            if not isinstance(request, CallTool):
+                return await self._connection.list_tools()
+
+            call = asyncio.create_task(self._connection.call(request, caller))
+            while not call.done():
+                await asyncio.wait({call}, timeout=1.0)
+                if not call.done() and not caller.may_act:
+                    call.cancel()
+                    await asyncio.gather(call, return_exceptions=True)
+                    return Failed(kind="lease", message="the worker may not act any more", sent=True)
+            return call.result()
+        finally:
+            self._calls -= 1
+            self._last_call = time.monotonic()
+
+
+def connection_class() -> type[Connection]:
+    """The class of connections, and with it the SDK. Garbage is not looked for meanwhile, nor ever in what is
+    imported: that would be a fifth of the time."""
+    gc.disable()
+    try:
+        from hermes_jobs.agent.mcp.connection import Connection
+    finally:
+        gc.enable()
+    gc.freeze()
+    return Connection
+
+
+def listen(folder: Path, name: str) -> socket.socket:
+    """A socket in that folder, which is entered for that: an address has at most 100 characters."""
+    (folder / name).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    os.chdir(folder)
+    try:
+        listener.bind(name)
+    finally:
+        os.chdir("/")
+    (folder / name).chmod(0o600)
+    listener.listen(256)
+    listener.setblocking(False)
+    return listener
+
+
+async def _first(worker: socket.socket) -> tuple[Request, int]:
+    """The request of a connection, and the descriptor that came with it, or -1."""
+    loop = asyncio.get_running_loop()
+    readable: asyncio.Future[None] = loop.create_future()
+
+    def ready() -> None:
+        if not readable.done():
+            readable.set_result(None)
+
+    loop.add_reader(worker.fileno(), ready)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(worker.fileno())
+    data, descriptors, _, _ = socket.recv_fds(worker, 1 << 16, 1)
+    lease = descriptors[0] if descriptors else -1
+    found = bytearray(data)
+    while len(found) < LENGTH.size or len(found) < LENGTH.size + min(LENGTH.unpack_from(found)[0], MAX_FRAME):
+        chunk = await loop.sock_recv(worker, 1 << 20)
+        if not chunk:
+            raise asyncio.IncompleteReadError(bytes(found), None)
+        found += chunk
+    return decode_request(bytes(found[LENGTH.size :])), lease

@@ -1,0 +1,188 @@
+"""What a server asks the person for, read from the form of the specification. A server wrote it: anything may
+be missing or wrong, and what must not be asked has a refusal in the place of a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.domain.events import FieldKind, InputChoice, InputField, InputRequest
+
+METHOD = "elicitation/create"
+LONGEST_MESSAGE = 2_000
+LONGEST_LABEL = 300
+MOST_REQUESTS = 10
+MOST_FIELDS = 30
+MOST_CHOICES = 200
+LARGEST_STATE = 256 * 1024
+
+_SECRET = re.compile(
+    r"\b(pass\s?-?(word|phrase|code)s?|passwd|pwd|pin|secrets?|tokens?|credentials?|cvv|cvc|otp"
+    r"|(api|access|private|secret|encryption|signing|recovery)[\s_-]?keys?"
+    r"|card[\s_-]?numbers?|security[\s_-]?codes?|one[\s_-]?time[\s_-]?(code|password)s?)\b",
+    re.IGNORECASE,
+)
+_LIMITS: Mapping[str, tuple[str, str]] = {
+    "text": ("minLength", "maxLength"),
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "choices": ("minItems", "maxItems"),
+}
+_FORMATS = frozenset({"email", "uri", "date", "date-time"})
+_KINDS: Mapping[str, FieldKind] = {
+    "string": "text",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+}
+
+
+class Unanswerable(Exception):
+    """Why what a server asks for cannot be given to it, as half a sentence."""
+
+
+class _Refused(Exception):
+    """Why the person is not asked."""
+
+
+def requests_of(
+    asked: Mapping[str, Any], redact: Callable[[str], str] = lambda text: text
+) -> tuple[InputRequest, ...]:
+    """What is asked for, by the server's names for it. `redact` takes known secrets out.
+
+    Raises `Unanswerable` for what no person is asked.
+    """
+    if not 0 < len(asked) <= MOST_REQUESTS:
+        raise Unanswerable(f"it asks for {len(asked)} things at once")
+    found = []
+    for key, each in asked.items():
+        if not isinstance(each, dict) or each.get("method") != METHOD:
+            method = str(each.get("method", "?"))[:50] if isinstance(each, dict) else "?"
+            raise Unanswerable(f"it asks for {clean(method)!r}, which is not supported")
+        params = each.get("params")
+        found.append(_request(key, params if isinstance(params, dict) else {}, redact))
+    return tuple(found)
+
+
+def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) -> InputRequest:
+    message = _text(redact(str(params.get("message", ""))), LONGEST_MESSAGE)
+    request = InputRequest(key=key[:200], message=message)
+    try:
+        if params.get("mode") == "url":
+            return msgspec.structs.replace(request, url=_address(redact(str(params.get("url", "")))))
+        return msgspec.structs.replace(
+            request, fields=_fields(params.get("requestedSchema"), message, redact)
+        )
+    except _Refused as refused:
+        return msgspec.structs.replace(request, refusal=str(refused))
+
+
+def _address(url: str) -> str:
+    """The address. Raises `_Refused` for what a browser should not be led to."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        raise _Refused("its address cannot be read") from None
+    if parts.scheme not in ("http", "https") or not host or url != clean(url) or any(map(str.isspace, url)):
+        raise _Refused("its address is not one of the web")
+    if parts.username is not None:
+        raise _Refused("its address has a name before the host, which hides where it leads")
+    return url
+
+
+def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple[InputField, ...]:
+    """The fields of a form. Raises `_Refused`."""
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(properties, dict) or len(properties) > MOST_FIELDS:
+        raise _Refused("its form cannot be shown")
+    needed = schema.get("required")
+    required = needed if isinstance(needed, list) else []
+    fields = []
+    for name, described in properties.items():
+        given = described if isinstance(described, dict) else {}
+        fields.append(_field(redact(name), given, name in required, redact))
+    texts = [field for field in fields if field.kind == "text"]
+    for field in texts:
+        if _is_secret(f"{_words(field.name)} {field.title} {field.description}"):
+            raise _Refused(f"its form asks for a secret ({field.name}), which the specification forbids")
+    if texts and _is_secret(message):
+        raise _Refused("its form asks for a secret, which the specification forbids")
+    return tuple(fields)
+
+
+def _field(name: str, given: Mapping[str, Any], required: bool, redact: Callable[[str], str]) -> InputField:
+    kind, choices = _kind(name, given)
+    least, most = (_number(given.get(limit)) for limit in _LIMITS.get(kind, ("", "")))
+    default = given.get("default")
+    return InputField(
+        name=name,
+        kind=kind,
+        title=_text(redact(str(given.get("title", ""))), LONGEST_LABEL),
+        description=_text(redact(str(given.get("description", ""))), LONGEST_LABEL),
+        required=required,
+        default="" if default is None else msgspec.json.encode(default).decode(),
+        choices=choices,
+        least=least,
+        most=most,
+        format=str(given["format"]) if kind == "text" and given.get("format") in _FORMATS else "",
+    )
+
+
+def _kind(name: str, given: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
+    """The kind of a field, and what can be chosen. Raises `_Refused` for one that no form has."""
+    if not name or name != clean(name) or len(name) > LONGEST_LABEL:
+        raise _Refused("its form has a field without a usable name")
+    kind = given.get("type")
+    if kind == "array" and isinstance(given.get("items"), dict):
+        choices = _choices(given["items"])
+        if choices:
+            return "choices", choices
+    elif kind in _KINDS:
+        choices = _choices(given) if kind == "string" else ()
+        return ("choice" if choices else _KINDS[str(kind)]), choices
+    raise _Refused(f"its form has a field that cannot be filled in ({name})")
+
+
+def _choices(given: Mapping[str, Any]) -> tuple[InputChoice, ...]:
+    titled = given.get("oneOf") or given.get("anyOf")
+    if isinstance(titled, list):
+        found = [
+            (str(each.get("const", "")), str(each.get("title", "")))
+            for each in titled
+            if isinstance(each, dict)
+        ]
+    else:
+        values, names = given.get("enum"), given.get("enumNames")
+        values = values if isinstance(values, list) else []
+        names = names if isinstance(names, list) and len(names) == len(values) else [""] * len(values)
+        found = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]
+    if len(found) > MOST_CHOICES or any(value != clean(value) for value, _ in found):
+        raise _Refused("its form has choices that cannot be shown")
+    return tuple(
+        InputChoice(value=value, title="" if title == value else _text(title, LONGEST_LABEL))
+        for value, title in found
+    )
+
+
+def _text(text: str, most: int) -> str:
+    return clean(text).strip()[:most]
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _words(name: str) -> str:
+    """A name such as `apiKey` or `api_key` in words."""
+    return re.sub(r"[_\-.]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name))
+
+
+def _is_secret(text: str) -> bool:
+    return _SECRET.search(text) is not None

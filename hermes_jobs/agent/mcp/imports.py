@@ -1,0 +1,161 @@
+"""Servers from the files of other clients, and secrets that stand in an entry itself.
+
+Claude Desktop, Claude Code and Cursor keep servers as `mcpServers` in JSON, VS Code as `servers`, Hermes as
+`mcp_servers` in YAML. What an entry has and this project has not is named, so that nothing is lost unseen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.mcp.config import NAMED, SERVER_NAME, McpOauth, McpServer
+
+PLACES = (
+    ".mcp.json",
+    "~/.claude.json",
+    "~/.config/Claude/claude_desktop_config.json",
+    "~/Library/Application Support/Claude/claude_desktop_config.json",
+    ".cursor/mcp.json",
+    "~/.cursor/mcp.json",
+    "~/.hermes/config.yaml",
+)
+"""Where other clients keep their servers; a relative path is in the current folder."""
+
+GROUPS = ("mcpServers", "mcp_servers", "servers")
+RENAMED = {"connect_timeout": "start_timeout", "serverUrl": "url", "httpUrl": "url"}
+OAUTH = {
+    "clientId": "client_id",
+    "clientSecret": "client_secret",
+    "callbackPort": "redirect_port",
+    "scopes": "scope",
+}
+OFF = frozenset({"disabled"})
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A server in a file of another client. `left_out`: what of its entry is not taken over; `problem`: why
+    it cannot be taken over at all. `secrets` are to be written to `.env`."""
+
+    name: str
+    entry: dict[str, Any]
+    secrets: dict[str, str] = {}
+    left_out: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def servers_in(document: object) -> Iterator[Found]:
+    """The servers of a decoded file, also those that Claude Code keeps for single projects."""
+    if not isinstance(document, dict):
+        return
+    for group in GROUPS:
+        entries = document.get(group)
+        for name, entry in entries.items() if isinstance(entries, dict) else ():
+            if isinstance(entry, dict):
+                yield _taken(str(name), entry)
+    projects = document.get("projects")
+    for each in projects.values() if isinstance(projects, dict) else ():
+        if isinstance(each, dict) and each.get("mcpServers"):
+            yield from servers_in({"mcpServers": each["mcpServers"]})
+
+
+def legal_name(name: str) -> str:
+    """The name as it may be here: `Brave Search` becomes `brave-search`."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name.strip()).strip("-_")
+    plain = re.sub(r"_{2,}", "_", plain if re.fullmatch(r"[A-Za-z0-9_-]+", name) else plain.lower())
+    return plain[:32].strip("-_") or "server"
+
+
+def _taken(name: str, entry: Mapping[str, Any]) -> Found:
+    legal = name if re.fullmatch(SERVER_NAME, name) else legal_name(name)
+    renamed = {RENAMED.get(key, key): value for key, value in entry.items()}
+    known = {field.name for field in msgspec.structs.fields(McpServer)}
+    kept = {key: value for key, value in renamed.items() if key in known}
+    left_out = tuple(sorted(key for key in renamed if key not in known and key not in OFF))
+    if renamed.get("disabled") is True:
+        kept["enabled"] = False
+    if kept.get("type") == "sse" or str(kept.get("url", "")).rstrip("/").endswith("/sse"):
+        problem = "it uses the old SSE transport, which is not supported; ask for its /mcp address"
+        return Found(name=legal, entry={}, problem=problem)
+    tools = kept.pop("tools", None)
+    if tools is not None:
+        left_out = (*left_out, "tools")
+    if "oauth" in kept:
+        kept["oauth"], unknown = _oauth(kept["oauth"] if "url" in kept else None)
+        left_out = (*left_out, *unknown)
+    entry, secrets = without_secrets(legal, {key: value for key, value in kept.items() if value is not None})
+    try:
+        msgspec.convert(entry, McpServer)
+    except msgspec.ValidationError as error:
+        return Found(name=legal, entry={}, problem=str(error))
+    return Found(name=legal, entry=entry, secrets=secrets, left_out=left_out)
+
+
+def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """How a server is logged in at, as Claude Code and Hermes have it; and what of that is not taken over."""
+    found = given if isinstance(given, dict) else {}
+    renamed = {OAUTH.get(key, key): value for key, value in found.items()}
+    port = renamed.pop("redirect_port", None)
+    if isinstance(port, int) and port > 0 and "redirect_uri" not in renamed:
+        renamed["redirect_uri"] = f"http://localhost:{port}/callback"
+    known = {field.name for field in msgspec.structs.fields(McpOauth)}
+    kept = {key: value for key, value in renamed.items() if key in known and isinstance(value, str) and value}
+    unknown = tuple(f"oauth.{key}" for key in sorted(map(str, renamed)) if key not in known)
+    return kept or None, unknown
+
+
+def without_secrets(name: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The entry with the values of its environment, headers and client named instead, where they may be
+    secrets, and these values by the names of their variables."""
+    secrets: dict[str, str] = {}
+    changed = dict(entry)
+    for part in ("env", "headers", "oauth"):
+        values = entry.get(part)
+        if isinstance(values, dict):
+            changed[part] = {
+                key: _named(name, part, key, str(value), secrets) for key, value in values.items()
+            }
+    return changed, secrets
+
+
+def _named(server: str, part: str, key: str, value: str, secrets: dict[str, str]) -> str:
+    if NAMED.search(value) or not value or not _may_be_secret(part, key, value):
+        return value
+    variable = key if part == "env" else f"MCP_{server}_{key}"
+    variable = re.sub(r"[^A-Za-z0-9_]", "_", variable).upper()
+    secrets[variable] = value
+    return f"${{{variable}}}"
+
+
+_PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent", "accept-language"})
+_SECRET = re.compile(
+    r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|_PAT$|^PAT$|DSN|DATABASE_URL", re.IGNORECASE
+)
+
+
+def _may_be_secret(part: str, key: str, value: str) -> bool:
+    if part == "headers":
+        return key.lower() not in _PLAIN_HEADERS
+    if part == "oauth":
+        return key == "client_secret"
+    return _SECRET.search(key) is not None or re.search(r"://[^/\s:@]*:[^/\s@]+@", value) is not None
+
+
+def read(path: Path) -> object:
+    """The decoded content of a file, JSON or YAML. Raises `OSError`, `ValueError`."""
+    text = path.read_text("utf-8-sig")
+    if path.suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path} is not YAML: {error}") from error
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error

@@ -1,0 +1,119 @@
+"""How servers are started or reached: their entries with all that these name filled in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hermes_jobs.agent.mcp.config import McpOauth, McpServer, filled, secrets_named
+from hermes_jobs.agent.mcp.logins import LoginFile, Logins
+from hermes_jobs.agent.mcp.messages import Launch
+from hermes_jobs.errors import Rejected
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
+"""All that a server gets of this process's environment."""
+
+
+class LoginPlace(NamedTuple):
+    """The address of a server with its `${NAME}` replaced, how a login is made there, and its file."""
+
+    url: str
+    oauth: McpOauth
+    file: LoginFile
+
+
+class Launches:
+    """The servers of one configuration that are on.
+
+    `secret(name)` is the value of a variable that is a secret, `variables` are others; `environ` is what
+    servers inherit some variables of.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, McpServer],
+        *,
+        secret: Callable[[str], str | None],
+        variables: Mapping[str, str],
+        environ: Mapping[str, str],
+        logins: Logins,
+    ) -> None:
+        self.config = {name: each for name, each in config.items() if each.enabled}
+        self.logins = logins
+        self._secret = secret
+        self._variables = variables
+        self._environ = environ
+
+    def launch(self, name: str, workdir: str) -> Launch:
+        """How a server is started or reached for sessions in that folder.
+
+        Raises `Rejected` where a variable that it names is not set.
+        """
+        config = self.config[name]
+        values = self._values(name, config)
+        timing: dict[str, Any] = {
+            "start_timeout": config.start_timeout,
+            "idle_seconds": config.idle_seconds,
+            "secrets": tuple(
+                value for each in values if (value := self._secret(each)) is not None and len(value) > 5
+            ),
+        }
+        if config.url is not None:
+            headers = {key: filled(text, values) for key, text in config.headers.items()}
+            url = filled(config.url, values)
+            login = str(self.logins.file_of(name, url).path) if config.logs_in else ""
+            return _plain(name, url=url, headers=headers, login=login, **timing)
+        inherited = {each: self._environ[each] for each in INHERITED if each in self._environ}
+        home = self._environ.get("HOME", "/")
+        folder = os.path.expanduser(filled(config.cwd or workdir or home, values))  # noqa: PTH111
+        return _plain(
+            name,
+            command=filled(config.command or "", values),
+            args=tuple(filled(each, values) for each in config.args),
+            env={**inherited, **{key: filled(text, values) for key, text in config.env.items()}},
+            cwd=folder if Path(folder).is_dir() else home,
+            **timing,
+        )
+
+    def login_at(self, name: str) -> LoginPlace:
+        """Where the login at a server is kept, and what it is made with. Raises `Rejected` where it has none,
+        or where a variable is not set."""
+        config = self.config.get(name)
+        if config is None or config.url is None:
+            why = "it is started here" if config is not None else "it is not among the servers that are on"
+            raise Rejected(f"There is no login at {name}: {why}.", kind="usage")
+        if not config.logs_in:
+            raise Rejected(
+                f"There is no login at {name}: its entry has an Authorization header.",
+                kind="usage",
+                hint=f"Take mcp_servers.{name}.headers.Authorization out of config.yaml.",
+            )
+        values = self._values(name, config)
+        url, oauth = filled(config.url, values), config.oauth or McpOauth()
+        own = {"client_id": oauth.client_id, "client_secret": oauth.client_secret}
+        full = {key: filled(text, values) for key, text in own.items() if text is not None}
+        return LoginPlace(url, msgspec.structs.replace(oauth, **full), self.logins.file_of(name, url))
+
+    def _values(self, name: str, config: McpServer) -> dict[str, str]:
+        named = {each for text in config.texts for each in secrets_named(text)}
+        found = {each: self._secret(each) or self._variables.get(each) for each in named}
+        values = {each: value for each, value in found.items() if value}
+        for text in config.texts:
+            try:
+                filled(text, values)
+            except KeyError as missing:
+                variable = missing.args[0]
+                raise Rejected(
+                    f"the variable {variable} is not set",
+                    kind="mcp",
+                    hint=f"Put {variable}=… into .env in the home (mode 600); the server {name} names it.",
+                ) from missing
+        return values
+
+
+def _plain(name: str, **fields: Any) -> Launch:
+    return Launch(server=name, folder="", token="", **fields)

@@ -1,0 +1,123 @@
+"""Logins at HTTP servers, by OAuth: a file in the home for each server and address, with mode 600.
+
+Whoever renews or replaces a login holds the file's lock. An authorization server that rotates refresh tokens
+may revoke all of a login's tokens when an old one is used again (RFC 9700, section 4.14.2): so whoever gets
+the lock reads the file again, and takes what another process has been given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.file_lock import FileLock
+
+LOCK_SECONDS = 90.0
+"""Longer than one renewal may take."""
+
+
+class OauthClient(msgspec.Struct, frozen=True, kw_only=True):
+    """The client that the authorization server knows; `method` is how it authenticates (RFC 7591)."""
+
+    id: str
+    secret: str = ""
+    method: str = "none"
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A login at a server. `issuer` and the endpoints are its authorization server's.
+
+    `resource` is the server as the authorization server knows it (RFC 8707), "" where it is not named.
+    `expires_at`: when the access token ends, in seconds since the epoch; 0: not known. `ended` says why the
+    login cannot be used any more. `wanted`: scopes that a call has lacked. `tried_at` and `problem`: when it
+    could last not be renewed, and why.
+    """
+
+    server: str
+    url: str
+    issuer: str
+    token_endpoint: str
+    client: OauthClient
+    access_token: str
+    revocation_endpoint: str = ""
+    resource: str = ""
+    refresh_token: str = ""
+    expires_at: float = 0.0
+    scope: str = ""
+    ended: str = ""
+    wanted: str = ""
+    tried_at: float = 0.0
+    problem: str = ""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """What nobody may read."""
+        return tuple(each for each in (self.access_token, self.refresh_token, self.client.secret) if each)
+
+    def expires_within(self, seconds: float) -> bool:
+        """Whether the access token ends in that time, as far as it is known."""
+        return 0 < self.expires_at < time.time() + seconds
+
+
+def needed(server: str, why: str) -> str:
+    """What is told of a server that wants a login."""
+    return f"login needed: hermes-jobs mcp login {server} ({why})"
+
+
+class LoginFile:
+    """The file of one login."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Login | None:
+        """The login; None where there is none, or none that can be read."""
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=Login)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def write(self, login: Login) -> None:
+        """Replace the login, durably: an old refresh token may be of no use. Raises `OSError`."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_bytes(self.path, msgspec.json.encode(login))
+
+    def remove(self) -> None:
+        """Forget the login. Raises `OSError`."""
+        self.path.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the login, between processes and threads. Raises `LockTimeout`, `OSError`."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(
+            self.path.with_suffix(".lock"), "a login", notify=lambda _text: None, seconds=LOCK_SECONDS
+        )
+        try:
+            with lock.held():
+                yield
+        finally:
+            lock.close()
+
+
+class Logins:
+    """The logins of a home."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def file_of(self, server: str, url: str) -> LoginFile:
+        """The file for that server at that address: under another one it is another login."""
+        digest = sha256(url.encode()).hexdigest()[:16]
+        return LoginFile(self._folder / f"{server}-{digest}.json")
+
+    def remove(self, server: str) -> None:
+        """Forget all logins at servers of that name. Raises `OSError`."""
+        for path in self._folder.glob(f"{server}-{'[0-9a-f]' * 16}.*"):
+            path.unlink(missing_ok=True)

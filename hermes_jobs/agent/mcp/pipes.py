@@ -1,0 +1,102 @@
+"""The transport of a stdio server: one JSON message a line, over two pipes, each line of bounded length.
+
+What is no message (programs print to stdout although they must not) is noted in the log and skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+
+MAX_LINE = 16 << 20
+CHUNK = 1 << 16
+
+
+class TooLarge(Exception):
+    """The server sent more in one message than is taken."""
+
+
+@asynccontextmanager
+async def pipes(
+    to_server: int, from_server: int, note: Callable[[str], None], ended: Callable[[str], None]
+) -> AsyncIterator[TransportStreams]:
+    """Messages over the two descriptors, which belong to the transport from here on.
+
+    `note` is called with lines that are no message, `ended` once, when nothing more comes, with the
+    reason where the server has not ended by itself.
+    """
+    sent_in, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_write, sent_out = anyio.create_memory_object_stream[SessionMessage](0)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=CHUNK)
+    incoming, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(from_server, "rb", buffering=0)
+    )
+    outgoing, flow = await loop.connect_write_pipe(
+        lambda: asyncio.streams.FlowControlMixin(loop), os.fdopen(to_server, "wb", buffering=0)
+    )
+
+    async def read() -> None:
+        async with sent_in:
+            try:
+                async for line in _lines(reader):
+                    message = _parsed(line)
+                    if message is None:
+                        note(line[:200].decode(errors="replace"))
+                    else:
+                        await sent_in.send(message)
+            except TooLarge as error:
+                ended(str(error))
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+                ended("")
+            else:
+                ended("")
+
+    async def write() -> None:
+        writer = asyncio.StreamWriter(outgoing, flow, None, loop)
+        async with sent_out:
+            with suppress(OSError):
+                async for message in sent_out:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    writer.write(text.encode() + b"\n")
+                    await writer.drain()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(write)
+        try:
+            yield to_read, to_write
+        finally:
+            tasks.cancel_scope.cancel()
+            outgoing.close()
+            incoming.close()
+            for each in (to_read, to_write):
+                each.close()
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    parts: list[bytes] = []
+    size = 0
+    while chunk := await reader.read(CHUNK):
+        first, *more = chunk.split(b"\n")
+        parts.append(first)
+        size += len(first)
+        if size > MAX_LINE:
+            raise TooLarge(f"it sent more than {MAX_LINE >> 20} MiB in one message")
+        for each in more:
+            yield b"".join(parts)
+            parts, size = [each], len(each)
+
+
+def _parsed(line: bytes) -> SessionMessage | None:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return None

@@ -1,0 +1,110 @@
+"""Prompts of servers: which there are, what they take, and the text of one. Their servers wrote all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.domain.events import McpPrompt, McpPromptArgument
+from hermes_jobs.errors import Rejected
+
+MAX_PROMPTS = 200  # of one server
+MAX_ARGUMENTS = 20
+LONGEST_LINE = 300
+_NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
+
+
+def prompts_of(offered: object) -> tuple[McpPrompt, ...]:
+    """The prompts of a server's list, sorted; those whose names nobody could type are left out."""
+    found: dict[str, McpPrompt] = {}
+    for each in offered if isinstance(offered, list) else ():
+        name = each.get("name") if isinstance(each, dict) else None
+        if isinstance(name, str) and _NAME.fullmatch(name):
+            found.setdefault(name, _prompt(name, each))
+    return tuple(found[name] for name in sorted(found)[:MAX_PROMPTS])
+
+
+def _prompt(name: str, offered: Mapping[str, Any]) -> McpPrompt:
+    about = line(offered.get("description")) or line(offered.get("title"))
+    return McpPrompt(name=name, description=about, arguments=tuple(_arguments(offered.get("arguments"))))
+
+
+def _arguments(offered: object) -> Iterator[McpPromptArgument]:
+    for each in offered[:MAX_ARGUMENTS] if isinstance(offered, list) else ():
+        name = each.get("name") if isinstance(each, dict) else None
+        if isinstance(name, str) and _NAME.fullmatch(name):
+            required = each.get("required") is True
+            yield McpPromptArgument(name=name, description=line(each.get("description")), required=required)
+
+
+def line(value: object) -> str:
+    """A text of a server on one line, cleaned and cut; "" for what is no text."""
+    return " ".join(clean(value).split())[:LONGEST_LINE] if isinstance(value, str) else ""
+
+
+def usage(prompt: McpPrompt) -> str:
+    """What may follow the prompt's name: `REPO [STATE]`."""
+    words = (each.name.upper() if each.required else f"[{each.name.upper()}]" for each in prompt.arguments)
+    return " ".join(words)
+
+
+def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
+    """The arguments in what was typed: by name (`repo=me/it`) or in their order. A prompt that takes one
+    argument gets all of `rest`, of which `words` are the words.
+
+    Raises `Rejected` where one is missing, or where there are too many words.
+    """
+    named, positional = {}, []
+    names = [each.name for each in prompt.arguments]
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            named[name] = value
+        else:
+            positional.append(word)
+    open_ = [name for name in names if name not in named]
+    if len(names) == 1 and positional and open_:
+        positional = [rest]
+    every = {**named, **dict(zip(open_, positional, strict=False))}
+    found = {name: every[name] for name in names if name in every}
+    missing = [each for each in prompt.arguments if each.required and not found.get(each.name)]
+    if len(positional) <= len(open_) and not missing:
+        return found
+    why = "there are too many words" if not missing else f"{missing[0].name} is missing"
+    takes = [f"{each.name} ({each.description or 'required'})" for each in missing]
+    hint = f"It needs {', '.join(takes)}: " if takes else "Quote what has blanks: "
+    example = " ".join(f'{each.name}="…"' for each in prompt.arguments)
+    told = f"{hint}{example}" if example else "It takes nothing."
+    raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=told)
+
+
+def text_of(found: Mapping[str, Any]) -> str:
+    """The text of a prompt's messages; an assistant's are marked as such."""
+    messages = found.get("messages")
+    each_said = (
+        (each.get("role"), _said(each.get("content")))
+        for each in (messages if isinstance(messages, list) else ())
+        if isinstance(each, dict)
+    )
+    return "\n\n".join(
+        f"(Assistant:) {said}" if role == "assistant" else said for role, said in each_said if said
+    )
+
+
+def _said(content: object) -> str:
+    block = content if isinstance(content, dict) else {}
+    match block.get("type"):
+        case "text":
+            return str(block.get("text") or "").strip()
+        case "resource":
+            resource = block.get("resource")
+            resource = resource if isinstance(resource, dict) else {}
+            name = line(resource.get("uri"))
+            text = resource.get("text")
+            return f"[{name}]\n{text.strip()}" if isinstance(text, str) else f"[{name}: no text]"
+        case "resource_link":
+            return f"[{line(block.get('uri'))}]"
+        case other:
+            return f"[{line(other) or 'something'} that is no text]"

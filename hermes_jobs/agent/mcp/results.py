@@ -1,0 +1,76 @@
+"""What a call returned, as a text for the model. A server wrote it: anything may be missing or wrong."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import mimetypes
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.tools.output import cleaned
+
+KeepFile = Callable[[int, str, bytes], str]
+"""Keeps the n-th file of a result, with its suffix; the path under which it is found."""
+
+NOTHING = "(the tool returned nothing)"
+
+
+def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
+    """The text, and whether the call succeeded. Images and other files are kept apart, and named."""
+    blocks = result.get("content")
+    parts = list(_parts(blocks if isinstance(blocks, list) else [], keep))
+    structured = result.get("structuredContent")
+    if structured is not None and not any(_is_json_of(part, structured) for part in parts):
+        parts.append(msgspec.json.format(msgspec.json.encode(structured), indent=1).decode())
+    text = cleaned("\n\n".join(part for part in parts if part.strip())) or NOTHING
+    failed = result.get("isError") is True
+    return (f"Error: {text}" if failed and not text.startswith("Error") else text), not failed
+
+
+def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
+    kept = 0
+    for block in blocks:
+        if not isinstance(block, dict):
+            continue
+        match block.get("type"):
+            case "text":
+                yield str(block.get("text", ""))
+            case "image" | "audio" as kind:
+                kept += 1
+                yield _file(str(kind), block.get("data"), block.get("mimeType"), kept, keep)
+            case "resource_link":
+                about = f" ({block['description']})" if block.get("description") else ""
+                yield f"[resource {block.get('uri', '')}: {block.get('name', '')}{about}]"
+            case "resource":
+                resource = block.get("resource")
+                resource = resource if isinstance(resource, dict) else {}
+                name = f"[resource {resource.get('uri', '')}]"
+                if isinstance(resource.get("text"), str):
+                    yield f"{name}\n{resource['text']}"
+                else:
+                    kept += 1
+                    yield f"{name} " + _file(
+                        "file", resource.get("blob"), resource.get("mimeType"), kept, keep
+                    )
+            case other:
+                yield f"[content of the unknown kind {str(other)[:40]!r}]"
+
+
+def _file(kind: str, data: object, mime: object, number: int, keep: KeepFile) -> str:
+    try:
+        content = base64.b64decode(str(data or ""), validate=True)
+    except (binascii.Error, ValueError):
+        return f"[{kind} that could not be read]"
+    mime = str(mime or "application/octet-stream")[:100]
+    path = keep(number, mimetypes.guess_extension(mime) or ".bin", content)
+    return f"[{kind} {mime}, {len(content):,} bytes, kept as {path}]"
+
+
+def _is_json_of(text: str, value: object) -> bool:
+    try:
+        return bool(msgspec.json.decode(text) == value)
+    except (msgspec.DecodeError, RecursionError):
+        return False

@@ -1,0 +1,163 @@
+"""Many tools of servers, offered by two: `tool_search` finds them, `tool_call` calls one.
+
+Every request then has the same short list of tools. A call by `tool_call` is the call of the tool that it
+names, in all that follows: its effect, its question, its arguments, its answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from hermes_jobs.agent.tools.tool import InvalidArguments, Tool, did_you_mean, tool
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.domain.events import PlannedCall
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+
+SEARCH, CALL = "tool_search", "tool_call"
+MOST_FOUND = 8
+IN_NAME = 3  # a word in a tool's name counts as much as so many in its description
+
+
+class SearchableToolbox:
+    """The `engine.ports.Toolbox` over another one whose tools `hidden` are found and called so."""
+
+    def __init__(self, inner: Toolbox, hidden: frozenset[str]) -> None:
+        self._inner = inner
+        self._hidden = hidden
+        made = (tool(toolset="mcp", effect="read", name=SEARCH)(_search), _call_tool())
+        self._own = {each.name: each for each in made}
+
+    def of(self, session: Session) -> SearchableToolbox:
+        """See the port."""
+        return self
+
+    def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
+        """See the port: the two tools in place of the hidden ones."""
+        offered = self._inner.specs(toolsets)
+        visible = [each for each in offered if each.name not in self._hidden]
+        if len(visible) < len(offered):
+            visible += [each.spec for each in self._own.values()]
+        return tuple(sorted(visible, key=lambda each: each.name))
+
+    def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
+        """See the port."""
+        return self._inner.toolsets_on(toolsets)
+
+    def plan(
+        self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
+    ) -> tuple[PlannedCall, ...]:
+        """See the port."""
+        return self._inner.plan(call_prefix, [meant(each) for each in calls], context_workdir)
+
+    def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
+        """See the port."""
+        return self._inner.verdict(meant(call), context)
+
+    def run(
+        self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
+    ) -> ToolOutcome:
+        """See the port."""
+        asked = meant(call)
+        found = [each for each in self._inner.specs(toolsets) if each.name in self._hidden]
+        own = self._own.get(asked.name)
+        if own is not None:
+            return _answered(own, asked, found)
+        names = [each.name for each in found]
+        if asked is not call and asked.name not in names:
+            near = did_you_mean(asked.name, names)
+            told = f"Error: there is no tool `{asked.name}`{near} Search with {SEARCH}."
+            return ToolOutcome(content=told, ok=False, invalid=True)
+        return self._inner.run(asked, context, toolsets, cancel)
+
+
+def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutcome:
+    """The answer to a search, or to a call that could not be read."""
+    try:
+        given = own.decode(call.arguments)
+    except InvalidArguments as error:
+        return ToolOutcome(content=f"Error: {call.name}: {error}.", ok=False, invalid=True)
+    if own.name == CALL:
+        told = "Error: the call could not be read: give `name` and `arguments`, an object."
+        return ToolOutcome(content=told, ok=False, invalid=True)
+    return _found(given["query"], tools)
+
+
+class _Named(msgspec.Struct):
+    """The arguments of `tool_call`, as far as they name the call that is meant."""
+
+    name: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def meant(call: ToolCall) -> ToolCall:
+    """The call that a call of `tool_call` stands for; every other one stands for itself."""
+    if call.name != CALL:
+        return call
+    try:
+        given = msgspec.json.decode(call.arguments, type=_Named)
+        text = bytes(given.arguments).decode()
+        if text.startswith('"'):  # the object as a text, as small models write it
+            text = msgspec.json.decode(text, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return call
+    return ToolCall(call.id, given.name, text)
+
+
+def _search(query: Annotated[str, "What the tool should do, in a few words; or a server's name."]) -> str:
+    """Find tools of MCP servers by what they do. The result has their names, descriptions and arguments; call
+    one with tool_call.
+    """
+    raise AssertionError(f"{query}: answered by the toolbox")
+
+
+def _call_tool() -> Tool:
+    def call_tool(
+        name: Annotated[str, "The tool's name, as tool_search gave it."],
+        arguments: Annotated[dict[str, Any], "Its arguments, as its schema says."],
+    ) -> str:
+        """Call a tool that tool_search has found."""
+        raise AssertionError(f"{name} with {len(arguments)} arguments: answered by the toolbox")
+
+    return tool(toolset="mcp", effect="write", name=CALL)(call_tool)
+
+
+def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
+    words = set(_words(query))
+    if not words:
+        told = "Error: give words that say what the tool should do."
+        return ToolOutcome(content=told, ok=False, invalid=True)
+    scored = [(_score(words, each), each) for each in tools]
+    best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
+    if not best:
+        servers = sorted({each.name.partition("__")[0] for each in tools})
+        return ToolOutcome(content=f"No tool fits «{query}». The servers are: {', '.join(servers)}.")
+    shown = [_described(each) for _, each in best[:MOST_FOUND]]
+    more = len(best) - len(shown)
+    rest = [f"({more} more fit; say more exactly what you need.)"] if more else []
+    return ToolOutcome(content="\n".join([*shown, *rest]))
+
+
+def _score(words: set[str], spec: ToolSpec) -> int:
+    named, described = set(_words(spec.name)), set(_words(spec.description))
+    return IN_NAME * len(words & named) + len(words & described)
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text or of a name such as `getUserById`, without an ending `s`."""
+    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
+    return [each.removesuffix("s") for each in re.findall(r"[^\W_]+", apart.lower()) if len(each) > 1]
+
+
+def _described(spec: ToolSpec) -> str:
+    value: Mapping[str, Any] = {
+        "name": spec.name,
+        "description": spec.description,
+        "arguments": spec.parameters,
+    }
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,156 @@
+"""The process of a stdio server, below the supervisor that commands have, and its stderr in a log.
+
+The supervisor ends the server with everything that it has started: when it is asked to, when its pipe to this
+process closes, and when the server itself ends. The server's messages go through two pipes of their own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from hermes_jobs.agent.mcp.messages import Launch
+from hermes_jobs.agent.tools.processes import SHELLS, SUPERVISOR
+
+LOG_BYTES = 1 << 20
+LAST_SECONDS = 2.0  # that a server gets to end by itself, and then to end when it is told to
+TAIL_LINES = 20
+TAIL_CHARS = 2_000
+LONGEST_LINE = 4_000
+HIDDEN = "[REDACTED]"
+SHORTEST_SECRET = 6
+
+
+class StderrLog:
+    """What a server writes to stderr: a file, a second one with what is older, and the last lines.
+
+    Known secrets do not appear in it.
+    """
+
+    def __init__(self, path: Path, secrets: tuple[str, ...]) -> None:
+        self._path = path
+        self._secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
+        self._lines: deque[str] = deque(maxlen=TAIL_LINES)
+        self._file = path.open("a", encoding="utf-8")
+        path.chmod(0o600)
+
+    def add(self, line: str) -> None:
+        """Append a line; the file that has become too large takes the place of the older one."""
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        self._lines.append(line)
+        try:
+            self._file.write(f"{line}\n")
+            self._file.flush()
+            if self._file.tell() > LOG_BYTES:
+                self._file.close()
+                self._path.replace(self._path.with_suffix(".log.1"))
+                self._file = self._path.open("a", encoding="utf-8")
+                self._path.chmod(0o600)
+        except OSError:  # the disk is full: the server goes on
+            return
+
+    @property
+    def tail(self) -> str:
+        """The last lines."""
+        return "\n".join(self._lines)[-TAIL_CHARS:]
+
+
+class ServerProcess:
+    """A started server: `stdin` and `stdout` are the descriptors of its messages."""
+
+    def __init__(self, launch: Launch, log: StderrLog) -> None:
+        """Start it. Raises `OSError`, `ValueError` for what no process can be given."""
+        self.log = log
+        if "/" not in launch.command and shutil.which(launch.command, path=launch.env.get("PATH")) is None:
+            raise FileNotFoundError(errno.ENOENT, "no program of that name is on PATH")
+        server_in, self.stdin = os.pipe()
+        self.stdout, server_out = os.pipe()
+        errors, server_err = os.pipe()
+        try:
+            self._supervisor = self._start(launch, (server_in, server_out, server_err))
+        except BaseException:
+            for each in (self.stdin, self.stdout, errors):
+                os.close(each)
+            raise
+        finally:
+            for each in (server_in, server_out, server_err):
+                os.close(each)
+        self._reader = threading.Thread(target=self._read_errors, args=(errors,), daemon=True)
+        self._reader.start()
+
+    @staticmethod
+    def _start(launch: Launch, ends: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+        server_in, server_out, server_err = ends
+        # Of the shell's redirections only these are in POSIX: one digit, and the descriptors are its own.
+        command = shlex.join([launch.command, *launch.args])
+        moved = f"exec <&{server_in} >&{server_out} {server_in}<&- {server_out}>&- && exec {command}"
+        shell = next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
+        limits = ["inf", str(os.getpid()), "-1"]
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(SUPERVISOR), *limits, shell, moved, "", ""],
+            cwd=launch.cwd,
+            env=launch.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=server_err,
+            pass_fds=(server_in, server_out),
+            start_new_session=True,
+        )
+
+    def _read_errors(self, errors: int) -> None:
+        with os.fdopen(errors, "rb", buffering=0) as pipe:
+            rest = b""
+            while chunk := pipe.read(1 << 16):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self.log.add(line[:LONGEST_LINE].decode(errors="replace").rstrip("\r"))
+                rest = rest[:LONGEST_LINE]
+            if rest:
+                self.log.add(rest.decode(errors="replace"))
+
+    def how_it_ended(self) -> str:
+        """How the server has ended, once its pipes have: the supervisor has told by then."""
+        self._reader.join(1)  # its last lines
+        said = self._supervisor.stdout
+        words = said.read(200).decode() if said is not None and not said.closed else ""
+        found = re.search(r"ended exit (\d+)", words)
+        if found is None:
+            return "it was killed"
+        code = os.waitstatus_to_exitcode(int(found[1]))
+        return f"it ended with exit code {code}" if code >= 0 else f"it was killed by signal {-code}"
+
+    def stop(self) -> None:
+        """Have the server ended with everything that it has started, and wait for that.
+
+        Its input has ended before: that is how it is asked to end by itself.
+        """
+        control, said = self._supervisor.stdin, self._supervisor.stdout
+        assert control is not None
+        assert said is not None
+        with suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(LAST_SECONDS)
+        with suppress(OSError):
+            control.write(b"c")
+            control.flush()
+        with suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(LAST_SECONDS)
+        with suppress(OSError):
+            control.close()
+        if not said.closed:
+            said.close()
+        try:
+            self._supervisor.wait(15)
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()
+            self._supervisor.wait()
+        self._reader.join(1)

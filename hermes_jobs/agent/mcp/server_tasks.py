@@ -1,0 +1,145 @@
+"""Tasks of servers, as workers see them: when to ask about one, and what its state means for the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from hermes_jobs.agent.mcp.asking import InputQuestions
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decoded
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.inputs import as_mcp
+from hermes_jobs.domain.session.turn import OpenTask
+from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
+
+LEAST, MOST = 0.5, 300.0
+"""Seconds between two looks, whatever a server suggests."""
+SLOWER, SLOWEST = 0.1, 60.0
+"""Looks become rarer with the time that a task takes: by this share of it, up to so many seconds."""
+PATIENCE = 600.0
+"""Seconds for which a server may be away before its task is given up."""
+LOOK_SECONDS = 30.0
+"""For one look."""
+CANCEL_SECONDS = 10.0
+LONGEST_MESSAGE = 300
+LONGEST_ID = 1_000
+
+Waits = c.RequestInput | c.BeginServerTask | c.PollServerTask
+
+
+class Inquirer(Protocol):
+    """Asks the server of a call."""
+
+    def __call__(
+        self, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
+    ) -> Result | Failed: ...
+
+
+class ServerTasks:
+    """For several threads. `seconds`: how long a task may take."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        seconds: float,
+        questions: InputQuestions,
+        redact: Callable[[str], str],
+    ) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._questions = questions
+        self._redact = redact
+
+    def begun(self, server: str, handle: bytes, context: ToolContext) -> c.BeginServerTask | Failed:
+        """The call has become a task."""
+        state: Mapping[str, Any] = decoded(handle)
+        task, now = str(state["taskId"]), self._clock.now()
+        if not 0 < len(task) <= LONGEST_ID or self._redact(task) != task:
+            return Failed(kind="bad_result", message="its task has no usable name", sent=True)
+        return c.BeginServerTask(
+            step=context.call,
+            server=server,
+            task=task,
+            at=now,
+            poll_at=now + _pause(state, 0.0),
+            message=self._message(state),
+        )
+
+    def look(
+        self, server: str, task: OpenTask, context: ToolContext, cancel: Cancel, inquire: Inquirer
+    ) -> Result | Waits | Failed:
+        """Ask about the task, or have it cancelled with its turn, or because it takes too long."""
+        named: dict[str, Any] = {"taskId": task.begun.task}
+        now = self._clock.now()
+        age = now - task.begun.at
+        if context.is_ending or age > self._seconds:
+            inquire("cancel_task", msgspec.json.encode(named), CANCEL_SECONDS, cancel)
+            why = f"its task took longer than {self._seconds:g} s and was cancelled"
+            return Failed(kind="timeout", message=why, sent=True)
+        if context.input is not None:
+            named["answers"] = msgspec.Raw(as_mcp(context.input))
+        reply = inquire("task", msgspec.json.encode(named), LOOK_SECONDS, cancel)
+        if isinstance(reply, Failed):
+            return self._missed(task, reply, context)
+        state: Mapping[str, Any] = decoded(reply.content)
+        requests = _new_requests(state, task, context)
+        if state.get("status") == "input_required" and requests:
+            return self._questions.request(server, Asked(requests=msgspec.json.encode(requests)), context)
+        if state.get("status") in {"working", "input_required"}:
+            return self._goes_on(context, _pause(state, age), message=self._message(state))
+        return self._ended(state, reply.listing)
+
+    def _ended(self, state: Mapping[str, Any], listing: int) -> Result | Failed:
+        match state.get("status"):
+            case "completed" if isinstance(state.get("result"), dict):
+                return Result(content=msgspec.json.encode(state["result"]), listing=listing)
+            case "failed":
+                error = state.get("error")
+                told = str(error.get("message", "")) if isinstance(error, dict) else ""
+                return Failed(kind="refused", message=f"its task has failed: {clean(told)[:1_000]}")
+            case "cancelled":
+                return Failed(kind="lost", message="it has cancelled its task", sent=True)
+            case "unknown":
+                why = f"it does not know its task any more: {self._message(state)}"
+                return Failed(kind="lost", message=why, sent=True)
+            case _:
+                return Failed(kind="bad_result", message="its task is in no state that is known", sent=True)
+
+    def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
+        """Nothing is known of the task: its server is away, for now or for good."""
+        if self._clock.now() - task.seen_at > PATIENCE:
+            why = f"it was away for {PATIENCE / 60:g} minutes while it had a task: {failed.message}"
+            return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
+        return self._goes_on(context, _pause({}, self._clock.now() - task.begun.at), reached=False)
+
+    def _goes_on(
+        self, context: ToolContext, pause: float, *, message: str = "", reached: bool = True
+    ) -> c.PollServerTask:
+        now = self._clock.now()
+        return c.PollServerTask(
+            step=context.call, at=now, poll_at=now + pause, message=message, reached=reached
+        )
+
+    def _message(self, state: Mapping[str, Any]) -> str:
+        return clean(self._redact(str(state.get("statusMessage", ""))))[:LONGEST_MESSAGE]
+
+
+def _pause(state: Mapping[str, Any], age: float) -> float:
+    """Seconds until the next look at a task of that age in seconds."""
+    suggested = state.get("pollIntervalMs")
+    given = float(suggested) / 1000 if isinstance(suggested, int | float) else 1.0
+    return min(max(given, LEAST, min(SLOWER * age, SLOWEST)), MOST)
+
+
+def _new_requests(state: Mapping[str, Any], task: OpenTask, context: ToolContext) -> dict[str, Any]:
+    """What the task asks, without what was answered: a server may take a while to notice."""
+    asked = state.get("inputRequests")
+    given = {each.key for each in context.input.answers} if context.input is not None else set()
+    answered = given.union(task.answered)
+    return (
+        {key: each for key, each in asked.items() if key not in answered} if isinstance(asked, dict) else {}
+    )

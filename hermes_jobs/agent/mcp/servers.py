@@ -1,0 +1,262 @@
+"""The servers that this process uses: each has a connector on this host, started when first wanted.
+
+Workers of one home share a connector: it listens in a folder below `run/mcp/`, named by the digest of all
+that the server is started with. Whoever asks holds it from then on, by a socket that ends with the process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.mcp.logins import LoginFile, needed
+from hermes_jobs.agent.mcp.messages import (
+    AnswerNow,
+    Asked,
+    AskNow,
+    Begun,
+    CallTool,
+    Failed,
+    Hold,
+    Inquire,
+    Inquiry,
+    Launch,
+    ListTools,
+    Offer,
+    Progress,
+    Reply,
+    Request,
+    Result,
+    TaskGiven,
+    frame,
+    receive,
+)
+from hermes_jobs.agent.mcp.start import (
+    NotStarted,
+    connected,
+    hold_host,
+    only_one,
+    pause_after_failures,
+    start,
+)
+from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.ports.toolbox import nobody_listens
+
+PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
+"""Seconds before a request is sent again that no connector has begun: one was ending, or is busy."""
+Ask = Callable[[AskNow, Callable[[], bool]], bytes]
+"""Gives the answer to a question while a call is made; the second tells whether it is of no use any more."""
+HOST = "host"  # no server has that folder
+
+
+def nobody_answers(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
+    """The `Ask` where nobody can be asked."""
+    return b'{"action":"decline"}'
+
+
+class Servers:
+    """For several threads. Close it to let the servers go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._holds: dict[str, socket.socket] = {}
+
+    def close(self) -> None:
+        """Let all servers go."""
+        with self._lock:
+            holds, self._holds = self._holds, {}
+        for each in holds.values():
+            each.close()
+
+    def list_tools(self, launch: Launch, cancel: Cancel) -> Offer | Failed:
+        """What the server offers; it is started for that."""
+        reply = self._ask(launch, cancel, lambda token: ListTools(token=token))
+        return reply if isinstance(reply, Offer | Failed) else _lost(begun=False)
+
+    def call(
+        self,
+        launch: Launch,
+        call: CallTool,
+        cancel: Cancel,
+        ask: Ask = nobody_answers,
+        tell: Callable[[str], None] = nobody_listens,
+    ) -> Result | Asked | TaskGiven | Failed:
+        """Call a tool; `ask` is called with what the server asks meanwhile, `tell` with how far it is."""
+        reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, tell)
+        return reply if isinstance(reply, Result | Asked | TaskGiven | Failed) else _lost(begun=True)
+
+    def inquire(
+        self, launch: Launch, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
+    ) -> Result | Failed:
+        """Ask for what the server offers besides tools, as `Inquire` has it."""
+        reply = self._ask(
+            launch,
+            cancel,
+            lambda token: Inquire(token=token, what=what, arguments=arguments, timeout=timeout),
+        )
+        return reply if isinstance(reply, Result | Failed) else _lost(begun=False)
+
+    def log_of(self, launch: Launch) -> Path:
+        """Where the server's stderr is kept."""
+        return self._folder_of(launch) / "stderr.log"
+
+    def prepare(self) -> None:
+        """Start, without waiting, what connectors are forked from: the next server needs no second more."""
+        with self._lock:
+            known = self._holds.get(HOST)
+        if known is None or _has_ended(known):
+            threading.Thread(target=self._hold_host, daemon=True).start()
+
+    def _hold_host(self) -> None:
+        with suppress(NotStarted, OSError):
+            held = hold_host(self._folder)
+            self._let_go(HOST)
+            with self._lock:
+                self._holds[HOST] = held
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def _ask(
+        self,
+        launch: Launch,
+        cancel: Cancel,
+        request: Callable[[str], Request],
+        ask: Ask = nobody_answers,
+        tell: Callable[[str], None] = nobody_listens,
+    ) -> Reply:
+        login = LoginFile(Path(launch.login)).read() if launch.login else None
+        if login is not None and login.ended:
+            return Failed(kind="login", message=needed(launch.server, login.ended))
+        folder = self._folder_of(launch)
+        reply: Reply = Failed(kind="ended", message="its connector has ended")
+        for pause in PAUSES:
+            try:
+                token = self._held(folder, launch)
+            except NotStarted as error:
+                return error.failed
+            connection = connected(folder)
+            if connection is not None:
+                with connection:
+                    reply = _answered(connection, frame(request(token)), cancel, ask, tell)
+            if cancel.reason is not None or not (isinstance(reply, Failed) and reply.kind == "ended"):
+                break
+            self._let_go(folder.name)  # it was ending when it was asked
+            time.sleep(pause)
+        return reply
+
+    def _folder_of(self, launch: Launch) -> Path:
+        told = msgspec.structs.replace(launch, folder="", token="", secrets=())
+        digest = sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16]
+        return self._folder / f"{launch.server}-{digest}"
+
+    def _held(self, folder: Path, launch: Launch) -> str:
+        """Hold the server's connector, which is started where there is none; its token.
+
+        Raises `NotStarted`.
+        """
+        with self._lock:
+            known = self._holds.get(folder.name)
+        if known is not None and not _has_ended(known):
+            return _token(folder)
+        self._let_go(folder.name)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with only_one(folder / "start.lock"):
+            held = connected(folder)
+            if held is None:
+                pause_after_failures(folder)
+                start(folder, launch)
+                held = connected(folder)
+                self.prepare()
+            if held is None:
+                raise NotStarted(Failed(kind="start", message="its connector could not be reached"))
+            token = _token(folder)
+            with suppress(OSError):  # it has just ended: so will the request, which is then sent again
+                held.sendall(frame(Hold(token=token)))
+        with self._lock:
+            before = self._holds.pop(folder.name, None)
+            self._holds[folder.name] = held
+        if before is not None:
+            before.close()
+        return token
+
+    def _let_go(self, name: str) -> None:
+        with self._lock:
+            held = self._holds.pop(name, None)
+        if held is not None:
+            held.close()
+
+
+def _answered(
+    connection: socket.socket,
+    request: bytes,
+    cancel: Cancel,
+    ask: Ask = nobody_answers,
+    tell: Callable[[str], None] = nobody_listens,
+) -> Reply:
+    """Send the request with the lease, and wait for the reply or for `cancel`."""
+
+    def stop() -> None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    begun = False
+    forget = cancel.on_cancel(stop)
+    lease = cancel.share_lease()
+    try:
+        sent = socket.send_fds(connection, [request], [] if lease is None else [lease])
+        if rest := request[sent:]:  # sending nothing fails, too, where the other end has answered and closed
+            connection.sendall(rest)
+        answer = receive(connection)
+        while isinstance(answer, Begun | AskNow | Progress):
+            begun = True
+            if isinstance(answer, Progress):
+                tell(answer.text)
+            if isinstance(answer, AskNow):
+                given = ask(answer, lambda: _is_readable(connection))
+                if not _is_readable(connection):  # else the call has ended meanwhile
+                    connection.sendall(frame(AnswerNow(key=answer.key, answer=given)))
+            answer = receive(connection)
+        return answer if isinstance(answer, Reply) else _lost(begun=begun)
+    except (OSError, msgspec.DecodeError):
+        return _lost(begun=begun)
+    finally:
+        forget()
+        if lease is not None:
+            os.close(lease)
+
+
+def _lost(*, begun: bool) -> Failed:
+    """The connector has ended, or was killed."""
+    return Failed(kind="lost" if begun else "ended", message="the connection to it was lost", sent=begun)
+
+
+def _is_readable(connection: socket.socket) -> bool:
+    """Whether something has come, or the other end has closed it."""
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+def _has_ended(held: socket.socket) -> bool:
+    """Whether the other end of a connection on which nothing is ever said has closed it."""
+    try:
+        return held.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def _token(folder: Path) -> str:
+    try:
+        return (folder / "token").read_text()
+    except OSError as error:
+        raise NotStarted(Failed(kind="start", message=f"its folder cannot be read: {error}")) from error

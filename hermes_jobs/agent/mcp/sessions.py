@@ -1,0 +1,336 @@
+"""MCP servers as sessions see them: which listing a new one freezes, and the tools of one that runs.
+
+A session's listings are facts of the log. A server is asked for its tools where the log has no listing for
+its configuration, after a call of this process has reached it, and when a person asks for it: each new
+listing is recorded, and later sessions use it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.mcp import catalogue
+from hermes_jobs.agent.mcp.asking import InputQuestions
+from hermes_jobs.agent.mcp.config import McpServer
+from hermes_jobs.agent.mcp.launches import Launches
+from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool, Failed, Offer, Result, TaskGiven, decoded
+from hermes_jobs.agent.mcp.prompts import prompts_of
+from hermes_jobs.agent.mcp.results import text_of
+from hermes_jobs.agent.mcp.search import SearchableToolbox
+from hermes_jobs.agent.mcp.server_tasks import ServerTasks, Waits
+from hermes_jobs.agent.mcp.servers import Servers
+from hermes_jobs.agent.mcp.tools import group_of, make_tool, toolset_of
+from hermes_jobs.agent.tools.tool import Tool
+from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.domain import mcp_servers as known
+from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.events import (
+    McpCatalogue,
+    McpPrompt,
+    McpServerFailed,
+    McpTool,
+    McpToolsListed,
+    SessionStarted,
+)
+from hermes_jobs.engine.ports import CANCELLED, Cancel, Clock, ToolContext
+from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
+
+logger = logging.getLogger(__name__)
+
+GONE = McpServer(command="-")
+AT_ONCE = 8
+LONGEST_INSTRUCTIONS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrozenServers:
+    """What a session starts with. `away`: why it lacks the tools of servers, a sentence each; `required`: of
+    those the names that it must not start without. `text` is for its prompt. `search`: the tools are too many
+    to be offered one by one."""
+
+    catalogues: tuple[McpCatalogue, ...] = ()
+    away: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    text: str = ""
+    search: bool = False
+
+
+NO_SERVERS = FrozenServers()
+
+
+class Never:
+    """A `Cancel` that does not fire."""
+
+    reason = None
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """See `Cancel`."""
+        return lambda: None
+
+    def share_lease(self) -> int | None:
+        """See `Cancel`."""
+        return None
+
+
+class McpSessions:
+    """The servers of one configuration, by `launches`. For several threads.
+
+    Tools that take more than `inline_share` of a window are to be searched for. `state(stream)` and
+    `change(decision, cause)` are the log's. `questions` and `tasks` are those of servers.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts it works with
+        self,
+        *,
+        servers: Servers,
+        launches: Launches,
+        state: Callable[[str], Any],
+        change: Callable[[Decision, str], object],
+        clock: Clock,
+        results: Path,
+        inline_share: float,
+        questions: InputQuestions,
+        tasks: ServerTasks,
+    ) -> None:
+        self.config = launches.config
+        self.servers = servers
+        self.launches = launches
+        self._state = state
+        self._change = change
+        self._clock = clock
+        self._results = results
+        self._inline_share = inline_share
+        self._questions = questions
+        self._tasks = tasks
+        self._lock = threading.Lock()
+        self._seen: dict[str, int] = {}
+
+    @property
+    def toolsets(self) -> dict[str, tuple[str, ...]]:
+        """The toolset of all servers, and that of each."""
+        each = {toolset_of(name): () for name in self.config}
+        return {"mcp": tuple(each), **each} if each else {"mcp": ()}
+
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """The names by which rules for approvals mean tools of servers."""
+        groups = (group_of(name) for name in self.config)
+        return (*groups, *(tool.name for tool in self.current_tools()))
+
+    def current_tools(self) -> tuple[Tool, ...]:
+        """The tools that new sessions get, as far as the log knows them. No server is asked."""
+        states = (self._state(known.stream_of(name)) for name in self.config)
+        usable = [each.usable for each in states if each.usable is not None]
+        return self.tools([McpCatalogue(server=each.server, digest=each.digest) for each in usable])
+
+    def prompts(self) -> dict[str, tuple[McpPrompt, ...]]:
+        """The prompts that servers have listed, by server. No server is asked."""
+        states = {name: self._state(known.stream_of(name)) for name in sorted(self.config)}
+        return {name: each.usable.prompts for name, each in states.items() if each.usable is not None}
+
+    # --- a session's start ------------------------------------------------------------------------
+
+    def freeze(self, is_on: Callable[[str], bool], workdir: str, window: int) -> FrozenServers:
+        """The listings for a new session whose toolsets are on by `is_on`; servers of which no listing is
+        known are asked, several at once. `window` is the model's, in tokens."""
+        names = [name for name in sorted(self.config) if is_on(toolset_of(name))]
+        if not names:
+            return NO_SERVERS
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+            found = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
+        listings = [each for each in found.values() if isinstance(each, McpToolsListed)]
+        away = {name: each for name, each in found.items() if isinstance(each, str)}
+        for name, (first, second) in catalogue.clashes(listings).items():
+            away.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
+        offered = [each for each in listings if each.server not in away]
+        if offered:
+            self.servers.prepare()
+        size = sum(_size(tool) for each in offered for tool in each.tools) // CHARACTERS_A_TOKEN
+        search = size > window * self._inline_share
+        return FrozenServers(
+            search=search,
+            catalogues=tuple(McpCatalogue(server=each.server, digest=each.digest) for each in offered),
+            away=tuple(f"{name}: {why}" for name, why in away.items()),
+            required=tuple(name for name in away if self.config[name].required),
+            text=self._text(offered, away, search=search),
+        )
+
+    def _text(self, offered: Sequence[McpToolsListed], away: Mapping[str, str], *, search: bool) -> str:
+        """What stands in the prompt: words of trusted servers, who is missing, and what is to be searched."""
+        parts = [
+            f"## {each.server}\n{catalogue.clean(each.instructions)[:LONGEST_INSTRUCTIONS]}"
+            for each in offered
+            if self.config[each.server].trust and each.instructions.strip()
+        ]
+        if search:
+            counts = ", ".join(f"{each.server} ({len(each.tools)})" for each in offered)
+            parts.append(
+                f"Tools of these servers are found with tool_search and called with tool_call: {counts}."
+            )
+        if away:
+            missing = ", ".join(sorted(away))
+            parts.append(
+                f"The tools of these MCP servers are missing in this session: {missing}. Where they are "
+                "needed, say so."
+            )
+        return "\n\n".join(["# MCP servers", *parts]) if parts else ""
+
+    def _usable(self, name: str, workdir: str) -> McpToolsListed | str:
+        """The listing that new sessions use; why there is none. A required server has to answer now."""
+        state: known.McpServer = self._state(known.stream_of(name))
+        usable = state.usable
+        config = self.config[name]
+        is_known = usable is not None and usable.fingerprint == catalogue.fingerprint(config)
+        if usable is not None and is_known and not config.required:
+            return usable
+        try:
+            found = self.discover(name, workdir)
+        except Rejected as refused:
+            return refused.message
+        if isinstance(found, Failed):
+            return found.message
+        return self._state(known.stream_of(name)).usable or "its tools wait to be accepted by the user"
+
+    def discover(self, name: str, workdir: str, cancel: Cancel | None = None) -> McpToolsListed | Failed:
+        """Ask a server for its tools and record what it lists, or that it cannot be asked.
+
+        Raises `Rejected` where its configuration cannot be used.
+        """
+        config = self.config[name]
+        launch = self.launches.launch(name, workdir)
+        offer = self.servers.list_tools(launch, cancel or Never())
+        if isinstance(offer, Failed):
+            self._record_failure(name, offer)
+            return offer
+        listed = self._listed(name, offer)
+        self._record(known.record_listing(listed, trusted=config.trust))
+        return listed
+
+    def _record_failure(self, name: str, failed: Failed) -> None:
+        event = McpServerFailed(
+            server=name,
+            fingerprint=catalogue.fingerprint(self.config[name]),
+            message=failed.message,
+            at=self._clock.now(),
+            login=failed.kind == "login",
+        )
+        self._record(known.record_failure(event))
+
+    def _listed(self, name: str, offer: Offer) -> McpToolsListed:
+        return catalogue.listed(
+            name,
+            self.config[name],
+            decoded(offer.tools),
+            at=self._clock.now(),
+            protocol=offer.protocol,
+            version=catalogue.clean(offer.version)[:200],
+            instructions=catalogue.clean(offer.instructions)[: 2 * LONGEST_INSTRUCTIONS],
+            prompts=prompts_of(decoded(offer.prompts)),
+        )
+
+    def _record(self, decision: Decision) -> None:
+        self._change(decision, "mcp")
+
+    def toolbox(self, base: Toolbox, started: SessionStarted) -> Toolbox | SearchableToolbox:
+        """The tools of a session: `base`, and those of its listings, as it has frozen them."""
+        tools = self.tools(started.mcp)
+        every = base.having(tools)
+        return (
+            SearchableToolbox(every, frozenset(each.name for each in tools)) if started.mcp_search else every
+        )
+
+    # --- a session's tools ------------------------------------------------------------------------
+
+    def tools(self, catalogues: Sequence[McpCatalogue]) -> tuple[Tool, ...]:
+        """The tools of those listings."""
+        return tuple(tool for each in catalogues for tool in self._tools(each))
+
+    def _tools(self, frozen: McpCatalogue) -> tuple[Tool, ...]:
+        state: known.McpServer = self._state(known.stream_of(frozen.server))
+        listed = state.listings.get(frozen.digest)
+        if listed is None:
+            logger.warning("the listing %s of the MCP server %s is missing", frozen.digest, frozen.server)
+            return ()
+        config = self.config.get(frozen.server, GONE)
+
+        def call(asked: CallTool, context: ToolContext, cancel: Cancel) -> Result | Waits | Failed:
+            return self._call(frozen.server, asked, context, cancel)
+
+        return tuple(make_tool(frozen.server, each, config, call, self._shown) for each in listed.tools)
+
+    def _call(
+        self, server: str, asked: CallTool, context: ToolContext, cancel: Cancel
+    ) -> Result | Waits | Failed:
+        if server not in self.config:
+            return Failed(kind="start", message="it is not configured any more")
+        try:
+            launch = self.launches.launch(server, context.workdir)
+        except Rejected as refused:
+            return Failed(kind="start", message=refused.message)
+
+        if context.task is not None:
+            inquire = partial(self.servers.inquire, launch)
+            found = self._tasks.look(server, context.task, context, cancel, inquire)
+            if cancel.reason == CANCELLED:
+                ending = replace(context, is_ending=True)
+                self._tasks.look(server, context.task, ending, Never(), inquire)
+            return found
+
+        def ask(question: AskNow, gone: Callable[[], bool]) -> bytes:
+            return self._questions.ask_now(server, question, context, cancel, gone)
+
+        def tell(text: str) -> None:
+            context.tell(f"{self._questions.words(text)}\n")
+
+        reply = self.servers.call(launch, asked, cancel, ask, tell)
+        if isinstance(reply, Failed) and reply.kind == "login":
+            self._record_failure(server, reply)
+        if isinstance(reply, Asked):
+            return self._questions.request(server, reply, context)
+        if isinstance(reply, TaskGiven):
+            return self._tasks.begun(server, reply.content, context)
+        if isinstance(reply, Result) and cancel.reason is None:
+            self._notice(server, context.workdir, reply.listing)
+        return reply
+
+    def _notice(self, server: str, workdir: str, listing: int) -> None:
+        """Record what the server lists now, where this process has not looked yet or the list has changed."""
+        with self._lock:
+            if self._seen.get(server) == listing:
+                return
+            self._seen[server] = listing
+        try:
+            self.discover(server, workdir)
+        except (Rejected, LogUnavailable) as error:
+            logger.warning("the listing of the MCP server %s was not recorded: %s", server, error)
+
+    def _shown(self, result: Result, context: ToolContext) -> tuple[str, bool]:
+        def keep(number: int, suffix: str, content: bytes) -> str:
+            name = f"{context.call}-{number}{suffix}"
+            self._results.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = self._results / name
+            path.write_bytes(content)
+            path.chmod(0o600)
+            return f"{self._results.name}/{name}"
+
+        try:
+            content = decoded(result.content)
+        except (msgspec.DecodeError, RecursionError):
+            return "Error: the result could not be read.", False
+        return text_of(content if isinstance(content, dict) else {}, keep)
+
+
+def _size(tool: McpTool) -> int:
+    """About how many characters of a request the tool takes."""
+    return len(tool.name) + len(tool.description) + len(msgspec.json.encode(tool.parameters))

@@ -1,0 +1,176 @@
+"""Starting connectors: by the process from which they are forked, one at a time for each server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import secrets
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.mcp.messages import LENGTH, Failed, Launch
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.cpu_affinity import without_affinity
+from hermes_jobs.system.isolation import isolated, python_module
+
+HOST = "hermes_jobs.agent.mcp.connector_host"
+INHERITED = (
+    *("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+)
+"""Of this process's environment, for connectors; what a server gets is in its `Launch`."""
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+STABLE_SECONDS = 60.0  # a server that lived so long is started again at once
+SHORT_PAUSE = 5.0  # seconds for which a call waits until the server may be started again
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How the connector before ended: the parts of `connector.Ended` that count, and how often in a row."""
+
+    at: float = 0.0
+    lived: float = 0.0
+    why: str = ""
+    well: bool = True
+    stderr: str = ""
+
+
+class NotStarted(Exception):
+    """There is no connector; `failed` says why."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.message)
+        self.failed = failed
+
+
+def connected(folder: Path, name: str = "socket") -> socket.socket | None:
+    """A connection to the process that listens there; None where none does.
+
+    By the folder's descriptor: the address of such a socket has at most 100 characters.
+    """
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        if len(os.fsencode(folder / name)) < 100:
+            connection.connect(str(folder / name))
+            return connection
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            connection.connect(f"/proc/self/fd/{descriptor}/{name}")
+        finally:
+            os.close(descriptor)
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Only one process of this host at a time."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def start(folder: Path, launch: Launch) -> None:
+    """Start the connector and wait until it listens. Raises `NotStarted`."""
+    token = secrets.token_hex(16)
+    write_bytes(folder / "token", token.encode(), durable=False)
+    (folder / "token").chmod(0o600)
+    told = msgspec.msgpack.encode(msgspec.structs.replace(launch, folder=str(folder), token=token))
+    for _ in range(3):  # one may have been ending
+        try:
+            host = hold_host(folder.parent)
+            with host, host.makefile("rb") as said:
+                host.sendall(LENGTH.pack(len(told)) + told)
+                if said.readline():
+                    return
+        except OSError:
+            continue
+    raise NotStarted(not_started(folder.parent))
+
+
+def not_started(folder: Path) -> Failed:
+    """Why no connector could be started, as far as its log says."""
+    try:
+        lines = (folder / "host.log").read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return Failed(kind="start", message=": ".join(["no connector could be started", *lines[-1:]]))
+
+
+def hold_host(folder: Path) -> socket.socket:
+    """A connection that holds the process from which connectors are forked; it is started where there is
+    none. Raises `NotStarted`."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = connected(folder, "host")
+    if held is not None:
+        return held
+    with only_one(folder / "host-start.lock"):
+        held = connected(folder, "host")
+        if held is None:
+            _start_host(folder)
+            held = connected(folder, "host")
+    if held is None:
+        raise NotStarted(not_started(folder))
+    return held
+
+
+def _start_host(folder: Path) -> None:
+    environ = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    with (folder / "host.log").open("wb") as errors, without_affinity():
+        process = subprocess.Popen(
+            [*python_module(HOST), str(folder)],
+            cwd="/",
+            env=isolated(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+    threading.Thread(target=process.wait, daemon=True).start()  # so that no zombie is left of it
+    assert process.stdout is not None
+    with process.stdout:
+        process.stdout.readline()
+
+
+def pause_after_failures(folder: Path) -> None:
+    """Wait before a server is started again that has failed shortly before; the pause doubles each time.
+
+    Raises `NotStarted` where it would be long.
+    """
+    try:
+        ended = msgspec.json.decode((folder / "ended.json").read_bytes(), type=Ending)
+    except (OSError, msgspec.DecodeError):
+        return
+    counter = folder / "failures"
+    if ended.well or ended.lived > STABLE_SECONDS:
+        counter.unlink(missing_ok=True)
+        return
+    failures = _count(counter)
+    pause = min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE) * random.uniform(0.8, 1.0)
+    left = ended.at + pause - time.time()
+    if left > SHORT_PAUSE:
+        message = f"{ended.why} ({failures + 1} times in a row; it is started again in {left:.0f} s)"
+        raise NotStarted(Failed(kind="start", message=message, stderr=ended.stderr))
+    if left > 0:
+        time.sleep(left)
+    counter.write_text(str(failures + 1))
+
+
+def _count(counter: Path) -> int:
+    try:
+        return int(counter.read_text())
+    except (OSError, ValueError):
+        return 0

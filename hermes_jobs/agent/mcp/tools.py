@@ -1,0 +1,136 @@
+"""The tools of a session's MCP servers, as `Tool` has them: effect, question, call.
+
+| server      | what it says of the tool     | effect     | asks |
+|-------------|------------------------------|------------|------|
+| trusted     | it only reads                | read       | no   |
+| trusted     | idempotent, not destructive  | idempotent | no   |
+| trusted     | idempotent                   | idempotent | yes  |
+| trusted     | not destructive              | write      | no   |
+| trusted     | nothing                      | write      | yes  |
+| not trusted | anything                     | write      | yes  |
+
+The configuration may say otherwise for a tool. As for all tools: what was running when its worker died is
+repeated only where the effect is `read` or `idempotent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from hermes_jobs.agent.mcp.arguments import validated
+from hermes_jobs.agent.mcp.catalogue import full_name
+from hermes_jobs.agent.mcp.config import McpServer, McpToolSettings
+from hermes_jobs.agent.mcp.messages import CallTool, Failed, Result
+from hermes_jobs.agent.mcp.server_tasks import Waits
+from hermes_jobs.agent.tools.tool import ALLOW, Arguments, CallRules, Tool, shared
+from hermes_jobs.domain.events import Effect, McpTool
+from hermes_jobs.domain.session.inputs import as_mcp
+from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
+
+TOOLSET = "mcp"
+UNSAID = McpToolSettings()
+
+Call = Callable[[CallTool, ToolContext, Cancel], Result | Waits | Failed]
+"""Calls a tool of one server by its own name."""
+Shown = Callable[[Result, ToolContext], tuple[str, bool]]
+"""The text of a result, and whether the call succeeded."""
+
+
+class McpRules(CallRules):
+    """A rule can name one tool, or by `mcp_SERVER` all tools of a server."""
+
+    def __init__(self, server: str) -> None:
+        self.group = group_of(server)
+
+
+def toolset_of(server: str) -> str:
+    """The toolset of a server's tools."""
+    return f"{TOOLSET}:{server}"
+
+
+def group_of(server: str) -> str:
+    """The name by which rules for approvals mean all tools of a server."""
+    return f"{TOOLSET}_{server.replace('-', '_').lower()}"
+
+
+def effect_of(tool: McpTool, config: McpServer) -> Effect:
+    """What follows where a worker died during a call: the table above."""
+    own = config.tools.get(tool.name, UNSAID).effect
+    if own is not None:
+        return own
+    if not config.trust:
+        return "write"
+    if tool.read_only:
+        return "read"
+    return "idempotent" if tool.idempotent else "write"
+
+
+def asks(tool: McpTool, config: McpServer) -> bool:
+    """Whether calls wait for a person, unless a rule says otherwise."""
+    own = config.tools.get(tool.name, UNSAID)
+    if own.ask is not None:
+        return own.ask
+    if own.effect == "read":
+        return False
+    return not (config.trust and (tool.read_only or tool.destructive is False))
+
+
+def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: Shown) -> Tool:
+    """The tool, as it is configured now, with the texts that the session has frozen."""
+    effect, question = effect_of(tool, config), asks(tool, config)
+    timeout = config.tools.get(tool.name, UNSAID).timeout or config.timeout
+    why = "" if config.trust else ", which is not trusted"
+
+    def guard(_arguments: Arguments, _context: ToolContext) -> Verdict:
+        return Verdict("ask", f"a tool of the MCP server {server}{why}") if question else ALLOW
+
+    def run(arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
+        given = context.input
+        asked = CallTool(
+            tool=tool.name,
+            arguments=msgspec.json.encode(dict(arguments)),
+            timeout=timeout,
+            answers=as_mcp(given) if given is not None else b"",
+            state=given.request.state if given is not None else None,
+        )
+        reply = call(asked, context, cancel)
+        if isinstance(reply, Waits):
+            return ToolOutcome(content="", waits=reply)
+        if isinstance(reply, Result):
+            text, ok = shown(reply, context)
+            return ToolOutcome(content=text, ok=ok)
+        if cancel.reason is not None or reply.kind == "lease":
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
+        return ToolOutcome(content=explained(server, reply, effect), ok=False)
+
+    return Tool(
+        name=full_name(server, tool.name),
+        description=tool.description or tool.title,
+        parameters=tool.parameters,
+        toolset=toolset_of(server),
+        effect=effect,
+        validate=partial(validated, tool.parameters),
+        call=run,
+        writes=shared(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
+        guard=guard,
+        rules=McpRules(server),
+    )
+
+
+def explained(server: str, failed: Failed, effect: Effect) -> str:
+    """What the model is told of a call without a result."""
+    text = f"Error: the MCP server {server}: {failed.message}."
+    if failed.kind == "scope":
+        return f"{text} Tell the user."
+    if failed.sent and failed.kind in ("bad_result", "too_large"):
+        return f"{text} The call was made; what it did has been done."
+    if failed.sent and effect != "read":
+        text += " What the call did is unknown: look at the state of things before you repeat it."
+    if failed.kind in ("start", "ended", "login"):
+        text += " Its tools cannot be used now; tell the user, or go on without them."
+    if failed.kind in ("start", "ended", "lost") and failed.stderr:
+        text += f"\nIts last words on stderr:\n{failed.stderr[-1_000:]}"
+    return text

@@ -1,0 +1,119 @@
+"""Recall of the memory's own entries: those that a prompt has no room for, when a message is about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.question_vector import QuestionVectors
+from hermes_jobs.domain.embedding import digest_of
+from hermes_jobs.domain.events import RecalledItem, RecallTrack
+from hermes_jobs.domain.memory.entries import Entry
+from hermes_jobs.domain.memory.memory import is_shown
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import Recalled
+from hermes_jobs.text.entities import names_it
+from hermes_jobs.text.scan import scan
+from hermes_jobs.text.search.fusion import fused
+from hermes_jobs.text.search.question import is_unspaced, roots
+from hermes_jobs.text.search.ranking import by_length, rarity
+from hermes_jobs.text.tokens import tokens
+
+FOUND = 8  # entries, at most
+OF_BEST = 0.4  # of the best one's score, which an entry has to have
+COMMON = 0.2  # the share of entries beyond which a word alone recalls none of them
+SHORT = 3  # letters that a word alone needs more than, where it has no digit: so many have "the" and "für"
+HEADING = "From your memory, what is not in the prompt:"
+
+
+class EntryIndex:
+    """BM25 over the stems of entries and tags; entries are short, so that each stem counts once."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._roots = [roots(" ".join((each.text, *each.tags))) for each in entries]
+        self._holding = Counter(root for each in self._roots for root in each)
+        self._weights = by_length([len(each.text) for each in entries])
+
+    def best(self, text: str) -> tuple[Entry, ...]:
+        """The entries that the text is about, best first; none where only common words meet."""
+        asked, of = roots(text), len(self._entries)
+        rare = {root for root in asked if is_telling(root) and 0 < self._holding[root] <= max(1, COMMON * of)}
+        ranked = sorted(
+            (
+                (sum(rarity(self._holding[root], of) for root in asked & own) / weight, -at)
+                for at, (own, weight) in enumerate(zip(self._roots, self._weights, strict=True))
+                if rare & own
+            ),
+            reverse=True,
+        )
+        return tuple(self._entries[-at] for score, at in ranked[:FOUND] if score >= OF_BEST * ranked[0][0])
+
+
+class EntryRecall:
+    """Recalls entries. `tail(lineage)`: those that a session's prompt has no room for; `room` in tokens;
+    `vectors` None: not by their meaning."""
+
+    def __init__(
+        self,
+        tail: Callable[[str], tuple[Entry, ...]],
+        room: int,
+        vectors: QuestionVectors | None = None,
+    ) -> None:
+        self._tail = tail
+        self._room = room
+        self._vectors = vectors
+        self._indexed: tuple[tuple[Entry, ...], EntryIndex] = ((), EntryIndex(()))
+
+    def __call__(self, session: Session, cue: Cue) -> Recalled:
+        """The entries that the text is about and that neither the prompt nor this conversation has."""
+        tail = self._tail(session.lineage)
+        if not tail:
+            return Recalled()
+        prompt = session.started.system_prompt if session.started is not None else ""
+        lines, found, room = [HEADING], list[RecalledItem](), self._room
+        for each, tracks in fused(self._rankings(tail, cue))[:FOUND]:
+            line = f"- {each.written_at[:10]}: {' '.join(each.text.split())}"
+            fits = tokens(line) + 1 <= room
+            if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
+                lines.append(line)
+                found.append(RecalledItem("memory", str(each.version), tracks))
+                room -= tokens(line) + 1
+        memories = tuple(int(each.name) for each in found)
+        return Recalled("\n".join(lines), memories, tuple(found)) if found else Recalled()
+
+    def _rankings(self, tail: tuple[Entry, ...], cue: Cue) -> Mapping[RecallTrack, Sequence[Entry]]:
+        indexed, index = self._indexed
+        if indexed != tail:
+            index = EntryIndex(tail)
+            self._indexed = (tail, index)
+        rankings: dict[RecallTrack, Sequence[Entry]] = {
+            "words": index.best(cue.text),
+            "entities": _naming(tail, cue.names),
+        }
+        if cue.vector and self._vectors is not None:
+            of = {digest_of((each.text,)): each for each in tail}
+            vectors = self._vectors
+            near = vectors.index.nearest_texts(
+                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=FOUND
+            )
+            rankings["meaning"] = [of[digest] for digest in near]
+        return rankings
+
+
+def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
+    """The entries with any of these names: those with the most of them first, then the newest."""
+    counts = {each: sum(names_it(each.text, name) for name in names) for each in tail} if names else {}
+    found = [each for each, count in counts.items() if count]
+    return sorted(found, key=lambda each: (-counts[each], -each.touched))[:FOUND]
+
+
+def _is_of(entry: Entry, session: Session) -> bool:
+    """Whether the conversation itself wrote the entry, and so has it."""
+    return entry.evidence is not None and entry.evidence.session == session.id
+
+
+def is_telling(root: str) -> bool:
+    """Whether a word recalls an entry by itself."""
+    return len(root) > SHORT or is_unspaced(root) or any(letter.isdigit() for letter in root)

@@ -1,0 +1,72 @@
+"""Built-in recall: the memory's entries and earlier conversations, each by several tracks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Protocol
+
+from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.question_vector import NO_VECTOR, QuestionVector, QuestionVectors
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import Recalled
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.text.entities import aliases
+
+logger = logging.getLogger(__name__)
+
+
+class RecallPart(Protocol):
+    """Recalls things of one kind."""
+
+    def __call__(self, session: Session, cue: Cue) -> Recalled:
+        """What fits the cue. Raises `HermesJobsError`."""
+
+
+class FusedRecall:
+    """See `Recall`. `vectors` None: nothing is found by its meaning. `names` gives those that aliases mean.
+    A part that fails is left out."""
+
+    def __init__(
+        self,
+        vectors: QuestionVectors | None,
+        *parts: RecallPart,
+        names: Callable[[Collection[str]], tuple[str, ...]] = lambda aliases: (),
+    ) -> None:
+        self._names = names
+        self._vectors = vectors
+        self._parts = parts
+
+    def __call__(self, session: Session, text: str) -> Recalled:
+        """What all parts recall, with what the vector of the text has cost."""
+        cue = Cue(text, vector=partial(self._asked, text), names=partial(self._named, text))
+        found = []
+        for part in self._parts:
+            try:
+                found.append(part(session, cue))
+            except HermesJobsError as error:
+                logger.warning("recall failed; the turn goes on without it: %s", error)
+        return Recalled(
+            "\n\n".join(each.text for each in found if each.text),
+            memories=tuple(version for each in found for version in each.memories),
+            found=tuple(item for each in found for item in each.found),
+            failed=cue.told.failed,
+            paid=cue.told.paid,
+        )
+
+    def _named(self, text: str) -> tuple[str, ...]:
+        try:
+            return self._names(aliases(text))
+        except HermesJobsError as error:
+            logger.warning("recall goes on without entities: %s", error)
+            return ()
+
+    def _asked(self, text: str) -> QuestionVector:
+        if self._vectors is None:
+            return NO_VECTOR
+        try:
+            return self._vectors.of(text)
+        except HermesJobsError as error:
+            logger.warning("recall goes on without vectors: %s", error)
+            return NO_VECTOR

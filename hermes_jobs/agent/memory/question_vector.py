@@ -1,0 +1,89 @@
+"""The vector of a turn's text, which is one call of the embedding model."""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.engine.ports import Embedder, ModelError, PaidCall, Vectors
+from hermes_jobs.engine.ports.vector_search import VectorSearch
+from hermes_jobs.plugins.circuit_breaker import CallTimeout, CircuitBreaker, CircuitOpen
+from hermes_jobs.text.tokens import tokens
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 5.0  # after which recall goes on without it
+GRACE = 1.0  # until the client itself has said that they have passed
+
+
+class QuestionVector(msgspec.Struct, frozen=True, kw_only=True):
+    """`vector` is empty where there is none; `failed` says why, where one was wanted. `paid`: the call."""
+
+    vector: bytes = b""
+    failed: str = ""
+    paid: tuple[PaidCall, ...] = ()
+
+
+NO_VECTOR = QuestionVector()
+
+
+class QuestionVectors:
+    """Asks for them, where there are vectors to compare them with; not for a minute after three failures in a
+    row. `longest`: characters that are embedded; `least`: the cosine from which on a text counts as found."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        index: VectorSearch,
+        circuit: CircuitBreaker,
+        *,
+        longest: int,
+        least: float,
+    ) -> None:
+        self._embedder = embedder
+        self._circuit = circuit
+        self._longest = longest
+        self.index = index
+        self.least = least
+
+    @property
+    def model(self) -> str:
+        """The model whose vectors they are compared with."""
+        return self._embedder.model
+
+    def of(self, text: str) -> QuestionVector:
+        """The vector of the text. Never raises `ModelError`. Raises `LogUnavailable`."""
+        asked = text[: self._longest]
+        if not asked.strip() or not self.index.has_vectors(self.model):
+            return NO_VECTOR
+        try:
+            answer = self._circuit.call(lambda: self._ask(asked), SECONDS + GRACE)
+        except CircuitOpen as resting:
+            return QuestionVector(failed=f"{resting}.")
+        except ModelError as error:
+            logger.warning("recall goes on without vectors (%s): %s", error.kind, error.message)
+            paid = self._paid(self.model, error.usage, asked) if error.kind in UNREPORTED else ()
+            return QuestionVector(failed=f"{error.kind}: {error.message}", paid=paid)
+        except CallTimeout as late:
+            return QuestionVector(failed=f"timeout: it {late}.", paid=self._paid(self.model, NO_USAGE, asked))
+        return QuestionVector(vector=answer.vectors[0], paid=self._paid(answer.model, answer.usage, asked))
+
+    def _ask(self, text: str) -> Vectors:
+        return self._embedder.embed([text], CancelToken(), seconds=SECONDS)
+
+    def _paid(self, model: str, used: Usage, asked: str) -> tuple[PaidCall, ...]:
+        """The call, with an estimate where nothing was reported: it may be on a bill all the same."""
+        cost = self._embedder.cost_usd
+        estimated = Usage(tokens(asked)) if used == NO_USAGE else NO_USAGE
+        call = PaidCall(
+            model=model,
+            usage=used,
+            cost_usd=None if used == NO_USAGE else cost(used),
+            estimated=estimated,
+            estimated_cost_usd=0.0 if estimated == NO_USAGE else cost(estimated),
+        )
+        return (call,)

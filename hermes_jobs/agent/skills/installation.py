@@ -1,0 +1,186 @@
+"""Skills from elsewhere: which there are, what they would change here, and the events that install them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.skills import front_matter
+from hermes_jobs.agent.skills.disk import Disk, Place, Problem
+from hermes_jobs.agent.skills.names import is_ignored, is_read
+from hermes_jobs.agent.skills.sources import Fetched
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes, evolve
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.three_way_merge import is_conflict, merge
+
+MAX_LEVELS = 5  # folders below the top in which skills are looked for
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that can be installed. `problems`: what lies in its folder and cannot be used."""
+
+    name: str
+    description: str
+    files: Files
+    origin: e.SkillOrigin
+    problems: tuple[Problem, ...] = ()
+
+
+def digest(files: Files) -> str:
+    """The SHA-256 of a skill's files, with their paths."""
+    made = sha256()
+    for path, file in sorted(files.items()):
+        made.update(msgspec.json.encode((path, file.base64, file.content)))
+    return made.hexdigest()
+
+
+def candidates(fetched: Fetched) -> list[Candidate]:
+    """The skills in what was fetched, by name. Raises `Rejected` where there is none that can be read."""
+    top = fetched.folder / fetched.path
+    if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
+        raise Rejected(f"There is no folder {fetched.path!r} in {fetched.source}.", kind="usage")
+    folders = [top] if _has_main(top) else sorted(_folders(top, MAX_LEVELS))
+    found = [_candidate(fetched, folder) for folder in folders]
+    if not found:
+        raise Rejected(
+            f"There is no skill in {fetched.source}.",
+            kind="usage",
+            hint="A skill is a folder with a SKILL.md: https://agentskills.io",
+        )
+    return sorted(found, key=lambda each: each.name)
+
+
+def _has_main(folder: Path) -> bool:
+    return (folder / MAIN_FILE).is_file() or (folder / MAIN_FILE.lower()).is_file()
+
+
+def _folders(top: Path, levels: int) -> Iterator[Path]:
+    if levels == 0:
+        return
+    for each in top.iterdir():
+        if each.is_symlink() or not each.is_dir() or is_ignored(each.name):
+            continue
+        if _has_main(each):
+            yield each
+        else:
+            yield from _folders(each, levels - 1)
+
+
+def _candidate(fetched: Fetched, folder: Path) -> Candidate:
+    real = folder.resolve()
+    read = Disk(real.parent).read(Place("", real.name))
+    assert read is not None, f"{folder} has a SKILL.md"
+    if MAIN_FILE not in read.files:
+        reason = next((each.reason for each in read.problems if each.path == MAIN_FILE), "it cannot be read")
+        raise Rejected(f"{folder.name}/{MAIN_FILE}: {reason}.", kind="usage")
+    text = front_matter.read(read.files[MAIN_FILE].content)
+    path = "" if folder == fetched.folder else str(folder.relative_to(fetched.folder))
+    return Candidate(
+        name=text.name if is_read(text.name) else real.name,
+        description=text.description,
+        files=read.files,
+        origin=e.SkillOrigin(
+            source=fetched.source, path=path, revision=fetched.revision, digest=digest(read.files)
+        ),
+        problems=read.problems,
+    )
+
+
+def chosen(found: Sequence[Candidate], names: Sequence[str], *, everything: bool) -> list[Candidate]:
+    """The candidates of these names, or the only one. Raises `Rejected` where that is not clear."""
+    known = ", ".join(each.name for each in found)
+    missing = [name for name in names if name not in {each.name for each in found}]
+    if missing:
+        raise Rejected(f"There is no skill {missing[0]!r} there.", kind="usage", hint=f"There are: {known}.")
+    if names:
+        return [each for each in found if each.name in names]
+    if len(found) > 1 and not everything:
+        raise Rejected(
+            f"There are {len(found)} skills: {known}.",
+            kind="usage",
+            hint="Choose with --skill NAME, several times if you like, or take --all.",
+        )
+    return list(found)
+
+
+def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:
+    """Whether a skill that came from the one is brought up to date by the other."""
+    return (one.source, one.path) == (other.source, other.path)
+
+
+def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, tuple[str, ...]]:
+    """What came (`base`) as it was changed here (`mine`) and there (`theirs`).
+
+    Also the files in which both changed the same: those are theirs.
+    """
+    kept = {path: _kept(base.get(path), mine.get(path), theirs.get(path)) for path in {*base, *mine, *theirs}}
+    conflicts = tuple(sorted(path for path, (_, clash) in kept.items() if clash))
+    return {path: file for path, (file, _) in sorted(kept.items()) if file is not None}, conflicts
+
+
+def _kept(
+    was: e.SkillFile | None, here: e.SkillFile | None, there: e.SkillFile | None
+) -> tuple[e.SkillFile | None, bool]:
+    """The file as it is to be, None: no more; and whether both changed the same of it."""
+    if here in (was, there):
+        return there, False
+    if there == was:
+        return here, False
+    if was is None or here is None or there is None or any(each.base64 for each in (was, here, there)):
+        return there, True
+    texts = (was.content, here.content, there.content)
+    return (there, True) if is_conflict(*texts) else (e.SkillFile(merge(*texts)), False)
+
+
+def installed_files(past: Sequence[Skill]) -> Files:
+    """The files of a skill as they came: the newest state with the digest of its origin, else none."""
+    origin = past[-1].origin
+    if origin is None:
+        return {}
+    return next((each.files for each in reversed(past) if digest(each.files) == origin.digest), {})
+
+
+def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:
+    """Raise `Rejected` where a skill of that name is there, and came from elsewhere."""
+    if not skill.exists or (skill.origin is not None and is_same_place(skill.origin, origin)):
+        return
+    whence = "was written here" if skill.origin is None else f"comes from {skill.origin.source}"
+    raise Rejected(
+        f"There is a skill {skill.name} already, which {whence}.",
+        kind="skill_name",
+        hint="Install it under another name: --name NAME.",
+    )
+
+
+def installing(
+    before: Skill, candidate: Candidate, files: Files, *, category: str = "", rules: tuple[str, ...] = ()
+) -> Decision:
+    """The change that installs a candidate as the skill `before`, in which `files` are to stand at last.
+
+    The files as they came are written first, so that a later update knows what was changed here. `rules`:
+    what the guard found and a person accepted. The change raises `Rejected`.
+    """
+
+    def change(load: StateLoader) -> DecisionResult:
+        skill: Skill = load(before.stream)
+        if skill.version != before.version:
+            message = f"The skill {skill.name} was changed meanwhile."
+            raise Rejected(message, kind="conflict", hint="Look again, and repeat it.")
+        refuse_taken(skill, candidate.origin)
+        came = e.SkillInstalled(
+            name=skill.name,
+            files=candidate.files,
+            category=skill.category if skill.exists else category,
+            origin=candidate.origin,
+            rules=rules,
+            author="user",
+        )
+        facts = (came, *changes(evolve(skill, came), files, author="user"))
+        return DecisionResult(writes=(StreamEvents(skill.stream, facts),), answer="installed")
+
+    return change

@@ -1,0 +1,227 @@
+"""Fetching skills: a folder, a git repository, an archive or a SKILL.md at an address, laid into a folder.
+
+| named as                                      | is                                           |
+|-----------------------------------------------|----------------------------------------------|
+| a folder that exists                          | used where it lies                           |
+| https://github.com/OWNER/REPO[/tree/REV/PATH] | that repository; GitLab, Codeberg as well    |
+| ….git, git@…, ssh://…, git+https://…          | a git repository: #REV:PATH is its state and |
+|                                               | a folder in it                               |
+| another https://…                             | a .zip or .tar.gz, or one SKILL.md: #PATH is |
+|                                               | a folder in it                               |
+
+Nothing of it is run: no hooks, no submodules.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from hermes_jobs.domain.skill.skill import MAIN_FILE
+from hermes_jobs.errors import Rejected
+
+MAX_DOWNLOAD = 20 << 20
+MAX_UNPACKED = 60 << 20
+MAX_ENTRIES = 5_000
+GIT_SECONDS = 180.0
+HTTP_SECONDS = 30.0
+_FORGE = re.compile(
+    r"https://(?P<host>github\.com|gitlab\.com|codeberg\.org)/(?P<owner>[\w.-]+)/(?P<repo>[\w.-]+?)(?:\.git)?/?"
+    r"(?:/(?:-/)?(?:tree|src/branch)/(?P<rev>[^/#]+)(?:/(?P<path>[^#?]+))?)?"
+)
+_SCP = re.compile(r"[\w.-]+@[\w.-]+:[^#]+")
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies in `folder`. `source` and `path` name it again; `revision` is the commit of a repository."""
+
+    folder: Path
+    source: str
+    path: str = ""
+    revision: str = ""
+
+
+class Repository(msgspec.Struct, frozen=True, kw_only=True):
+    """A git repository, a state of it (empty: the one it offers first), and a folder in it."""
+
+    address: str
+    revision: str = ""
+    path: str = ""
+
+
+def fetch(source: str, into: Path) -> Fetched:
+    """Lay what `source` names into an empty folder. Raises `Rejected`, kinds `usage` and `fetch`."""
+    local = Path(source).expanduser()
+    if local.is_dir():
+        return Fetched(folder=local, source=str(local.absolute()))
+    if source.startswith("~") or "://" not in source.replace("git@", "://", 1):
+        raise Rejected(f"There is no folder {source!r}.", kind="usage", hint=NAMED)
+    repository = repository_of(source)
+    if repository is not None:
+        revision = _cloned(repository, into)
+        address = named if repository.address in (named := source.partition("#")[0]) else repository.address
+        pinned = f"{address}#{repository.revision}" if repository.revision else address
+        return Fetched(folder=into, source=pinned, path=repository.path, revision=revision)
+    address, _, path = source.partition("#")
+    _unpack(_downloaded(address), into)
+    return Fetched(folder=into, source=address, path=path.strip("/"))
+
+
+NAMED = (
+    "Name a folder, a git repository (https://….git#REV:PATH), or the address of a .zip, .tar.gz or SKILL.md."
+)
+
+
+def repository_of(source: str) -> Repository | None:
+    """The git repository that is named; None for what is none."""
+    forge = _FORGE.fullmatch(source.partition("#")[0])
+    address, _, more = source.partition("#")
+    revision, _, path = more.partition(":")
+    if forge is not None:
+        address = f"https://{forge['host']}/{forge['owner']}/{forge['repo']}.git"
+        return Repository(
+            address=address,
+            revision=revision or forge["rev"] or "",
+            path=(path or forge["path"] or "").strip("/"),
+        )
+    if address.startswith("git+"):
+        address = address.removeprefix("git+")
+    elif not (address.startswith("ssh://") or address.endswith(".git") or _SCP.fullmatch(address)):
+        return None
+    return Repository(address=address, revision=revision, path=path.strip("/"))
+
+
+def _cloned(repository: Repository, into: Path) -> str:
+    """Check the repository's state out into the folder; the commit. Raises `Rejected`."""
+    _refuse_password(repository.address)
+    if repository.revision.startswith("-"):
+        raise Rejected(f"{repository.revision!r} is no revision.", kind="usage", hint=NAMED)
+    wanted = repository.revision or "HEAD"
+    _git(into, "init", "--quiet")
+    _git(into, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", repository.address, wanted)
+    _git(into, "checkout", "--quiet", "--detach", "FETCH_HEAD")
+    return _git(into, "rev-parse", "HEAD").strip()
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git prints, with no hooks and no protocols but safe ones. Raises `Rejected`, kind `fetch`."""
+    safe = ["-c", f"core.hooksPath={os.devnull}", "-c", "core.symlinks=false", "-c", "core.fsmonitor=false"]
+    environ = {**os.environ, "GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
+    environ["GIT_TERMINAL_PROMPT"] = "0"
+    try:
+        ran = subprocess.run(
+            ["git", *safe, *words],
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise Rejected(
+            "git is not installed.", kind="fetch", hint="Install git, or give a folder."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise Rejected(f"git took more than {GIT_SECONDS:g} s.", kind="fetch", hint="Try again.") from error
+    if ran.returncode:
+        said = (ran.stderr.strip().splitlines() or ["nothing"])[-1][:300]
+        raise Rejected(
+            f"git {words[0]} failed: {said}", kind="fetch", hint="Is the address right, and may you read it?"
+        )
+    return ran.stdout
+
+
+def _downloaded(address: str) -> bytes:
+    """What lies at the address. Raises `Rejected`."""
+    import httpx2
+
+    _refuse_unsafe(address)
+    try:
+        with (
+            httpx2.Client(follow_redirects=True, max_redirects=5, timeout=HTTP_SECONDS) as client,
+            client.stream("GET", address) as response,
+        ):
+            _refuse_unsafe(str(response.url))
+            response.raise_for_status()
+            found = bytearray()
+            for piece in response.iter_bytes():
+                found += piece
+                if len(found) > MAX_DOWNLOAD:
+                    raise _too_large(f"What lies at {address}", MAX_DOWNLOAD)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        message = f"{address} cannot be fetched: {str(error) or type(error).__name__}."
+        raise Rejected(message, kind="fetch", hint="Is the address right?") from error
+    return bytes(found)
+
+
+def _unpack(content: bytes, into: Path) -> None:
+    """Lay an archive or one SKILL.md into the folder. Raises `Rejected`."""
+    try:
+        if content.startswith(b"PK"):
+            _unzip(content, into)
+        elif content.startswith(b"\x1f\x8b"):
+            _untar(content, into)
+        elif content.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"---"):
+            (into / MAIN_FILE).write_bytes(content)
+        else:
+            message = "What lies at that address is no .zip, no .tar.gz and no SKILL.md."
+            raise Rejected(message, kind="usage", hint=NAMED)
+    except (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, ValueError) as error:
+        raise Rejected(f"The archive cannot be unpacked: {error}.", kind="fetch", hint=NAMED) from error
+
+
+def _unzip(content: bytes, into: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        _refuse_large(len(entries), sum(each.file_size for each in entries))
+        archive.extractall(into)
+
+
+def _untar(content: bytes, into: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+        entries, size = [], 0
+        for each in archive:
+            entries.append(each)
+            size += each.size
+            _refuse_large(len(entries), size)
+        archive.extractall(into, filter="data")
+
+
+def _refuse_large(entries: int, size: int) -> None:
+    if entries > MAX_ENTRIES:
+        raise Rejected(f"The archive has more than {MAX_ENTRIES:,} entries.", kind="usage", hint=NAMED)
+    if size > MAX_UNPACKED:
+        raise _too_large("What is in the archive", MAX_UNPACKED)
+
+
+def _too_large(what: str, most: int) -> Rejected:
+    return Rejected(f"{what} is larger than {most >> 20} MiB.", kind="usage", hint="Give a smaller one.")
+
+
+def _refuse_unsafe(address: str) -> None:
+    parts = urlsplit(address)
+    _refuse_password(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        shown = urlunsplit(parts._replace(query=""))
+        raise Rejected(f"{shown} is not an https address.", kind="usage", hint=NAMED)
+
+
+def _refuse_password(address: str) -> None:
+    if "://" in address and urlsplit(address).password:
+        raise Rejected(
+            "An address with a password would be recorded.",
+            kind="usage",
+            hint="Leave it out; git's credential helper knows it, or fetch it yourself and give the folder.",
+        )

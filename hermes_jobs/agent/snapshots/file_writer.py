@@ -1,0 +1,240 @@
+"""Replaces and removes files atomically, and keeps what was there before in the snapshots."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH120
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.agent.snapshots.store import KeepLimits, SnapshotStore, format_size
+from hermes_jobs.domain.events import FileChange, FileState
+from hermes_jobs.errors import Rejected
+from hermes_jobs.system.randomness import random_hex
+
+NO_SNAPSHOTS = SnapshotStore(Path(os.devnull), KeepLimits(seconds=0))
+"""The store of an installation that keeps nothing."""
+
+PLAIN_MODE = 0o666  # of a new file, less the umask
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """A change that was made, and the content that was there before; None: no file, or too large to read."""
+
+    change: FileChange
+    old: bytes | None
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A file as it was found: its state, and its content where that is small enough to be kept. All are None
+    where there was no file."""
+
+    status: os.stat_result | None = None
+    state: FileState | None = None
+    content: bytes | None = None
+
+
+Planned = Callable[[FileChange], None]
+"""Called with a change just before it is made."""
+
+
+def nothing_planned(change: FileChange) -> None:
+    """The `Planned` of who notes nothing."""
+
+
+class FileWriter:
+    """Writes at real paths, which the caller has checked; a folder on the way that has become a link since
+    is refused."""
+
+    def __init__(
+        self, store: SnapshotStore, verify: Callable[[int, str], None] = lambda _descriptor, _path: None
+    ) -> None:
+        """`verify(descriptor, path)` raises where the open folder is not the one at that path."""
+        self._store = store
+        self._verify = verify
+
+    def replace(
+        self,
+        real: str,
+        content: bytes,
+        *,
+        mode: int | None = None,
+        seen: os.stat_result | None = None,
+        planned: Planned = nothing_planned,
+    ) -> Replaced:
+        """Put the content in the place of the file, on the disk when this returns; missing folders are made.
+
+        `mode` None: that of the file before. `seen` is the file that the content was made from. What was
+        there is kept before it is touched. Raises `OSError`; `Rejected` for what is no regular file or is
+        read-only (a rename would replace it all the same), and where somebody else changes it meanwhile.
+        """
+        folder, name = os.path.split(real)
+        made = _missing_folders(folder)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with self._opened(folder) as at:
+            before = self.look(real, at)
+            if seen is not None:
+                _refuse_changed(before.status, seen, real)
+            if before.status is not None and not os.access(name, os.W_OK, dir_fd=at):
+                raise Rejected(f"{real} is read-only: it cannot be written.", kind="read_only")
+            if mode is None and before.state is not None:
+                mode = before.state.mode
+            with _temporary(at, mode) as (descriptor, temporary):
+                state = self._store.keep(content, stat.S_IMODE(os.fstat(descriptor).st_mode), durable=False)
+                change = FileChange(path=real, before=before.state, after=state, folders=tuple(made))
+                planned(change)
+                _write_all(descriptor, content)
+                _refuse_changed(_status(name, at), before.status, real)
+                os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+            os.fsync(at)
+        return Replaced(change, before.content)
+
+    def remove(
+        self, real: str, folders: tuple[str, ...] = (), *, planned: Planned = nothing_planned
+    ) -> Replaced:
+        """Remove the file; what was there is kept first. Of `folders` those that are empty then go with it.
+
+        Raises as `replace`.
+        """
+        folder, name = os.path.split(real)
+        with self._opened(folder) as at:
+            before = self.look(real, at)
+            change = FileChange(path=real, before=before.state)
+            if before.status is not None:
+                planned(change)
+                _refuse_changed(_status(name, at), before.status, real)
+                os.unlink(name, dir_fd=at)
+                os.fsync(at)
+        for each in reversed(folders):
+            with contextlib.suppress(OSError):
+                os.rmdir(each)  # noqa: PTH106
+        return Replaced(change, before.content)
+
+    def look(self, real: str, at: int | None = None) -> Seen:
+        """The file as it is, kept in the store. `at`: its open folder.
+
+        Raises `OSError`; `Rejected` for what is no regular file.
+        """
+        folder, name = os.path.split(real)
+        if at is None:
+            try:
+                with self._opened(folder) as opened:
+                    return self.look(real, opened)
+            except (FileNotFoundError, NotADirectoryError):
+                return Seen()
+        status = _status(name, at)
+        if status is None:
+            return Seen()
+        if not stat.S_ISREG(status.st_mode):
+            raise Rejected(f"{real} is {_kind(status)}: it cannot be written.", kind="not_a_file")
+        content, reason = self._content(name, at, status)
+        mode = stat.S_IMODE(status.st_mode)
+        if content is None:
+            return Seen(status, FileState(size=status.st_size, mode=mode, not_kept=reason), None)
+        return Seen(status, self._store.keep(content, mode), content)
+
+    def state(self, real: str) -> FileState | None:
+        """The file's present state, with its digest whatever its size; nothing is kept. Raises as `look`."""
+        folder, name = os.path.split(real)
+        try:
+            with self._opened(folder) as at:
+                status = _status(name, at)
+                if status is None:
+                    return None
+                if not stat.S_ISREG(status.st_mode):
+                    raise Rejected(f"it is {_kind(status)} now", kind="not_a_file")
+                with os.fdopen(_open(name, at), "rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return FileState(digest=digest, size=status.st_size, mode=stat.S_IMODE(status.st_mode))
+
+    def _content(self, name: str, at: int, status: os.stat_result) -> tuple[bytes | None, str]:
+        """The file's content, or why it is not read."""
+        limits = self._store.limits
+        if status.st_size > limits.file_bytes:
+            return None, format_size(status.st_size)
+        try:
+            with os.fdopen(_open(name, at), "rb") as file:
+                return file.read(limits.file_bytes + 1), ""
+        except OSError as error:
+            return None, f"it cannot be read: {error.strerror}"
+
+    @contextlib.contextmanager
+    def _opened(self, folder: str) -> Iterator[int]:
+        """The folder by a descriptor, so that it stays the one that was checked."""
+        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            self._verify(at, folder)
+            yield at
+        finally:
+            os.close(at)
+
+
+@contextlib.contextmanager
+def _temporary(at: int, mode: int | None) -> Iterator[tuple[int, str]]:
+    """A new file in the open folder, by descriptor and name; removed if an exception comes."""
+    name = f".{random_hex(8)}.tmp"  # not after the file, whose name may be as long as can be
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PLAIN_MODE, dir_fd=at)
+    try:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        yield descriptor, name
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=at)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    with os.fdopen(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    os.fsync(descriptor)
+
+
+def _missing_folders(folder: str) -> list[str]:
+    """The folders on the way that do not exist, outermost first."""
+    missing: list[str] = []
+    while folder and not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing[::-1]
+
+
+def _open(name: str, at: int) -> int:
+    """For reading, without blocking: opening a pipe would otherwise wait for a writer."""
+    return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+
+
+def _status(name: str, at: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _kind(status: os.stat_result) -> str:
+    if stat.S_ISLNK(status.st_mode):
+        return "a symbolic link"
+    return "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+
+
+def _refuse_changed(now: os.stat_result | None, seen: os.stat_result | None, real: str) -> None:
+    """Raise `Rejected` unless it is still the file that was seen, unchanged."""
+    fields = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+    same = now is seen is None or (
+        now is not None
+        and seen is not None
+        and all(getattr(now, each) == getattr(seen, each) for each in fields)
+    )
+    if not same:
+        raise Rejected(f"{real} was changed by somebody else meanwhile. Read it again.", kind="changed")

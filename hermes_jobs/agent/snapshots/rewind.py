@@ -1,0 +1,128 @@
+"""Restores files to what they were: judges all of them first, touches them only if none speaks against it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.snapshots.file_writer import FileWriter
+from hermes_jobs.agent.snapshots.store import SnapshotStore
+from hermes_jobs.agent.snapshots.turn_files import NetChange
+from hermes_jobs.domain.events import FileChange, FileState
+from hermes_jobs.errors import Rejected
+
+Judgement = Literal["restore", "already", "changed", "not_kept", "not_a_file", "not_writable"]
+REFUSED: frozenset[Judgement] = frozenset({"changed", "not_kept", "not_a_file", "not_writable"})
+FORCEABLE: frozenset[Judgement] = frozenset({"changed"})
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A file, whether it can be restored, and why not. `found`: its present state."""
+
+    change: NetChange
+    judgement: Judgement
+    reason: str = ""
+    found: FileState | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The changes that were made, and the first file that could not be restored, with the reason."""
+
+    done: tuple[FileChange, ...]
+    failed: str = ""
+    reason: str = ""
+
+
+class Rewind:
+    """Takes changes back, as far as their contents are in the store."""
+
+    def __init__(self, store: SnapshotStore, writer: FileWriter) -> None:
+        self._store = store
+        self._writer = writer
+
+    def judge(self, change: NetChange) -> Judged:
+        """Whether the file can be restored. Reads it, and changes nothing."""
+        try:
+            found = self._writer.state(change.path)
+        except Rejected as refused:
+            return Judged(change=change, judgement="not_a_file", reason=refused.message)
+        except OSError as error:
+            reason = f"it cannot be read: {error.strerror}"
+            return Judged(change=change, judgement="not_writable", reason=reason)
+        judgement, reason = self._judge(change, found)
+        return Judged(change=change, judgement=judgement, reason=reason, found=found)
+
+    def _judge(self, change: NetChange, found: FileState | None) -> tuple[Judgement, str]:
+        before = change.before
+        if _same(found, before):
+            return "already", ""
+        if before is not None and self._store.load(before.digest) is None:
+            return "not_kept", f"what it was is not kept: {before.not_kept or 'no longer there'}"
+        folder = _existing(Path(change.path).parent)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return "not_writable", f"{folder} cannot be written"
+        if found is not None and before is not None and not os.access(change.path, os.W_OK):
+            return "not_writable", "it is read-only now"
+        if _same(found, change.after) or (change.unsure and _same(found, change.unwritten)):
+            return "restore", ""
+        if change.later:
+            return "changed", f"turn {change.later} has written it since: take that back first"
+        if found is None:
+            return "changed", "it was deleted since"
+        return "changed", "somebody has created it since" if change.after is None else "it was changed since"
+
+    def restore(self, judged: Sequence[Judged]) -> Outcome:
+        """Restore the files; those too that a person, or a rewind that was killed, has restored already.
+
+        Stops at the first one that cannot be. Those that were judged `changed` are overwritten. Files that an
+        earlier rewind has restored are no change, and are left out.
+        """
+        done: list[FileChange] = []
+        for each in judged:
+            change = each.change
+            if each.judgement == "already":
+                if not _same(change.before, change.after):
+                    done.append(FileChange(path=change.path, before=change.after, after=change.before))
+                continue
+            try:
+                done.append(self._restored(each))
+            except Rejected as refused:
+                return Outcome(tuple(done), change.path, refused.message)
+            except OSError as error:
+                return Outcome(tuple(done), change.path, error.strerror or str(error))
+        return Outcome(tuple(done))
+
+    def _restored(self, judged: Judged) -> FileChange:
+        change, found = judged.change, judged.found
+        before = change.before
+
+        def check(about_to: FileChange) -> None:
+            now = about_to.before
+            known = now is not None and now.digest != ""
+            same = _same(now, found) if known or now is None or found is None else now.size == found.size
+            if not same:
+                raise Rejected(f"{change.path} was changed meanwhile.", kind="changed")
+
+        if before is None:
+            return self._writer.remove(change.path, change.folders, planned=check).change
+        content = self._store.load(before.digest)
+        if content is None:
+            raise Rejected(f"what {change.path} was is no longer kept.", kind="not_kept")
+        mode = before.mode
+        if found is not None and change.after is not None and found.mode != change.after.mode:
+            mode = found.mode  # somebody has set it since, and means it
+        return self._writer.replace(change.path, content, mode=mode, planned=check).change
+
+
+def _same(one: FileState | None, other: FileState | None) -> bool:
+    """Whether both are no file, or hold the same."""
+    return one is other is None or (one is not None and one.same_content(other))
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())

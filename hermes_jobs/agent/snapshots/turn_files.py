@@ -1,0 +1,195 @@
+"""What a turn's file tools changed, all writes together.
+
+It is read from the log, and for calls that were killed from the snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hermes_jobs.agent.snapshots.store import SnapshotStore
+from hermes_jobs.domain import events as e
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+
+BATCH = 1000
+WRITING = frozenset({"write_file", "patch_file"})
+COMMANDS = frozenset({"terminal"})
+
+
+class NetChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A file before the turn's first change of it, and after the last one.
+
+    `unsure`: the last write was killed; the file may still be as in `unwritten`. `later` is another turn of
+    the session that has written it since. `calls` are those that did, in order.
+    """
+
+    path: str
+    before: e.FileState | None
+    after: e.FileState | None
+    folders: tuple[str, ...] = ()
+    host: str = ""
+    protected: bool = False
+    unsure: bool = False
+    unwritten: e.FileState | None = None
+    later: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class TurnFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a turn in the order of their paths; `standing` are the same, with what was restored
+    since.
+
+    `commands` counts commands that ran. `lost` are calls that were killed, of which nobody here knows
+    what they were about to change. `restored` are the restorations with their moments, oldest first.
+    """
+
+    files: tuple[NetChange, ...] = ()
+    standing: tuple[NetChange, ...] = ()
+    commands: int = 0
+    lost: tuple[str, ...] = ()
+    restored: tuple[tuple[str, e.FilesRestored], ...] = ()
+
+
+def turn_files(log: EventLog, stream: str, position: int, turn: str, store: SnapshotStore) -> TurnFiles:
+    """The files of a turn that was submitted at that position of the stream. Raises `LogUnavailable`."""
+    found: list[RecordedEvent] = []
+    after = position - 1
+    while batch := log.tail(after, BATCH, stream=stream):
+        found.extend(each for each in batch if isinstance(each.event, _READ))
+        after = batch[-1].position
+        if len(batch) < BATCH:
+            break
+    return files_of(found, turn, store)
+
+
+_READ = (e.ToolStarted, e.ToolFinished, e.FileWritten, e.ToolInterrupted, e.FilesRestored)
+
+
+def files_of(events: Sequence[RecordedEvent], turn: str, store: SnapshotStore) -> TurnFiles:
+    """The files of a turn, from the events of its stream."""
+    reader = _Reader(store)
+    restored = []
+    later: dict[str, str] = {}
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, e.FileWritten) and event.turn != turn:
+            later[event.change.path] = event.turn
+        if getattr(event, "turn", None) != turn:
+            continue
+        reader.read(event)
+        if isinstance(event, e.FilesRestored):
+            restored.append((recorded.recorded_at, event))
+        elif isinstance(event, e.FileWritten):
+            later.pop(event.change.path, None)
+    return TurnFiles(
+        files=tuple(each for _, each in sorted(reader.written.items())),
+        standing=tuple(
+            msgspec.structs.replace(each, later=later.get(path, ""))
+            for path, each in sorted(reader.standing.items())
+        ),
+        commands=reader.commands,
+        lost=tuple(reader.lost),
+        restored=tuple(restored),
+    )
+
+
+def last_rewind(known: TurnFiles) -> tuple[NetChange, ...]:
+    """The changes of the last rewind that was not taken back yet, to be taken back themselves."""
+    rewinds: list[e.FilesRestored] = []
+    for _, event in known.restored:
+        if not event.undo:
+            rewinds.append(event)
+        elif rewinds:
+            paths = {each.path for each in event.files}
+            left = tuple(each for each in rewinds[-1].files if each.path not in paths)
+            rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=left)] if left else []
+    by_path = {each.path: each for each in known.standing}
+    return _taken_back(rewinds[-1], by_path) if rewinds else ()
+
+
+def _taken_back(restored: e.FilesRestored, files: Mapping[str, NetChange]) -> tuple[NetChange, ...]:
+    return tuple(
+        NetChange(
+            path=each.path,
+            before=each.before,
+            after=each.after,
+            folders=each.folders,
+            host=restored.host,
+            protected=each.path in files and files[each.path].protected,
+        )
+        for each in restored.files
+    )
+
+
+class _Reader:
+    """Folds the events of one turn."""
+
+    def __init__(self, store: SnapshotStore) -> None:
+        self._store = store
+        self._begun: dict[str, str] = {}
+        self.written: dict[str, NetChange] = {}
+        self.standing: dict[str, NetChange] = {}
+        self._commands: set[str] = set()
+        self.lost: list[str] = []
+
+    def read(self, event: e.Event) -> None:
+        match event:
+            case e.ToolStarted():
+                self._begun[event.call] = event.name
+                if event.name in COMMANDS:
+                    self._commands.add(event.call)
+            case e.ToolFinished() if event.refused or event.invalid:
+                self._commands.discard(event.call)
+            case e.FileWritten():
+                self._add(_change(event.change, event.host, event.call, protected=event.protected))
+            case e.ToolInterrupted() if self._begun.get(event.call) in WRITING:
+                planned = self._store.planned(event.call)
+                if planned is not None:
+                    self._add(_change(planned, "", event.call, unsure=True))
+                elif event.reason != "cancelled":
+                    self.lost.append(event.call)
+            case e.FilesRestored():
+                for change in event.files:
+                    _add(self.standing, _change(change, event.host))
+            case _:
+                pass
+
+    @property
+    def commands(self) -> int:
+        """How many commands ran."""
+        return len(self._commands)
+
+    def _add(self, change: NetChange) -> None:
+        for files in (self.written, self.standing):
+            _add(files, change)
+
+
+def _change(
+    change: e.FileChange, host: str, call: str = "", *, protected: bool = False, unsure: bool = False
+) -> NetChange:
+    return NetChange(
+        path=change.path,
+        before=change.before,
+        after=change.after,
+        folders=change.folders,
+        host=host,
+        protected=protected,
+        unsure=unsure,
+        unwritten=change.before if unsure else None,
+        calls=(call,) if call else (),
+    )
+
+
+def _add(files: dict[str, NetChange], change: NetChange) -> None:
+    """One more change, behind those of the same file."""
+    first = files.get(change.path)
+    if first is not None:
+        change = msgspec.structs.replace(
+            change,
+            before=first.before,
+            folders=change.folders or first.folders,
+            protected=change.protected or first.protected,
+            calls=(*first.calls, *change.calls),
+        )
+    files[change.path] = change

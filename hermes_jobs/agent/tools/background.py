@@ -1,0 +1,329 @@
+"""The background processes of one home on this host, as files below `run/processes/`.
+
+Each has a folder with `record.json` (written before it begins) and the files of its keeper (`keeper.py`).
+Any process of the home can read them, and ask the keeper to end its command. They belong to the home: a
+worker that dies leaves them alone. What remains of a keeper that was killed is found by its number and
+beginning, and by a variable in the environment of all that it had started.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.tools.process_files import KeeperStatus, Life, Output, ProcessFiles, ProcessRecord
+from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES, SHELLS
+from hermes_jobs.engine.clock_and_ids import RandomIds
+from hermes_jobs.engine.ports import Cancel, ToolContext
+from hermes_jobs.errors import Rejected
+from hermes_jobs.system import process_identity
+from hermes_jobs.system.cpu_affinity import without_affinity
+
+KEEPER = Path(__file__).with_name("keeper.py")
+MARK = "HERMES_JOBS_PROCESS"
+MAX_RUNNING = 32
+MAX_TYPED = 16_000  # bytes at once
+KEPT_SECONDS = 86_400.0  # for which an ended one can be read
+STARTING_SECONDS = 30.0  # after which a record without a keeper is of a start that was killed
+STOP_SECONDS = 10.0
+SETTLE_SECONDS = 0.3
+PROCESS_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"
+POLL = 0.05
+
+State = Literal["starting", "running", "ended", "lost"]
+
+
+class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them, as it stands."""
+
+    record: ProcessRecord
+    status: KeeperStatus
+    state: State
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it runs no more."""
+        return self.state in ("ended", "lost")
+
+    def described(self) -> str:
+        """How it stands, in a few words."""
+        status = self.status
+        if self.state == "running":
+            return "running"
+        if self.state == "starting":
+            return "starting"
+        if self.state == "lost":
+            return "killed with its keeper"
+        if status.how == "not_begun":
+            return "not begun: its worker was stopped"
+        return "stopped" if status.how == "stopped" else f"ended with exit code {status.code}"
+
+
+class BackgroundProcesses:
+    """Starts, lists, reads and ends them. For several threads and processes at once."""
+
+    def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
+        self.files = ProcessFiles(folder)
+        self._folder = folder
+        self._now = now
+        self._keepers: list[int] = []
+
+    # --- starting ---------------------------------------------------------------------------------
+
+    def record(
+        self, command: str, context: ToolContext, *, life: Life, name: str, shown: str
+    ) -> ProcessRecord:
+        """The record of a command that a call starts; `shown` is what the model wrote."""
+        return ProcessRecord(
+            id=RandomIds().name("p"),
+            command=shown,
+            runs="" if command == shown else command,
+            session=context.lineage or context.session,
+            turn=context.turn,
+            call=context.call,
+            workdir=context.workdir,
+            life=life,
+            started_at=self._now(),
+            name=name,
+        )
+
+    def start(
+        self,
+        record: ProcessRecord,
+        env: Mapping[str, str],
+        cancel: Cancel,
+        *,
+        sandbox: str = "",
+        afterwards: str = "",
+    ) -> BackgroundProcess:
+        """Start the record's command; returns once it has begun.
+
+        Raises `Rejected` where too many run or the name is taken, `ValueError` for a command that no process
+        can be given, `OSError`.
+        """
+        command = record.runs or record.command
+        if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
+            raise ValueError(
+                f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters"
+            )
+        self._check(record)
+        folder = self._folder / record.id
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        self.files.write_record(record)
+        words = self._launch(folder, record, {**env, MARK: str(folder)}, cancel, (afterwards, sandbox))
+        if not words.startswith(b"started"):
+            shutil.rmtree(folder, ignore_errors=True)
+            raise Rejected("The process could not be started.", kind="not_started")
+        return self.find(record.id)
+
+    def _check(self, record: ProcessRecord) -> None:
+        running = [each for each in self.all() if not each.is_over]
+        if len(running) >= MAX_RUNNING:
+            raise Rejected(
+                f"{len(running)} background processes run already, and no more may.",
+                kind="too_many",
+                hint="End one first.",
+            )
+        same = next((each for each in running if record.name and each.record.name == record.name), None)
+        if same is not None:
+            raise Rejected(
+                f"{same.record.id} runs under the name {record.name!r} already: {same.record.command[:80]}",
+                kind="name_taken",
+            )
+
+    def _launch(
+        self,
+        folder: Path,
+        record: ProcessRecord,
+        env: Mapping[str, str],
+        cancel: Cancel,
+        more: tuple[str, str],
+    ) -> bytes:
+        """Start the keeper; what it says once the command has begun."""
+        lease = cancel.share_lease()
+        shell = next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
+        limits = [str(os.getpid()), str(-1 if lease is None else lease)]
+        python = [sys.executable, "-I", "-S", str(KEEPER)]
+        try:
+            with without_affinity():
+                process = subprocess.Popen(
+                    [*python, str(folder), *limits, shell, record.runs or record.command, *more],
+                    cwd=record.workdir,
+                    env=dict(env),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=() if lease is None else (lease,),
+                    start_new_session=True,
+                )
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        finally:
+            if lease is not None:
+                os.close(lease)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdin, process.stdout:
+            words: bytes = process.stdout.readline()
+        process.returncode = 0  # it outlives this object; `_reap` waits for it
+        self._keepers.append(process.pid)
+        return words
+
+    def _reap(self) -> None:
+        """Wait for keepers of this process that have ended."""
+        for pid in list(self._keepers):
+            ended = pid
+            with suppress(ChildProcessError):
+                ended, _ = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                self._keepers.remove(pid)
+
+    def settled(self, process: BackgroundProcess) -> BackgroundProcess:
+        """The process a moment later: a command that fails at once has failed by then."""
+        give_up = time.monotonic() + SETTLE_SECONDS
+        while not process.is_over and time.monotonic() < give_up:
+            time.sleep(POLL)
+            process = self._load(process.record.id) or process
+        return process
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def all(self) -> list[BackgroundProcess]:
+        """All of them, oldest first; what ended long ago is deleted, what lost its keeper is ended."""
+        self._reap()
+        found = [each for each in map(self._load, self.files.ids()) if each is not None]
+        kept = [each for each in found if not self._forgotten(each)]
+        return sorted(kept, key=lambda each: each.record.started_at)
+
+    def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
+        """Those that run, of one session where that is named."""
+        return [
+            each
+            for each in self.all()
+            if not each.is_over and (session is None or each.record.session == session)
+        ]
+
+    def find(self, named: str) -> BackgroundProcess:
+        """The process with that id or name; of several with one name the newest.
+
+        Raises `Rejected` where there is none.
+        """
+        known = self.all()
+        found = [each for each in known if named in (each.record.id, each.record.name)]
+        if not found and named:
+            found = [each for each in known if each.record.id.startswith(named)]
+            found = found if len(found) == 1 else []
+        if not found:
+            host = os.uname().nodename
+            raise Rejected(f"There is no background process {named!r} on this host ({host}).", kind="unknown")
+        return found[-1]
+
+    def output(self, process: BackgroundProcess, after: int | None, most: int) -> Output:
+        """At most so many bytes of its output: those after a position, or (None) the last ones."""
+        return self.files.output(process.record.id, after, most)
+
+    # --- acting -----------------------------------------------------------------------------------
+
+    def type_text(self, process: BackgroundProcess, text: str, key: str, *, close: bool = False) -> None:
+        """Write to its input, once for each key. Raises `Rejected` where it has ended or the text is long."""
+        data = text.encode(errors="replace")
+        if len(data) > MAX_TYPED:
+            raise Rejected(f"At most {MAX_TYPED:,} bytes can be typed at once.", kind="too_long")
+        pieces = [data[at : at + 2_000] for at in range(0, len(data), 2_000)]  # each is written as one
+        lines = [f"type {key}:{at} {base64.b64encode(piece).decode()}" for at, piece in enumerate(pieces)]
+        if not self._ask(process, *lines, *["close"] * close):
+            raise Rejected(f"{process.record.id} has ended.", kind="ended")
+
+    def kill(self, process: BackgroundProcess, *, wait: bool = True) -> BackgroundProcess:
+        """End it with all that it started: TERM, then KILL. Without `wait` it is only asked to end."""
+        if not self._ask(process, "stop") or not wait:
+            return self._load(process.record.id) or process
+        give_up = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < give_up:
+            now = self._load(process.record.id) or process
+            if now.is_over:
+                return now
+            time.sleep(POLL)
+        if process_identity.is_alive(process.status.keeper, process.status.since):
+            with suppress(OSError):
+                os.kill(process.status.keeper, signal.SIGKILL)
+        time.sleep(POLL)
+        return self._load(process.record.id) or process
+
+    def kill_where(self, chosen: Callable[[ProcessRecord], bool], *, wait: bool) -> list[BackgroundProcess]:
+        """End those whose record is chosen; they as they were."""
+        found = [each for each in self.running() if chosen(each.record)]
+        for each in found:
+            self.kill(each, wait=False)
+        return [self.kill(each) for each in found] if wait else found
+
+    def forget(self, sessions: set[str]) -> None:
+        """End the processes of these sessions, those with a name too, and delete their files."""
+        for each in self.all():
+            if each.record.session in sessions and (each.is_over or self.kill(each).is_over):
+                shutil.rmtree(self._folder / each.record.id, ignore_errors=True)
+
+    def _ask(self, process: BackgroundProcess, *lines: str) -> bool:
+        """Send the keeper requests; whether it is there."""
+        try:
+            control = os.open(self._folder / process.record.id / "control", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno in (errno.ENXIO, errno.ENOENT):
+                return False
+            raise
+        try:
+            for line in lines:
+                os.write(control, f"{line}\n".encode())
+        except OSError as error:
+            raise Rejected(f"{process.record.id} does not take what is typed.", kind="busy") from error
+        finally:
+            os.close(control)
+        return True
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _load(self, name: str) -> BackgroundProcess | None:
+        record = self.files.record(name)
+        if record is None:
+            return None
+        status = self.files.status(name)
+        if status.state == "ended":
+            return BackgroundProcess(record=record, status=status, state="ended")
+        if status.keeper and process_identity.is_alive(status.keeper, status.since):
+            return BackgroundProcess(record=record, status=status, state="running")
+        if not status.keeper and self._now() - record.started_at < STARTING_SECONDS:
+            return BackgroundProcess(record=record, status=status, state="starting")
+        return self._lost(record)
+
+    def _lost(self, record: ProcessRecord) -> BackgroundProcess:
+        """The keeper is gone without a word: end what it had started, and record that."""
+        status, folder = self.files.status(record.id), self._folder / record.id
+        if status.state != "ended" and status.how != "lost":
+            process_identity.kill(process_identity.marked(MARK, str(folder)))
+            status = msgspec.structs.replace(status, how="lost", ended_at=self._now(), state="lost")
+            with suppress(OSError):
+                self.files.write_status(record.id, status)
+        state: State = "ended" if status.state == "ended" else "lost"
+        return BackgroundProcess(record=record, status=status, state=state)
+
+    def _forgotten(self, process: BackgroundProcess) -> bool:
+        """Delete the files of one that ended long ago; whether it did."""
+        ended = process.status.ended_at or process.record.started_at
+        if not process.is_over or self._now() - ended < KEPT_SECONDS:
+            return False
+        shutil.rmtree(self._folder / process.record.id, ignore_errors=True)
+        return True

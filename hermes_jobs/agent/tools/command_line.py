@@ -1,0 +1,192 @@
+"""A command line, taken apart for the rules of users: what each part asks for, and which parts only read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hermes_jobs.agent.tools.command_rules import git
+from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.path_policy import is_inside
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect
+from hermes_jobs.agent.tools.tables import load, words
+from hermes_jobs.domain.events import CallPattern
+
+CONFINED = frozenset({"deleting folders or many files", "changing the rights of many files"})
+"""Questions that a pattern answers for paths in its folder alone."""
+
+NOT_BY_PATTERN = frozenset(
+    {
+        "acting as another user",
+        "code on the command line that does more than compute",
+        "having git run another program",
+        "having one program run another",
+        "reading keys or passwords",
+        "running downloaded or unseen text",
+        "writing files that run by themselves",
+        "writing outside the working folder",
+    }
+)
+"""Questions that no pattern with a wildcard answers: its arguments are as good as another command."""
+
+GRAVE = frozenset({"reading keys or passwords", "writing files that run by themselves"})
+"""Questions that are asked in every mode."""
+
+OFFERED = frozenset(
+    {
+        "another host",
+        "containers and clusters",
+        "installing or removing software",
+        "publishing or sending",
+        "services and timers",
+    }
+)
+"""Questions for which a pattern is offered; for the others, the very command."""
+
+_TO_NOWHERE = re.compile(r"/dev/null|\d|-")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One program of a line, and the questions that it raises."""
+
+    invocation: Invocation
+    asks: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is what it looks like: words that are known, and no file or input besides."""
+        each = self.invocation
+        return (
+            each.written[:1] == (each.program,)
+            and not each.given
+            and not each.input
+            and all(map(_is_harmless, each.redirects))
+        )
+
+    def only_reads(self) -> bool:
+        """Whether it changes nothing, by the table of commands that do not."""
+        each = self.invocation
+        name, arguments = each.name, each.arguments
+        if self.asks or not self.is_plain or each.program != name:
+            return False
+        if name == "git":
+            verb, settings, _ = git.split(each)
+            listed = verb.name in words("reading", "git") and not settings
+        else:
+            listed = name in words("reading", "programs")
+        unless = load("reading")["unless"].get(name)
+        most = load("reading")["operands"].get(name)
+        return (
+            listed
+            and not (unless and any(re.fullmatch(unless, word, re.DOTALL) for word in arguments))
+            and (most is None or len(each.operands) <= most)
+        )
+
+    def is_named_by(self, calls: CallPattern) -> bool:
+        """Whether the pattern names it: word by word, `*` at the end for any further ones."""
+        each = self.invocation
+        wanted = calls.pattern.split()
+        return any(_fits(wanted, text) for text in (each.written, (each.name, *each.arguments)))
+
+    def is_covered_by(self, calls: CallPattern, context: CommandContext) -> bool:
+        """Whether the pattern allows it, with all that it asks for."""
+        each = self.invocation
+        if not self.is_plain or not _fits(calls.pattern.split(), each.written):
+            return False
+        if not NOT_BY_PATTERN.isdisjoint(self.asks):
+            return False
+        if calls.answers is not None and not {*self.asks} <= {*calls.answers}:
+            return False
+        folder = context.real(calls.folder or context.workdir)
+        if calls.folder and not is_inside(context.real(each.folder), folder):
+            return False
+        return CONFINED.isdisjoint(self.asks) or all(
+            path is not None and is_inside(context.real(path), folder) and context.real(path) != folder
+            for path in map(each.path, (word for word in path_words(each) if not word.startswith("-")))
+        )
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A whole line. `unreadable`: why it cannot be taken apart; `asks`: what it asks for as a whole."""
+
+    parts: tuple[Part, ...]
+    context: CommandContext
+    asks: str = ""
+    unreadable: str = ""
+
+    def only_reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self._is_known and all(part.only_reads() for part in self.parts)
+
+    def is_named_by(self, calls: CallPattern) -> bool:
+        """Whether one of its parts is what the pattern means."""
+        return any(part.is_named_by(calls) for part in self.parts)
+
+    def allowed_by(self, patterns: Sequence[CallPattern]) -> tuple[CallPattern, ...]:
+        """The patterns that together allow the line; none where a part is neither allowed nor only reads."""
+        if not self._is_known:
+            return ()
+        used: list[CallPattern] = []
+        for part in self.parts:
+            covers = next((each for each in patterns if part.is_covered_by(each, self.context)), None)
+            if covers is not None:
+                used.append(covers)
+            elif not part.only_reads():
+                return ()
+        return tuple(dict.fromkeys(used))
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether it asks for something that is asked in every mode."""
+        return not GRAVE.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
+
+    @property
+    def _is_known(self) -> bool:
+        known = all(UNKNOWN not in word for part in self.parts for word in part.invocation.written)
+        return bool(self.parts) and known and not self.asks and not self.unreadable
+
+    def offer(self, command: str, folder: str) -> CallPattern:
+        """What to approve for longer than once: the very command, or for some a pattern of it."""
+        pattern = self._pattern()
+        if not pattern:
+            return CallPattern(tool="terminal", pattern=command.strip(), exact=True, folder=folder)
+        return CallPattern(tool="terminal", pattern=pattern, folder=folder, answers=self.parts[0].asks)
+
+    def _pattern(self) -> str:
+        """A pattern for a line that is one plain command; empty for any other."""
+        if len(self.parts) != 1 or not self._is_known:
+            return ""
+        (part,) = self.parts
+        begins = _beginning(part.invocation.written)
+        return f"{begins} *" if begins and part.is_plain and OFFERED.issuperset(part.asks) else ""
+
+
+def _is_harmless(redirect: Redirect) -> bool:
+    return redirect.operator in {"<", "<&"} or _TO_NOWHERE.fullmatch(redirect.target) is not None
+
+
+def _fits(wanted: Sequence[str], text: Sequence[str]) -> bool:
+    """Whether the words are those of the pattern; a last `*` stands for any number of them."""
+    if wanted[-1:] == ["*"]:
+        wanted, text = wanted[:-1], text[: len(wanted) - 1]
+    return len(wanted) == len(text) and all(map(fnmatchcase, text, wanted))
+
+
+def _beginning(written: Sequence[str]) -> str:
+    """The program with its verb, such as `npm run build`; empty where that says too little."""
+    name = written[0]
+    verbs = load("reading")["verbs"].get(name)
+    if verbs is None:
+        return ""
+    begins = list(written[: 1 + verbs])
+    if len(begins) < 1 + verbs or any(word.startswith("-") for word in begins[1:]):
+        return ""
+    longer = load("reading")["longer"].get(" ".join(begins))
+    if longer is not None:
+        begins = list(written[: len(begins) + longer])
+    return "" if any(re.search(r"[\s*?\[\]'\"\\\\]", word) for word in begins) else " ".join(begins)

@@ -1,0 +1,259 @@
+"""The `delegate` tool: hands tasks to sub-agents, which are sessions. Its only effect is events."""
+
+# Paths are compared as text here, as the policy does.
+# ruff: noqa: PTH112
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, did_you_mean, tool
+from hermes_jobs.agent.tools.toolbox import ALWAYS, TOOLSETS
+from hermes_jobs.domain.agent_roles import SAME, AgentRole
+from hermes_jobs.domain.session.commands import ChildPlan, StartChildren
+from hermes_jobs.engine.ports import Ids, ToolContext, ToolOutcome
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.text.json_schema import has_patterns, schema_fault
+
+TOOLSET = "delegate"
+MAX_TASKS = 10
+WITHHELD = frozenset({"memory", "schedule"})
+"""Toolsets that a sub-agent has only where it is given them."""
+
+SUB_AGENT = """\
+You are a sub-agent: another agent has given you one task. Work on that task alone. Nobody reads what you
+say before your final answer, and nobody answers questions: decide what is open and say how you decided. Your
+final answer is all that the other agent gets. Say in it what you found or did, with paths and addresses, what
+did not work, and what is left; never claim what you did not do."""
+FORKED = """\
+From here on you are a sub-agent of this conversation: you know all of it, and have one task. Work on that
+task alone; your final answer goes to the agent that you were.
+
+Your tools are those that you had, but calls of those for memory and for schedules are refused.
+
+Your task: {goal}"""
+
+
+class DelegationLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many work at once, below one root and in the home, how deep, and what a turn may cost at most."""
+
+    per_root: int
+    per_home: int
+    depth: int
+    turn_usd: float | None = None
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A task for one sub-agent."""
+
+    goal: Annotated[
+        str,
+        Meta(max_length=20_000, description="What to do, in full: it knows nothing of this conversation."),
+    ]
+    context: Annotated[str | None, "What it has to know: facts, paths, decisions."] = None
+    agent: Annotated[str | None, "The kind of sub-agent; left out: one like you."] = None
+    toolsets: Annotated[tuple[str, ...] | None, "Its toolsets, among yours; left out: those of its kind."] = (
+        None
+    )
+    model: Annotated[str | None, "Its model, if not yours."] = None
+    budget: Annotated[Annotated[float, Meta(gt=0)] | None, "US dollars that it may spend at most."] = None
+    workdir: Annotated[str | None, "Its working folder, inside yours."] = None
+    schema: Annotated[
+        dict[str, Any] | None, "A JSON Schema that its answer has to fit, which then is JSON."
+    ] = None
+    fork: Annotated[bool, "It knows this whole conversation; cheap where the provider caches prompts."] = (
+        False
+    )
+
+
+Tasks: TypeAlias = Annotated[tuple[Task, ...], Meta(min_length=1, max_length=MAX_TASKS)]
+
+
+class DelegateTool:
+    """The tool over the kinds of sub-agents that are there.
+
+    `roles(workdir)` are those for a session in that folder. `toolsets` names all toolsets;
+    `check_model(name)` raises where a turn with that model could not run.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: DelegationLimits,
+        roles: Callable[[str], Mapping[str, AgentRole]],
+        toolsets: Callable[[], Sequence[str]],
+        check_model: Callable[[str], object],
+        paths: PathPolicy,
+        ids: Ids,
+    ) -> None:
+        self._limits = limits
+        self._roles = roles
+        self._toolsets = toolsets
+        self._check_model = check_model
+        self._paths = paths
+        self._ids = ids
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return (
+            tool(toolset=TOOLSET, effect="idempotent", available=lambda: self._limits.depth > 0)(
+                self.delegate
+            ),
+        )
+
+    def delegate(
+        self,
+        context: ToolContext,
+        tasks: Annotated[Tasks, "The tasks; they are worked on side by side."],
+        wait: Annotated[
+            bool, "True: the answers are this call's result. False: go on; each answer comes as a message."
+        ] = True,
+    ) -> ToolOutcome:
+        """Hand tasks to sub-agents, which work side by side with tools of their own and answer once each.
+
+        For work that falls into parts which need nothing of each other, or that would fill this conversation
+        with things nobody needs afterwards. Not for what one or two calls of your own can do. They share your
+        budget. Read their status before you rely on an answer.
+        """
+        if context.depth >= self._limits.depth:
+            raise ToolFailed(
+                f"sub-agents may be {self._limits.depth} levels deep, and you are one of the last level: "
+                "do it yourself."
+            )
+        plans = tuple(self._plan(context, task, f"tasks[{at}]") for at, task in enumerate(tasks))
+        start = StartChildren(
+            step=context.call,
+            children=plans,
+            waits=wait,
+            per_root=self._limits.per_root,
+            per_home=self._limits.per_home,
+        )
+        return ToolOutcome(content="", delegated=start)
+
+    def _plan(self, context: ToolContext, task: Task, at: str) -> ChildPlan:
+        goal = task.goal.strip()
+        if not goal:
+            raise ToolFailed(f"{at}: the goal is empty: say what is to be done.")
+        role = self._role(context, task, at)
+        if task.fork:
+            _check_fork(task, at)
+        toolsets = None if task.fork else self._toolsets_of(context, task, role, at)
+        model = task.model or role.model
+        if model is not None:
+            self._check(model, at)
+        about = f"\n\n# What you have to know\n{task.context.strip()}" if task.context else ""
+        text = FORKED.format(goal=goal) if task.fork else goal
+        return ChildPlan(
+            session=self._ids.name("s"),
+            turn=self._ids.name("t"),
+            text=f"{text}{about}",
+            goal=" ".join(goal.split()),
+            role=task.agent or "",
+            model=model,
+            toolsets=toolsets,
+            system="" if task.fork else "\n\n".join(each for each in (SUB_AGENT, role.prompt) if each),
+            workdir=self._workdir(context, task, at),
+            budget_usd=self._budget(context, task, role, at),
+            max_iterations=role.max_iterations,
+            answer_schema=_schema(task, at),
+            fork=task.fork,
+            withheld=tuple(sorted(WITHHELD)) if task.fork else (),
+        )
+
+    def _role(self, context: ToolContext, task: Task, at: str) -> AgentRole:
+        if task.agent is None:
+            return SAME
+        roles = self._roles(context.workdir)
+        role = roles.get(task.agent)
+        if role is None:
+            raise ToolFailed(
+                f"{at}: there is no kind of sub-agent `{task.agent}`{did_you_mean(task.agent, roles)} "
+                f"There are: {', '.join(sorted(roles))}."
+            )
+        return role
+
+    def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> tuple[str, ...]:
+        may_delegate = context.depth + 1 < self._limits.depth
+        named = task.toolsets if task.toolsets is not None else role.toolsets
+        if named is None:
+            withheld = WITHHELD if may_delegate else WITHHELD | {TOOLSET}
+            return tuple(each for each in context.toolsets if each not in withheld and each not in ALWAYS)
+        known = set(self._toolsets())
+        is_given = task.toolsets is None and role.trusted
+        for name in named:
+            if name not in known:
+                raise ToolFailed(
+                    f"{at}: there is no toolset `{name}`{did_you_mean(name, known)} "
+                    f"Yours are: {', '.join(context.toolsets)}."
+                )
+            if name == TOOLSET and not may_delegate:
+                raise ToolFailed(
+                    f"{at}: sub-agents may be {self._limits.depth} levels deep: this one cannot have "
+                    f"`{TOOLSET}`."
+                )
+            missing = [each for each in TOOLSETS.get(name, (name,)) if each not in context.toolsets]
+            if missing and not is_given:
+                raise ToolFailed(
+                    f"{at}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
+                    f"Yours are: {', '.join(context.toolsets)}."
+                )
+        return tuple(named)
+
+    def _check(self, model: str, at: str) -> None:
+        try:
+            self._check_model(model)
+        except (Rejected, Misconfigured) as error:
+            raise ToolFailed(f"{at}: the model `{model}` cannot be used: {error}") from error
+
+    def _budget(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> float | None:
+        limits = [each.budget_usd for each in context.payers] + [self._limits.turn_usd]
+        most = min((each for each in limits if each is not None), default=None)
+        if task.budget is not None and most is not None and task.budget > most:
+            raise ToolFailed(
+                f"{at}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
+            )
+        asked = task.budget if task.budget is not None else role.budget
+        return asked if asked is None or most is None else min(asked, most)
+
+    def _workdir(self, context: ToolContext, task: Task, at: str) -> str | None:
+        if task.workdir is None:
+            return None
+        if not context.workdir:
+            raise ToolFailed(f"{at}: this session has no working folder, so none can be inside it.")
+        real = self._paths.real(task.workdir, context.workdir)
+        roots = self._paths.real_roots(context.workdir)
+        if not any(is_inside(real, root) for root in roots) or self._paths.is_private(real):
+            raise ToolFailed(
+                f"{at}: the folder {task.workdir} is outside those that may be used: {', '.join(roots)}."
+            )
+        if not os.path.isdir(real):
+            raise ToolFailed(f"{at}: there is no folder {task.workdir}.")
+        return real
+
+
+def _schema(task: Task, at: str) -> str:
+    if task.schema is None:
+        return ""
+    schema = msgspec.json.encode(task.schema).decode()
+    fault = schema_fault(schema)
+    if not fault and has_patterns(schema):
+        fault = "it has regular expressions (pattern, patternProperties); say in a description what you mean"
+    if fault:
+        raise ToolFailed(f"{at}: the schema cannot be used: {fault}.")
+    return schema
+
+
+def _check_fork(task: Task, at: str) -> None:
+    other = next(
+        (name for name in ("agent", "toolsets", "model", "workdir") if getattr(task, name) is not None), None
+    )
+    if other is not None:
+        raise ToolFailed(
+            f"{at}: with `fork` it is as you are, so that the provider's cache holds: leave out `{other}`."
+        )

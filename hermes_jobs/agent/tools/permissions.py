@@ -1,0 +1,127 @@
+"""Whether a call asks: what its tool says, the rules of users, the mode, and what was approved before.
+
+From strong to weak: what is never run, a rule that denies, plan mode, what was approved for this turn or
+session, a rule that asks, a rule that allows, the mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.agent.tools.path_policy import real_path_inside
+from hermes_jobs.agent.tools.tool import ALLOW, Arguments, Tool
+from hermes_jobs.domain.approval_rules import COMMANDS, ApprovalRule, pattern_text
+from hermes_jobs.domain.events import CallPattern, Ruling
+from hermes_jobs.engine.ports import ToolContext, Verdict
+
+EDITS = "edit"
+PLANNING = frozenset({"todo"})
+"""Tools that write down thoughts alone."""
+
+PLAN = Verdict(
+    "deny",
+    "plan mode: nothing is changed",
+    advice="Go on with what only reads, and say in your answer what you would do; the user decides.",
+)
+EVERY_COMMAND = "every command asks in the mode `edits`"
+
+
+class Permit:
+    """The judgement of one call. `asked` is the verdict of its tool, as if a person could be asked."""
+
+    def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, asked: Verdict) -> None:
+        self._tool = tool
+        self._arguments = arguments
+        self._context = context
+        self._asked = asked
+        self._given = context.permissions
+
+    def verdict(self) -> Verdict:
+        """Whether it may run, and by what."""
+        if self._asked.decision == "deny":
+            return self._asked
+        if denies := self._first("deny"):
+            return Verdict("deny", f"rule {denies.number}: never {pattern_text(denies.calls)}")
+        if self._given.mode == "plan" and not self._only_reads():
+            return PLAN
+        asks = self._first("ask")
+        question = self._asked.rule if self._asked.decision == "ask" else ""
+        if not question and asks is not None and not self._edits_freely():
+            question = f"your rule {asks.number}: {pattern_text(asks.calls)}"
+        if not question and self._given.mode == "edits" and self._is_command() and not self._only_reads():
+            question = EVERY_COMMAND
+        if not question:
+            return ALLOW
+        return self._lifted(question, asks) or self._question(question)
+
+    def _lifted(self, question: str, asks: ApprovalRule | None) -> Verdict | None:
+        """What allows the call although it asks."""
+        given = {"for this turn": self._given.turn, "for this session": self._given.session}
+        for source, approved in given.items():
+            if used := self._allowed_by(approved):
+                return self._allowed(question, source, used)
+        if asks is None:
+            rules = [rule for rule in self._given.rules if rule.ruling == "allow"]
+            if used := self._allowed_by([rule.calls for rule in rules]):
+                numbers = [str(rule.number) for rule in rules if rule.calls in used]
+                return self._allowed(question, f"rule {', '.join(numbers)}", used)
+        if self._given.mode == "full" and not self._tool.rules.is_grave(self._arguments, self._context):
+            return Verdict("allow", question, by="the mode full")
+        return None
+
+    def _allowed(self, question: str, source: str, used: Sequence[CallPattern]) -> Verdict:
+        """Approved as by a person where the very call was, else as far as any other call."""
+        by = f"{source}: {' and '.join(map(pattern_text, used))}"
+        return Verdict("allow", question, by=by, approved=all(each.exact for each in used))
+
+    def _question(self, question: str) -> Verdict:
+        if not self._context.attended:
+            return Verdict("deny", f"{question}, and nobody can be asked in this turn")
+        offer = self._tool.rules.offer(self._tool.name, self._arguments, self._context)
+        return Verdict("ask", question, offer=offer)
+
+    def naming(self, ruling: Ruling) -> Iterator[ApprovalRule]:
+        """The rules whose pattern names the call, or a part of it. One that allows may not reach so far."""
+        rules = self._tool.rules
+        return (
+            rule
+            for rule in self._given.rules
+            if rule.ruling == ruling
+            and self._is_about(rule.calls)
+            and rules.is_named(rule.calls, self._arguments, self._context)
+        )
+
+    def _first(self, ruling: Ruling) -> ApprovalRule | None:
+        return next(self.naming(ruling), None)
+
+    def _allowed_by(self, patterns: Sequence[CallPattern]) -> tuple[CallPattern, ...]:
+        about = [each for each in patterns if self._is_about(each)]
+        return self._tool.rules.allowed_by(about, self._arguments, self._context) if about else ()
+
+    def _is_about(self, calls: CallPattern) -> bool:
+        named = calls.tool in {self._tool.name, self._tool.rules.group, "*"} - {""}
+        return named and (not calls.folder or real_path_inside(self._context.workdir, calls.folder))
+
+    def _only_reads(self) -> bool:
+        if self._tool.name in PLANNING:
+            return True
+        reads = self._tool.rules.only_reads(self._arguments, self._context)
+        return self._tool.effect == "read" if reads is None else reads
+
+    def _is_command(self) -> bool:
+        return self._tool.name == COMMANDS
+
+    def _edits_freely(self) -> bool:
+        return self._given.mode in {"edits", "full"} and self._tool.rules.group == EDITS
+
+
+def judge(tool: Tool, arguments: Arguments, context: ToolContext) -> Verdict:
+    """Whether a call may run, as things stand in its turn."""
+    return permit(tool, arguments, context).verdict()
+
+
+def permit(tool: Tool, arguments: Arguments, context: ToolContext) -> Permit:
+    """The judgement of a call with all that belongs to it."""
+    return Permit(tool, arguments, context, tool.guard(arguments, replace(context, attended=True)))

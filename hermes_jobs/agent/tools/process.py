@@ -1,0 +1,168 @@
+"""The `process` tool: what runs in the background of this conversation, its output, its input, its end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
+from hermes_jobs.agent.tools.output import cleaned
+from hermes_jobs.agent.tools.policy import CommandPolicy
+from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared, tool
+from hermes_jobs.engine.ports import Cancel, ToolContext, Verdict
+
+READ_BYTES = 30_000
+EARLY_BYTES = 4_000
+MAX_WAIT = 60.0
+LOOK = 0.2  # seconds between two looks while waiting
+
+Action = Literal["list", "read", "write", "kill"]
+
+
+class ProcessRules(CallRules):
+    """Listing and reading change nothing."""
+
+    def only_reads(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.only_reads`."""
+        return arguments["action"] in ("list", "read")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessTool:
+    """The processes of the conversation that a call is of, and named ones."""
+
+    processes: BackgroundProcesses
+    policy: CommandPolicy
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tool. Repeated it does nothing twice: a text is typed once for each call."""
+        made = tool(
+            toolset="terminal",
+            effect="idempotent",
+            name="process",
+            writes=shared("process"),
+            guard=self._guard,
+            rules=ProcessRules(),
+        )
+        return (made(self.run),)
+
+    def _guard(self, arguments: Arguments, context: ToolContext) -> Verdict:
+        """Typing into a program is as good as a command of its own."""
+        if arguments["action"] != "write":
+            return Verdict("allow")
+        return self.policy.typing(arguments.get("text") or "", context)
+
+    def run(
+        self,
+        context: ToolContext,
+        cancel: Cancel,
+        action: Annotated[Action, "What to do."],
+        id: Annotated[  # noqa: A002 - the name that models expect
+            str | None, "The process, by its id or name; for all but list."
+        ] = None,
+        after: Annotated[
+            Annotated[int, Meta(ge=0)] | None,
+            "read: from this position of the output on, as the last read told it; left out: the end of it.",
+        ] = None,
+        wait: Annotated[
+            float,
+            Meta(ge=0, le=MAX_WAIT, description="read: wait so many seconds for output, or for its end."),
+        ] = 0.0,
+        text: Annotated[
+            str | None, "write: what is typed; end it with a newline. Empty: the end of the input."
+        ] = None,
+    ) -> str:
+        """Look after commands that were started with `terminal` and background.
+
+        list: those of this conversation. read: the output of one and how it stands; to wait for more give
+        `wait` and `after` instead of reading over and over. write: type into it. kill: end it with all that
+        it started.
+        """
+        if action == "list":
+            return self._list(context)
+        if not id:
+            raise ToolFailed(f"`{action}` needs the id of a process. `list` names them.")
+        process = self._find(id, context)
+        if action == "kill":
+            return f"{process.record.id}: {self.processes.kill(process).described()}."
+        if action == "write":
+            return self._write(process, text, context)
+        return self._read(process, after, wait, cancel)
+
+    def _mine(self, context: ToolContext) -> list[BackgroundProcess]:
+        session = context.lineage or context.session
+        return [
+            each
+            for each in self.processes.all()
+            if each.record.session == session or (each.record.name and not each.is_over)
+        ]
+
+    def _find(self, named: str, context: ToolContext) -> BackgroundProcess:
+        found = self.processes.find(named)
+        if found.record.id not in {each.record.id for each in self._mine(context)}:
+            raise ToolFailed(f"{named} is a process of another conversation.")
+        return found
+
+    def _list(self, context: ToolContext) -> str:
+        found = self._mine(context)
+        if not found:
+            return "No background processes in this conversation."
+        now = time.time()
+        return "\n".join(
+            f"{each.record.id}{f' ({each.record.name})' if each.record.name else ''}: {each.described()}, "
+            f"started {int(now - each.record.started_at)} s ago: {each.record.command}"
+            for each in found
+        )
+
+    def _write(self, process: BackgroundProcess, text: str | None, context: ToolContext) -> str:
+        if text is None:
+            raise ToolFailed("`write` needs a text; an empty one ends the input.")
+        self.processes.type_text(process, text, context.call, close=text == "")
+        return f"Typed into {process.record.id}." if text else f"The input of {process.record.id} has ended."
+
+    def _read(self, process: BackgroundProcess, after: int | None, wait: float, cancel: Cancel) -> str:
+        give_up = time.monotonic() + wait
+        position = self.processes.output(process, None, 0).end if after is None else after
+        while (
+            not process.is_over
+            and time.monotonic() < give_up
+            and cancel.reason is None
+            and self.processes.output(process, position, 1).end <= position
+        ):
+            time.sleep(LOOK)
+            process = self.processes.find(process.record.id)
+        return page(self.processes, process, after, READ_BYTES)
+
+
+def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:
+    """A part of the output as text, below a line that says which, and how the process stands."""
+    output = processes.output(process, after, most)
+    lost = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
+    stands = process.described()
+    if not process.is_over:
+        stands += f" for {int(time.time() - process.record.started_at)} s"
+    head = (
+        f"[{process.record.id}: {stands}; bytes {output.start:,} to {output.end:,} of its output"
+        f"{lost}; go on with after={output.end}]"
+    )
+    return f"{head}\n{cleaned(output.data.decode(errors='replace'))}".rstrip("\n")
+
+
+def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
+    """The answer to a call that has started a process."""
+    record = process.record
+    if process.is_over:
+        return f"{record.id} has ended already.\n{page(processes, process, 0, EARLY_BYTES)}"
+    ends = {
+        "session": "It ends with this conversation at the latest.",
+        "turn": "It ends with this request at the latest: nobody is there to look after it.",
+        "named": f"It goes on under the name {record.name} until it is ended.",
+    }
+    return (
+        f"Started {record.id} in the background. {ends[record.life]}\n"
+        f"{page(processes, process, 0, EARLY_BYTES)}"
+    )

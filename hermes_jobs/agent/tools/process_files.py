@@ -1,0 +1,149 @@
+"""The files of background processes, below `run/processes/`: a folder for each of them.
+
+record.json    what was started; written before it begins
+status.json    how its keeper says that it stands
+output.START   its output, in parts named by their first byte; the keeper deletes the oldest
+control        the pipe on which the keeper takes requests
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.system.atomic_file import write_bytes
+
+Life = Literal["session", "turn", "named"]
+
+
+class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What was started, for whom, and when (seconds since the epoch). `life`: what it ends with; `named` ones
+    go on until somebody ends them, or the home is shut down.
+
+    `command` is what the user reads, `runs` what the shell does; empty: the same.
+    """
+
+    id: str
+    command: str
+    runs: str = ""
+    session: str
+    turn: str
+    call: str
+    workdir: str
+    life: Life
+    started_at: float
+    name: str = ""
+
+
+class KeeperStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How a keeper says that its command stands; see `keeper.py`. `since`: when the keeper began."""
+
+    keeper: int = 0
+    pid: int = 0
+    how: str = ""
+    state: str = "starting"
+    code: int | None = None
+    ended_at: float | None = None
+    left: int = 0
+    since: str = ""
+
+
+class Output(msgspec.Struct, frozen=True):
+    """Bytes of an output from `start` to `end`; `begins` is the first byte that is still kept."""
+
+    data: bytes
+    start: int
+    end: int
+    begins: int
+
+
+class ProcessFiles:
+    """Reads and writes them, for any process of the home."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ids(self) -> list[str]:
+        """The ids of all processes that have a folder."""
+        with suppress(FileNotFoundError):
+            return [each.name for each in self._folder.iterdir() if each.is_dir()]
+        return []
+
+    def record(self, name: str) -> ProcessRecord | None:
+        """The record with that id; None where there is none that can be read."""
+        try:
+            return msgspec.json.decode((self._folder / name / "record.json").read_bytes(), type=ProcessRecord)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def write_record(self, record: ProcessRecord) -> None:
+        """Write it. Raises `OSError`."""
+        path = self._folder / record.id / "record.json"
+        write_bytes(path, msgspec.json.encode(record), durable=False)
+
+    def status(self, name: str) -> KeeperStatus:
+        """How it stands; `starting` where its keeper has said nothing."""
+        try:
+            return msgspec.json.decode((self._folder / name / "status.json").read_bytes(), type=KeeperStatus)
+        except (OSError, msgspec.DecodeError):
+            return KeeperStatus()
+
+    def write_status(self, name: str, status: KeeperStatus) -> None:
+        """Write it in the place of a keeper that is gone. Raises `OSError`."""
+        write_bytes(self._folder / name / "status.json", msgspec.json.encode(status), durable=False)
+
+    def output(self, name: str, after: int | None, most: int) -> Output:
+        """At most so many bytes of an output: those after a position, or (None) the last ones."""
+        parts = self.parts(name)
+        if not parts:
+            return Output(b"", 0, 0, 0)
+        last = max(parts)
+        end = last + _size(parts[last])
+        start = max(min(parts), end - most if after is None else after)
+        stop = min(end, start + most)
+        data = b""
+        for at, path in parts.items():
+            if at < stop:
+                with suppress(FileNotFoundError), path.open("rb") as file:
+                    file.seek(max(0, start - at))
+                    data += file.read(stop - max(start, at)) if start < at + _size(path) else b""
+        return Output(data, start, start + len(data), min(parts))
+
+    def parts(self, name: str) -> dict[int, Path]:
+        """The files of an output, in order, by their first byte."""
+        found = {int(each.name.partition(".")[2]): each for each in (self._folder / name).glob("output.*")}
+        return dict(sorted(found.items()))
+
+    def texts(self, name: str) -> str:
+        """All that is kept of a process: its command and its output."""
+        record = self.record(name)
+        commands = "" if record is None else f"{record.command}\n{record.runs}\n{record.name}\n"
+        data = b"".join(_content(path) for path in self.parts(name).values())
+        return commands + data.decode("utf-8", "replace")
+
+    def rewrite(self, name: str, text: Callable[[str], str]) -> None:
+        """Let the command be what `text` gives for it. What runs, runs on. Raises `OSError`."""
+        record = self.record(name)
+        if record is not None:
+            command, runs, named = map(text, (record.command, record.runs, record.name))
+            after = msgspec.structs.replace(record, command=command, runs=runs, name=named)
+            if after != record:
+                self.write_record(after)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,86 @@
+"""DuckDuckGo through the library `ddgs`, in a process of its own: it reads web pages, not an API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+import msgspec
+
+from hermes_jobs.agent.tools.subprocess_call import request, responses
+from hermes_jobs.agent.tools.web_search.query import (
+    Age,
+    FailureKind,
+    Found,
+    Hit,
+    SearchFailed,
+    SearchQuery,
+)
+from hermes_jobs.engine.ports import Cancel, StepInterrupted
+
+INSTALL = "pip install 'hermes-jobs[duckduckgo]'"
+SECONDS = 20
+BACKSTOP = 5.0  # seconds more, after which the process is killed without a response
+PASSED_ON = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    *(f"{each}_PROXY" for each in ("HTTP", "HTTPS", "ALL", "NO")),
+    *(f"{each}_proxy" for each in ("http", "https", "all", "no")),
+)
+"""Variables that say how the Internet is reached."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is asked. `seconds`: its limit."""
+
+    text: str
+    limit: int
+    newer_than: Age | None
+    seconds: int
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What it answers: results, or why there are none."""
+
+    hits: tuple[Hit, ...] = ()
+    kind: FailureKind | None = None
+    message: str = ""
+
+
+def is_installed() -> bool:
+    """Whether this installation has the library."""
+    return find_spec("ddgs") is not None
+
+
+class DuckDuckGo:
+    """DuckDuckGo. `environ` may say how the Internet is reached."""
+
+    title = "DuckDuckGo"
+
+    def __init__(self, environ: Mapping[str, str], *, seconds: int = SECONDS) -> None:
+        self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
+        self._seconds = seconds
+
+    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+        """See `WebSearcher.search`."""
+        if not is_installed():
+            raise SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
+        asked = Asked(
+            text=query.with_operator, limit=query.limit, newer_than=query.newer_than, seconds=self._seconds
+        )
+        completed = request(
+            "hermes_jobs.agent.tools.web_search.duckduckgo_process",
+            asked,
+            env=self._environ,
+            timeout=self._seconds + BACKSTOP,
+            cancel=cancel,
+        )
+        if completed.interrupted:
+            raise StepInterrupted
+        answers = [msgspec.convert(each, Answered) for each in responses(completed) if isinstance(each, dict)]
+        if not answers:
+            raise SearchFailed("unreachable", f"DuckDuckGo did not answer within {self._seconds} s.")
+        answer = answers[-1]
+        if answer.kind is not None:
+            raise SearchFailed(answer.kind, answer.message)
+        return Found(answer.hits)

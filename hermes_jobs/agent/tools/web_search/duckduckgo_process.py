@@ -1,0 +1,79 @@
+"""One search with `ddgs`, in a process of its own, run by `subprocess_call`.
+
+There a hostile page can crash the parser or use up its memory without harm. Only DuckDuckGo itself is
+asked, although the library knows other engines.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Mapping
+from contextlib import suppress
+
+import msgspec
+
+from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
+from hermes_jobs.agent.tools.web_search.duckduckgo import Answered, Asked
+from hermes_jobs.agent.tools.web_search.query import Age, FailureKind, Hit, one_line
+
+ANY_REGION = "wt-wt"
+MAX_MEMORY = 2 * 1024**3
+NOTHING = "No results found."
+_AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
+
+
+def main() -> None:
+    """Answer the question of the environment."""
+    asked = msgspec.json.decode(os.environ[REQUEST], type=Asked)
+    with suppress(ValueError, OSError):  # not every system has it
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    respond(msgspec.to_builtins(answered(asked)))
+
+
+def answered(asked: Asked) -> Answered:
+    """The results, or why there are none."""
+    from ddgs import DDGS
+    from ddgs.exceptions import DDGSException
+
+    try:
+        results = DDGS(proxy=_proxy(os.environ), timeout=asked.seconds).text(
+            asked.text,
+            region=ANY_REGION,
+            timelimit=_AGES[asked.newer_than] if asked.newer_than else None,
+            max_results=asked.limit,
+            backend="duckduckgo",
+        )
+    except DDGSException as error:
+        return _failure(error)
+    return Answered(
+        hits=tuple(Hit(each.get("title", ""), each["href"], each.get("body", "")) for each in results)
+    )
+
+
+def _failure(error: Exception) -> Answered:
+    """What the library's exception means.
+
+    It says the same of an empty page as of one that asks whether a person is there.
+    """
+    from ddgs.exceptions import RatelimitException, TimeoutException
+
+    said = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
+    if said == NOTHING:
+        told = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
+        return Answered(kind="rate", message=told)
+    kind: FailureKind = "unreachable"
+    if isinstance(error, RatelimitException):
+        return Answered(kind="rate", message="DuckDuckGo takes no more searches right now.")
+    if isinstance(error, TimeoutException):
+        return Answered(kind=kind, message="DuckDuckGo did not answer in time.")
+    return Answered(kind=kind, message=f"DuckDuckGo cannot be reached ({said}).")
+
+
+def _proxy(environ: Mapping[str, str]) -> str | None:
+    names = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+    return next((environ[name] for name in names if environ.get(name)), None)
+
+
+if __name__ == "__main__":
+    main()

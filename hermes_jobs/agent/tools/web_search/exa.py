@@ -1,0 +1,75 @@
+"""Exa's search API: https://exa.ai/docs/reference/search, and /docs/reference/error-codes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.tools.web_search.query import (
+    AGE_DAYS,
+    Found,
+    Hit,
+    HttpRequest,
+    Refusal,
+    SearchQuery,
+    decoded_or,
+    kind_of,
+)
+
+_WRONG_KEY = frozenset({"INVALID_API_KEY", "API_KEY_EXPIRED"})
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    url: str
+    title: str | None = None
+    published_date: str | None = None
+    highlights: list[str] | None = None
+    text: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    results: list[_Result]
+
+
+class _Refused(msgspec.Struct):
+    error: str = ""
+    tag: str = ""
+
+
+class Exa:
+    """Exa with one key; the passages that fit the query stand for a snippet."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def request(self, query: SearchQuery) -> HttpRequest:
+        """See `SearchApi.request`."""
+        body: dict[str, Any] = {
+            "query": query.text,
+            "type": "auto",
+            "numResults": query.limit,
+            "contents": {"highlights": True},
+        }
+        if query.newer_than:
+            begin = query.today - timedelta(days=AGE_DAYS[query.newer_than])
+            body["startPublishedDate"] = f"{begin.isoformat()}T00:00:00.000Z"
+        if query.site:
+            body["includeDomains"] = [query.site]
+        return HttpRequest(path="/search", headers={"x-api-key": self._key}, body=body)
+
+    def found(self, body: bytes) -> Found:
+        """See `SearchApi.found`."""
+        answer = msgspec.json.decode(body, type=_Answer)
+        return Found(tuple(map(_hit, answer.results)))
+
+    def refusal(self, status: int, body: bytes) -> Refusal:
+        """See `SearchApi.refusal`."""
+        refused = decoded_or(body, _Refused, _Refused())
+        return Refusal("auth" if refused.tag in _WRONG_KEY else kind_of(status), refused.error or refused.tag)
+
+
+def _hit(result: _Result) -> Hit:
+    snippet = " … ".join(result.highlights or ()) or result.text or ""
+    return Hit(result.title or "", result.url, snippet, (result.published_date or "")[:10])

@@ -1,0 +1,181 @@
+"""Searches over HTTP: one request to the configured address, limits on time and size, gentle retries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from hermes_jobs.agent.tools.web_search.catalogue import SearchProvider
+from hermes_jobs.agent.tools.web_search.query import (
+    SAID_CHARS,
+    Found,
+    HttpRequest,
+    Refusal,
+    SearchApi,
+    SearchFailed,
+    SearchQuery,
+    one_line,
+)
+from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.waiting import waited_for
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+
+SECONDS = 20.0
+MAX_BYTES = 4 * 1024 * 1024
+TRIES = 3  # of a search that comes too fast: side by side, some plans allow one a second
+LONGEST_PAUSE = 5.0  # seconds before it is tried again by itself
+DEFAULT_PAUSE = 1.0
+REDACTED = "[REDACTED]"
+
+
+class _Answered(msgspec.Struct, frozen=True):
+    status: int
+    body: bytes
+    location: str = ""
+    pause: float | None = None
+
+
+class HttpSearcher:
+    """A provider at its address. The address is the person's own word and may be private: nothing that the
+    model says reaches it but the query, and redirects are not followed.
+    """
+
+    def __init__(
+        self,
+        provider: SearchProvider,
+        api: SearchApi,
+        base_url: str,
+        *,
+        secret: str = "",
+        seconds: float = SECONDS,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`secret` never stands in a message; `seconds` is the limit of a search with all its tries."""
+        self._provider = provider
+        self._api = api
+        self._base_url = base_url.rstrip("/")
+        self._secret = secret
+        self._seconds = seconds
+        self._pause = pause
+
+    @property
+    def title(self) -> str:
+        """See `WebSearcher.title`."""
+        return self._provider.title
+
+    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+        """See `WebSearcher.search`."""
+        from httpx2 import HTTPError, InvalidURL, TimeoutException
+
+        request = self._api.request(query)
+        try:
+            answered = waited_for(self._answered(request), cancel, self._seconds)
+        except (TimeoutError, TimeoutException) as error:
+            told = f"{self.title} did not answer within {self._seconds:g} s."
+            raise SearchFailed("unreachable", told) from error
+        except (HTTPError, InvalidURL, UnicodeError) as error:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            told = f"{self.title} cannot be reached at {self._host} ({self._safe(what)})."
+            raise SearchFailed("unreachable", told) from error
+        if not 200 <= answered.status < 300:
+            raise self._failure(answered)
+        try:
+            found = self._api.found(answered.body)
+        except msgspec.DecodeError as error:
+            told = f"What {self._host} answers are no search results: {self._safe(str(error))}."
+            hint = f"Is this the address of {self.title}? See {self._provider.docs}"
+            raise SearchFailed("format", told, hint=hint) from error
+        return msgspec.structs.replace(found, hits=found.hits[: query.limit])
+
+    async def _answered(self, request: HttpRequest) -> _Answered:
+        from httpx2 import AsyncClient
+
+        async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
+            for left in reversed(range(TRIES)):
+                answered = await self._asked(client, request)
+                refused = answered.status == 429
+                wait = DEFAULT_PAUSE if answered.pause is None else answered.pause
+                if not refused or not left or wait > LONGEST_PAUSE or not self._may_try_again(answered):
+                    return answered
+                await self._pause(wait)
+        raise AssertionError("a search is tried at least once")
+
+    async def _asked(self, client: AsyncClient, request: HttpRequest) -> _Answered:
+        method = "GET" if request.body is None else "POST"
+        async with client.stream(
+            method,
+            self._base_url + request.path,
+            params=dict(request.params) or None,
+            headers={"user-agent": "hermes-jobs", **request.headers},
+            json=request.body,
+        ) as response:
+            body = b""
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > MAX_BYTES:
+                    raise SearchFailed("format", f"{self._host} answers more than {MAX_BYTES:,} bytes.")
+            headers = response.headers
+            return _Answered(
+                response.status_code,
+                body,
+                headers.get("location", ""),
+                _seconds(headers.get("retry-after") or headers.get("x-ratelimit-reset") or ""),
+            )
+
+    def _may_try_again(self, answered: _Answered) -> bool:
+        return self._api.refusal(answered.status, answered.body).kind == "rate"
+
+    def _failure(self, answered: _Answered) -> SearchFailed:
+        """What an answer without results means, in words."""
+        status, title, key = answered.status, self.title, self._provider.key
+        if 300 <= status < 400:
+            there = urlsplit(answered.location).netloc or answered.location
+            told = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
+            return SearchFailed("format", told, hint="Set web.search.base_url to where it really is.")
+        refusal = self._api.refusal(status, answered.body)
+        said = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
+        return _told(refusal, f"({said})", title, key, self._provider.keys_at, answered.pause)
+
+    @property
+    def _host(self) -> str:
+        """The address without user name and password."""
+        parts = urlsplit(self._base_url)
+        return parts.netloc.rpartition("@")[2] or self._base_url
+
+    def _safe(self, text: str) -> str:
+        if self._secret:
+            text = text.replace(self._secret, REDACTED)
+        return one_line(text, SAID_CHARS).rstrip(".")
+
+
+def _told(
+    refusal: Refusal, said: str, title: str, key: str | None, keys_at: str, pause: float | None
+) -> SearchFailed:
+    match refusal.kind:
+        case "auth":
+            whose = f"the key {key}" if key else "the search"
+            hint = f"Keys: {keys_at}" if keys_at else "Check web.search.base_url."
+            return SearchFailed("auth", f"{title} refuses {whose} {said}.", hint=hint)
+        case "quota":
+            told = f"The searches that {title} allows this key are used up {said}."
+            return SearchFailed("quota", told, hint=f"Plan and usage: {keys_at}")
+        case "rate":
+            after = f" Try again in {pause:g} s." if pause else ""
+            told = f"{title} takes no more searches right now {said}.{after}"
+            return SearchFailed("rate", told, seconds=pause)
+        case "query":
+            return SearchFailed("query", f"{title} does not take this search {said}.")
+        case _:
+            return SearchFailed(refusal.kind, f"{title} does not search {said}.")
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds in `Retry-After`, or the first of Brave's `X-RateLimit-Reset: 1, 1419704`."""
+    first = text.partition(",")[0].strip()
+    return float(first) if first.isdecimal() else None

@@ -1,0 +1,130 @@
+"""What is asked of a search provider and what it answers, whichever it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Literal, Protocol, TypeVar
+
+import msgspec
+
+from hermes_jobs.engine.ports import Cancel
+
+Age = Literal["day", "week", "month", "year"]
+AGE_DAYS: Mapping[Age, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+FailureKind = Literal["auth", "quota", "rate", "query", "unavailable", "unreachable", "format"]
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+SAID_CHARS = 200
+
+T = TypeVar("T")
+
+
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A search. `limit`: results at most; `site`: a domain that they have to be of; `today` for ages."""
+
+    text: str
+    today: date
+    limit: int = 8
+    newer_than: Age | None = None
+    site: str = ""
+
+    @property
+    def with_operator(self) -> str:
+        """The text for an engine that reads `site:` in it."""
+        return f"{self.text} site:{self.site}" if self.site else self.text
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One result as its provider wrote it: foreign text. `published` is empty where it is not told."""
+
+    title: str
+    url: str
+    snippet: str = ""
+    published: str = ""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The results, best first. `note` is the provider's own word about them, such as engines that failed."""
+
+    hits: tuple[Hit, ...]
+    note: str = ""
+
+
+class SearchFailed(Exception):
+    """A search had no result list. `seconds`: when another try may work, where the provider said so."""
+
+    def __init__(
+        self, kind: FailureKind, message: str, *, hint: str = "", seconds: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+        self.seconds = seconds
+
+
+class WebSearcher(Protocol):
+    """A configured search provider."""
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+
+    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+        """The results. Raises `SearchFailed`, `StepInterrupted`."""
+
+
+class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to a provider's API, by its path. With `body` it is a POST of that as JSON, else a GET."""
+
+    path: str
+    headers: Mapping[str, str] = {}
+    params: Mapping[str, str] = {}
+    body: Mapping[str, Any] | None = None
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why an API answered without results: the kind, and what it said itself."""
+
+    kind: FailureKind
+    said: str = ""
+
+
+class SearchApi(Protocol):
+    """How one provider is spoken to: values in, values out, no I/O."""
+
+    def request(self, query: SearchQuery) -> HttpRequest:
+        """The request. Raises `SearchFailed` for a query that the provider does not take."""
+
+    def found(self, body: bytes) -> Found:
+        """The results in a successful answer. Raises `msgspec.DecodeError`."""
+
+    def refusal(self, status: int, body: bytes) -> Refusal:
+        """What an answer with another status than 2xx means."""
+
+
+def kind_of(status: int) -> FailureKind:
+    """What a status means where its provider gives it no other meaning."""
+    if status in {401, 403}:
+        return "auth"
+    if status == 402:
+        return "quota"
+    if status == 429:
+        return "rate"
+    return "query" if status in {400, 414, 422} else "unavailable"
+
+
+def decoded_or(body: bytes, kind: type[T], otherwise: T) -> T:
+    """The JSON body as that type; `otherwise` where it is none, as with a web page."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError:
+        return otherwise
+
+
+def one_line(text: str | None, limit: int) -> str:
+    """Foreign text on one line, without what is not seen, cut to a number of characters."""
+    line = " ".join(_HIDDEN.sub(" ", text or "").split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,62 @@
+"""SearXNG's search API: https://docs.searxng.org/dev/search_api.html."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.tools.web_search.query import (
+    Found,
+    Hit,
+    HttpRequest,
+    Refusal,
+    SearchQuery,
+    kind_of,
+    one_line,
+)
+
+NO_JSON = "its settings.yml does not offer JSON; add `json` to `search.formats`"
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    url: str | None = None
+    title: str | None = None
+    content: str | None = None
+    published_date: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    results: list[_Result]
+    unresponsive_engines: list[list[Any]] = []
+
+
+class SearXNG:
+    """An instance of one's own. It takes no number of results and gives a page of them."""
+
+    def request(self, query: SearchQuery) -> HttpRequest:
+        """See `SearchApi.request`."""
+        params = {"q": query.with_operator, "format": "json"}
+        if query.newer_than:
+            params["time_range"] = query.newer_than
+        return HttpRequest(path="/search", params=params, headers={"accept": "application/json"})
+
+    def found(self, body: bytes) -> Found:
+        """See `SearchApi.found`."""
+        answer = msgspec.json.decode(body, type=_Answer)
+        hits = [
+            Hit(each.title or "", each.url, each.content or "", (each.published_date or "")[:10])
+            for each in answer.results
+            if each.url
+        ]
+        failed = [": ".join(map(str, each[:2])) for each in answer.unresponsive_engines]
+        note = one_line(f"engines that did not answer: {', '.join(failed)}", 300) if failed else ""
+        return Found(tuple(hits), note)
+
+    def refusal(self, status: int, body: bytes) -> Refusal:
+        """See `SearchApi.refusal`: 403 is its answer to a format that is not offered."""
+        if status == 403:
+            return Refusal("unavailable", NO_JSON)
+        if status == 401:
+            return Refusal("auth", "the instance wants a user name and a password in its address")
+        return Refusal(kind_of(status))

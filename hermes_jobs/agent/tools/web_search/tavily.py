@@ -1,0 +1,76 @@
+"""Tavily's search API: https://docs.tavily.com/documentation/api-reference/endpoint/search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.agent.tools.web_search.query import (
+    Found,
+    Hit,
+    HttpRequest,
+    Refusal,
+    SearchFailed,
+    SearchQuery,
+    decoded_or,
+    kind_of,
+)
+
+MOST_CHARS = 400
+_USED_UP = frozenset({432, 433})  # the plan's limit, and that of paying as one goes
+
+
+class _Result(msgspec.Struct):
+    url: str
+    title: str | None = None
+    content: str | None = None
+    published_date: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    results: list[_Result]
+
+
+class _Detail(msgspec.Struct, frozen=True):
+    error: str = ""
+
+
+class _Refused(msgspec.Struct):
+    """`detail` is a text where the request itself is wrong."""
+
+    detail: _Detail | str = ""
+
+
+class Tavily:
+    """Tavily with one key; the basic depth, which costs one credit a search."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def request(self, query: SearchQuery) -> HttpRequest:
+        """See `SearchApi.request`."""
+        if len(query.text) > MOST_CHARS:
+            raise SearchFailed("query", f"Tavily takes at most {MOST_CHARS} characters. Ask in fewer words.")
+        body: dict[str, Any] = {"query": query.text, "max_results": query.limit, "search_depth": "basic"}
+        if query.newer_than:
+            body["time_range"] = query.newer_than
+        if query.site:
+            body["include_domains"] = [query.site]
+        return HttpRequest(path="/search", headers={"authorization": f"Bearer {self._key}"}, body=body)
+
+    def found(self, body: bytes) -> Found:
+        """See `SearchApi.found`."""
+        answer = msgspec.json.decode(body, type=_Answer)
+        return Found(
+            tuple(
+                Hit(each.title or "", each.url, each.content or "", each.published_date or "")
+                for each in answer.results
+            )
+        )
+
+    def refusal(self, status: int, body: bytes) -> Refusal:
+        """See `SearchApi.refusal`."""
+        detail = decoded_or(body, _Refused, _Refused()).detail
+        said = detail if isinstance(detail, str) else detail.error
+        return Refusal("quota" if status in _USED_UP else kind_of(status), said)

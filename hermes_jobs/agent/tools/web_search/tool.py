@@ -1,0 +1,129 @@
+"""The `web_search` tool: results of the configured provider as title, address and snippet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from msgspec import Meta
+
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
+from hermes_jobs.agent.tools.web import CAUTION
+from hermes_jobs.agent.tools.web_search.query import (
+    Age,
+    Found,
+    Hit,
+    SearchFailed,
+    SearchQuery,
+    WebSearcher,
+    one_line,
+)
+from hermes_jobs.engine.ports import Cancel, StepInterrupted, ToolOutcome
+
+RESULT_CHARS = 12_000
+TITLE_CHARS = 150
+URL_CHARS = 1_000
+SNIPPET_CHARS = 700
+DOMAIN = r"^[^\s/:@\"]+\.[^\s/:@\".]+$"
+
+
+class WebSearch:
+    """Searches with the provider that `searcher` gives, which may raise `SearchFailed` itself."""
+
+    def __init__(self, title: str, searcher: Callable[[], WebSearcher], today: Callable[[], date]) -> None:
+        self._title = title
+        self._searcher = searcher
+        self._today = today
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tool, with the provider's name in its description."""
+        made = tool(toolset="web", effect="read")(self.web_search)
+        return (replace(made, description=made.description.replace("PROVIDER", self._title)),)
+
+    def web_search(
+        self,
+        cancel: Cancel,
+        query: Annotated[str, Meta(min_length=1, max_length=400, description="What to search for.")],
+        count: Annotated[int, Meta(ge=1, le=20, description="How many results at most.")] = 8,
+        newer_than: Annotated[
+            Age | None, "Only what was published in the last day, week, month or year."
+        ] = None,
+        site: Annotated[
+            Annotated[str, Meta(pattern=DOMAIN, max_length=253)] | None,
+            "Only results of this domain, such as docs.python.org.",
+        ] = None,
+    ) -> ToolOutcome:
+        """Search the public web with PROVIDER: titles, addresses and snippets, best first.
+
+        Snippets are short and may be out of date: read what matters with web_fetch. Several searches of one
+        message run side by side.
+        """
+        asked = SearchQuery(
+            text=query, limit=count, newer_than=newer_than, site=site or "", today=self._today()
+        )
+        try:
+            found = self._searcher().search(asked, cancel)
+        except StepInterrupted:
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
+        except SearchFailed as failed:
+            raise ToolFailed(told(failed)) from failed
+        return ToolOutcome(content=listed(found, asked, self._title))
+
+
+def told(failed: SearchFailed) -> str:
+    """The failure as the model reads it, with what it can do."""
+    match failed.kind:
+        case "rate" | "unreachable":
+            advice = "Go on without it, or try again later."
+        case "query":
+            advice = "Ask in other words."
+        case _:
+            advice = "Trying again will not help: tell the user."
+    return " ".join(
+        filter(None, (f"nothing was found: {failed.message}", failed.hint and f"{failed.hint}.", advice))
+    )
+
+
+def listed(found: Found, query: SearchQuery, title: str) -> str:
+    """The results as the model reads them: a header, the caution, then each with its number."""
+    shown: list[str] = []
+    room = RESULT_CHARS
+    usable = [each for each in found.hits if is_web_address(each.url)]
+    for number, hit in enumerate(usable, 1):
+        text = _shown(number, hit)
+        if len(text) > room:
+            break
+        shown.append(text)
+        room -= len(text)
+    asked = one_line(query.with_operator, 200)
+    note = f"; {found.note}" if found.note else ""
+    if not shown:
+        return f"[{title} has no results for “{asked}”{note}]"
+    many = "1 result" if len(shown) == 1 else f"{len(shown)} results"
+    header = f"[{many} of {title} for “{asked}”{note}]"
+    return "\n\n".join((f"{header}\n{CAUTION}", *shown))
+
+
+def is_web_address(url: str) -> bool:
+    """Whether that can be the address of a page."""
+    if len(url) > URL_CHARS or any(character.isspace() for character in url):
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+def _shown(number: int, hit: Hit) -> str:
+    title = one_line(hit.title, TITLE_CHARS) or "(no title)"
+    snippet = one_line(hit.snippet, SNIPPET_CHARS)
+    when = one_line(hit.published, 40)
+    last = " · ".join(filter(None, (when, snippet)))
+    return "\n".join(
+        filter(None, (f"{number}. {title}", f"   {one_line(hit.url, URL_CHARS)}", last and f"   {last}"))
+    )

@@ -1,0 +1,137 @@
+"""The kinds of sub-agents that there are: built in, configured, and Markdown files in the home or a project.
+
+The files have the form of Claude Code's sub-agents (https://code.claude.com/docs/en/sub-agents): front matter
+with `name`, `description`, `tools` and `model`, and the prompt below. `toolsets`, `budget` and
+`max_iterations` are ours. A project's files are foreign text, as its AGENTS.md is: what looks like an attack
+is left out of them, and they take no name that exists.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from hermes_jobs.agent.prompt.project_files import LeftOut, cut, read_project_file, scanned
+from hermes_jobs.agent.skills.front_matter import split_front_matter
+from hermes_jobs.domain.agent_roles import BUILT_IN, AgentRole
+from hermes_jobs.errors import Rejected
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+PROJECT_FOLDERS = (".hermes/agents", ".claude/agents")
+MAX_FILES = 100  # of one folder, by name
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_TOOLSETS: Mapping[str, str] = {
+    **dict.fromkeys(("read", "glob", "grep", "ls", "edit", "multiedit", "write", "notebookedit"), "files"),
+    **dict.fromkeys(("bash", "bashoutput", "killshell"), "terminal"),
+    **dict.fromkeys(("webfetch", "websearch"), "web"),
+    **dict.fromkeys(("task", "agent"), "delegate"),
+    "todowrite": "todo",
+    "skill": "skills",
+}
+"""Our toolset for each tool of Claude Code."""
+_INHERITED = frozenset({"inherit", "sonnet", "opus", "haiku"})
+"""Names of models that mean nothing outside of Claude Code: the model is that of who delegates."""
+
+
+def agent_roles(settings: Settings, workdir: str = "") -> Mapping[str, AgentRole]:
+    """All kinds of sub-agents for work in that folder, by name; a broken file is left out with a warning."""
+    roles = dict(BUILT_IN)
+    if workdir:
+        for folder in PROJECT_FOLDERS:
+            for name, role in _files(Path(workdir), folder, is_project=True):
+                roles.setdefault(name, role)
+    home = settings.paths.agents
+    roles.update(_files(home.parent, home.name, is_project=False))
+    for name, configured in settings.agents.items():
+        roles[name] = AgentRole(**asdict(configured), origin="config.yaml")
+    return roles
+
+
+def _files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, AgentRole]]:
+    try:
+        files = sorted((root / folder).glob("*.md"))[:MAX_FILES]
+    except OSError:
+        return
+    for file in files:
+        path = f"{folder}/{file.name}"
+        try:
+            yield _role(root, path, file.stem, is_project=is_project)
+        except (LeftOut, Rejected, ValueError) as error:
+            logger.warning("%s is no sub-agent: %s", path, error)
+
+
+def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, AgentRole]:
+    """The file's name and role. Raises `LeftOut`, `Rejected` and `ValueError`, with what is wrong."""
+    file = root / path if is_project else (root / path).resolve()
+    text = read_project_file(root, path) if is_project else read_project_file(file.parent, file.name)
+    fields, body = split_front_matter(text)
+    name = (_text(fields, "name") or stem).lower()
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"its name {name!r} is not made of letters, digits, - and _")
+    prompt, description = body.strip(), " ".join(_text(fields, "description").split())
+    if not description:
+        raise ValueError("it has no `description`")
+    if is_project:
+        prompt, description = scanned(cut(prompt, path)), scanned(description)
+    model = _text(fields, "model")
+    return name, AgentRole(
+        description=description,
+        prompt=prompt,
+        toolsets=_toolsets(fields),
+        model=None if model.lower() in _INHERITED else model or None,
+        budget=_number(fields, "budget"),
+        max_iterations=_whole(fields),
+        trusted=not is_project,
+        origin=path if is_project else f"home: {path}",
+    )
+
+
+def _toolsets(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Our toolsets for what the file names; what we do not have is left out. None where it names none."""
+    own = fields.get("toolsets")
+    named = own if own is not None else fields.get("tools")
+    items = named.split(",") if isinstance(named, str) else named
+    if not isinstance(items, list) or not items:
+        return None
+    names = [re.sub(r"\(.*", "", str(each)).strip() for each in items]
+    if own is not None:
+        return tuple(dict.fromkeys(each for each in names if each))
+    found = (_TOOLSETS.get(each.lower(), "") for each in names)
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def _text(fields: Mapping[str, Any], key: str) -> str:
+    value = fields.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _number(fields: Mapping[str, Any], key: str) -> float | None:
+    """Raises `ValueError` where the field is no amount above zero."""
+    value = _text(fields, key)
+    if not value:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ValueError(f"its `{key}` is {value!r}, which is no number above zero")
+    return number
+
+
+def _whole(fields: Mapping[str, Any]) -> int | None:
+    """Raises `ValueError` where `max_iterations` (`maxTurns` elsewhere) is no number above zero."""
+    key = "max_iterations" if "max_iterations" in fields else "maxTurns"
+    number = _number(fields, key)
+    if number is not None and number != int(number):
+        raise ValueError(f"its `{key}` is {number:g}, which is no whole number")
+    return None if number is None else int(number)

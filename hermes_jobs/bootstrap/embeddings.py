@@ -1,0 +1,94 @@
+"""What is to get vectors: the memory's entries, and what was said where `memory.recall` looks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.embedding import digest_of, plan
+from hermes_jobs.domain.events import EmbeddedText
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.domain.memory.memory import STREAM as MEMORY
+from hermes_jobs.domain.memory.memory import TARGETS
+from hermes_jobs.engine.clock_and_ids import iso
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
+
+TEXTS = 100  # of one call
+CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character
+CALLS = 20  # that are planned at a time; the rest when workers look again
+QUIET = 600.0  # seconds without a word, after which a conversation's last exchange counts as complete
+
+
+class EmbeddingPlans:
+    """Plans calls for vectors, and finds the texts that a plan names. Nothing while embeddings are off."""
+
+    def __init__(
+        self, settings: Settings, *, log: EventLog, views: Views, memory: SyncedMemory, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._log = log
+        self._views = views
+        self._memory = memory
+        self._clock = clock
+
+    def add(self, engine: Engine, model: str, *, quiet: float = QUIET, again: str = "") -> list[str]:
+        """Plan calls for what has no vector of that model; the streams of the plans.
+
+        Two that plan the same at once make one plan of it. What has failed for good is planned again on
+        another day, or with another `again`. Raises `LogUnavailable`.
+        """
+        newest = self._log.key(KEY_SCOPE, NEWEST)
+        forgotten = newest.position if newest is not None else 0
+        day = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
+        streams: list[str] = []
+        for texts in self._calls(model, quiet):
+            name = digest_of((model, day, str(forgotten), again, *(each.digest for each in texts)))[:16]
+            made = engine.change(plan(name, model, texts), "embeddings")
+            streams += [write.stream for write in made.writes]
+        return streams
+
+    def texts(self, wanted: Sequence[EmbeddedText]) -> Mapping[str, str]:
+        """The texts of a plan by their digests, as far as they are still there and long."""
+        digests = {each.digest for each in wanted}
+        entries = {digest: text for digest, text in self._entries().items() if digest in digests}
+        exchanges = self._views.exchanges(digests - entries.keys())
+        said = {digest: "\n".join(each.texts(self._views.texts_at)) for digest, each in exchanges.items()}
+        return {
+            digest: text[: self._settings.embeddings.max_chars]
+            for digest, text in {**entries, **said}.items()
+        }
+
+    def _calls(self, model: str, quiet: float) -> Iterator[list[EmbeddedText]]:
+        """The texts of each call."""
+        entries = self._entries()
+        missing = self._views.without_vectors(model, entries)
+        waiting = [
+            (EmbeddedText(MEMORY, digest), len(text)) for digest, text in entries.items() if digest in missing
+        ]
+        if self._settings.memory.recall:
+            before = iso(self._clock.now() - quiet)
+            said = self._views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
+            longest = self._settings.embeddings.max_chars
+            waiting += [(EmbeddedText(each.stream, each.digest), min(each.chars, longest)) for each in said]
+        call: list[EmbeddedText] = []
+        chars = 0
+        for text, size in waiting[: CALLS * TEXTS]:
+            if call and (len(call) == TEXTS or chars + size > CHARS):
+                yield call
+                call, chars = [], 0
+            call.append(text)
+            chars += size
+        if call:
+            yield call
+
+    def _entries(self) -> dict[str, str]:
+        memory = self._memory.logged()
+        return {digest_of((text,)): text for target in TARGETS for text in memory.entries(target)}

@@ -1,0 +1,70 @@
+"""Where the memory's entries are: in prompts, recalled when a message is about them, or left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.memory.curation import Proposal, proposals
+from hermes_jobs.domain.memory.entries import Placement, Since, placed, with_uses
+from hermes_jobs.domain.memory.memory import TARGETS, chars
+from hermes_jobs.engine.clock_and_ids import iso
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.memory.memory_files import SyncedMemory
+    from hermes_jobs.domain.memory.entries import Entry
+    from hermes_jobs.domain.memory.memory import Limits, Memory
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.settings.sections import Memory as MemorySettings
+    from hermes_jobs.views import Views
+
+DAY = 86_400.0
+
+
+class MemoryPlaces:
+    """Where the memory's entries are: in prompts, recalled, or left out."""
+
+    def __init__(
+        self, settings: MemorySettings, files: SyncedMemory, limits: Limits, views: Views, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._files = files
+        self.limits = limits
+        self._views = views
+        self._clock = clock
+
+    def __call__(self, lineage: str = "") -> Placement:
+        """The places in a session of that lineage; empty: in a new one. Raises `LogUnavailable`."""
+        return self._of(self._files.sync(), lineage)
+
+    def of_session(self, lineage: str) -> Placement:
+        """The same for the prompt of a session, which needs no uses where all entries fit: the views, which a
+        worker would bring up to date for them, are not asked then."""
+        memory = self._files.sync()
+        return self._of(memory, lineage, uses=not self._fits(memory))
+
+    def recalled(self, lineage: str) -> tuple[Entry, ...]:
+        """The entries that only recall finds, as the log has them. Raises `LogUnavailable`."""
+        memory = self._files.logged()
+        return () if self._fits(memory) else self._of(memory, lineage).recalled
+
+    def proposed(self) -> tuple[int, tuple[Proposal, ...]]:
+        """The memory's version, and what the curator proposes for it. Raises `LogUnavailable`."""
+        memory = self._files.sync()
+        harmful = {
+            int(each.name): each.why
+            for each in self._views.verifications()
+            if each.kind == "memory" and each.is_proposal
+        }
+        return memory.version, proposals(self._of(memory, ""), harmful)
+
+    def _fits(self, memory: Memory) -> bool:
+        """Whether prompts have room for all entries."""
+        return all(chars(memory.entries(target)) <= self.limits.of(target) for target in TARGETS)
+
+    def _of(self, memory: Memory, lineage: str, *, uses: bool = True) -> Placement:
+        entries = with_uses(self._files.entries(memory), self._views.memory_uses() if uses else {})
+        since = Since(self._ago(self._settings.episodic_days), self._ago(self._settings.working_days))
+        return placed(entries, self.limits, allowed=memory.allowed, lineage=lineage, since=since)
+
+    def _ago(self, days: int) -> str:
+        return iso(self._clock.now() - days * DAY) if days else ""

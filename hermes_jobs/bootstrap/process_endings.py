@@ -1,0 +1,55 @@
+"""Background processes end with the session or the turn that they were begun for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import RecordedEvent
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.tools.background import BackgroundProcesses
+
+LOOK_SECONDS = 5.0
+"""Seconds from one look at all processes to the next."""
+
+
+class ProcessEndings:
+    """Ends the processes of a home. `folder` is theirs: where it is missing, there never was one."""
+
+    def __init__(self, folder: Path, processes: Callable[[], BackgroundProcesses], clock: Clock) -> None:
+        self._folder = folder
+        self._processes = processes
+        self._clock = clock
+        self._looked_at = float("-inf")
+
+    def follow(self, facts: Sequence[Event], lineage: str) -> None:
+        """Ask the processes to end that live as long as a session or turn among what has ended."""
+        ended = [each for each in facts if isinstance(each, e.SessionEnded) and each.reason != "compression"]
+        turns = {each.turn for each in facts if isinstance(each, e.TurnEnd)}
+        if not (ended or turns) or not self._folder.is_dir():
+            return
+        self._processes().kill_where(
+            lambda each: (
+                (each.life == "session" and bool(ended) and each.session == lineage)
+                or (each.life == "turn" and each.turn in turns)
+            ),
+            wait=False,
+        )
+
+    def keep(self, news: Sequence[RecordedEvent]) -> None:
+        """What a worker does from time to time: end processes of what others have ended, and what lost its
+        keeper."""
+        for recorded in news:
+            self.follow((recorded.event,), lineage_of(recorded.stream))
+        now = self._clock.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        if self._folder.is_dir():
+            self._processes().all()

@@ -1,0 +1,74 @@
+"""What replays are made of: the requests of recorded calls, and what can be left out of them or put in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.agent.memory.prompt_section import with_entry, without_entry
+from hermes_jobs.agent.skills.presenter import with_skill, without_skill
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage
+from hermes_jobs.engine.replayed_requests import ReplayedRequests
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import LeftOut, PutIn
+    from hermes_jobs.engine.ports import ModelRequest
+    from hermes_jobs.engine.repository import StreamRepository
+    from hermes_jobs.engine.sent_requests import BuildRequest
+
+READING = "skill_view"
+GONE = "Error: There is no skill {name!r}. See skills_list."
+
+
+def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> ReplayedRequests:
+    """The requests of the sessions' recorded calls, which `build` makes as it made them then."""
+    return ReplayedRequests(sessions, build, leave_out, put_in)
+
+
+def leave_out(request: ModelRequest, left: LeftOut) -> ModelRequest:
+    """The request as it would be without a memory entry, or a skill: its line in the prompt, and what was
+    read of it."""
+    if left.kind == "memory":
+        return replace(request, system_prompt=without_entry(request.system_prompt, left.text))
+    return replace(
+        request,
+        system_prompt=without_skill(request.system_prompt, left.name),
+        messages=tuple(_unread(request.messages, left.name)),
+    )
+
+
+def put_in(request: ModelRequest, item: PutIn, *, unrelated: bool) -> ModelRequest:
+    """The request as it would be with a memory entry, or a skill: its line in the prompt, and its text too,
+    as if it had been read, unless the turn is unrelated."""
+    prompt = request.system_prompt
+    if item.kind == "memory":
+        return replace(request, system_prompt=with_entry(prompt, item.target, item.text, item.old))
+    return replace(request, system_prompt=with_skill(prompt, item.name, item.text, read=not unrelated))
+
+
+def _unread(messages: Sequence[Message], name: str) -> Sequence[Message]:
+    """The messages in which that skill was not there to be read."""
+    calls = {
+        call.id
+        for each in messages
+        if isinstance(each, AssistantMessage)
+        for call in each.tool_calls
+        if call.name == READING and _named(call.arguments) == name
+    }
+    gone = GONE.format(name=name)
+    return [
+        replace(each, content=gone, failed=True)
+        if isinstance(each, ToolMessage) and each.tool_call in calls
+        else each
+        for each in messages
+    ]
+
+
+def _named(arguments: str) -> str:
+    try:
+        return str(msgspec.json.decode(arguments, type=dict[str, object]).get("name", ""))
+    except msgspec.DecodeError:
+        return ""

@@ -1,0 +1,146 @@
+"""Standing rules for tool calls, and what else decides whether a call asks: the mode, and what was approved.
+
+| mode    | reads | edits files | everyday commands | dangerous calls |
+|---------|-------|-------------|-------------------|-----------------|
+| `plan`  | yes   | no          | no                | no              |
+| `edits` | yes   | yes         | asks              | asks            |
+| `ask`   | yes   | yes         | yes               | asks            |
+| `full`  | yes   | yes         | yes               | yes             |
+
+Keys, and files that run by themselves, ask in every mode.
+
+Which calls a pattern meets is for the tools to say: `hermes_jobs.agent.tools.permissions`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.errors import Rejected
+
+STREAM = "approvals"
+MODES: tuple[e.Mode, ...] = get_args(e.Mode)
+COMMANDS = "terminal"
+_OF_SHELL = re.compile(r"&&?|\|\|?|\d?>>?|<<?|.*;|[\"'].*|.*(\$\(|`).*", re.DOTALL)
+"""A word by which a shell joins commands, or that it takes apart."""
+_OF_TOOL = re.compile(
+    r"(?P<tool>[a-z][a-z0-9_]*|[A-Za-z0-9-]+__[A-Za-z0-9_-]+):(?!//)(?P<pattern>.+)", re.DOTALL
+)
+
+
+class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule, by whom it was made."""
+
+    number: int
+    ruling: e.Ruling
+    calls: e.CallPattern
+    by: str
+
+
+class ApprovalRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of the stream `approvals`: the rules in force, oldest first. No number is given twice."""
+
+    stream: str = STREAM
+    version: int = 0
+    rules: tuple[ApprovalRule, ...] = ()
+    last: int = 0
+
+
+class Permissions(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides whether a call asks. `session`, `turn`: what a user approved for as long as these last."""
+
+    mode: e.Mode = "ask"
+    rules: tuple[ApprovalRule, ...] = ()
+    session: tuple[e.CallPattern, ...] = ()
+    turn: tuple[e.CallPattern, ...] = ()
+
+
+def evolve(state: ApprovalRules, event: e.ApprovalRuleEvent) -> ApprovalRules:
+    """The state after one more event."""
+    state = replace(state, version=state.version + 1)
+    if isinstance(event, e.ApprovalRuleRemoved):
+        return replace(state, rules=tuple(rule for rule in state.rules if rule.number != event.number))
+    rule = ApprovalRule(number=event.number, ruling=event.ruling, calls=event.calls, by=event.by)
+    return replace(state, rules=(*state.rules, rule), last=event.number)
+
+
+def add_rule(ruling: e.Ruling, calls: e.CallPattern, *, by: str) -> Decision:
+    """Make a rule, unless the same one is in force. The answer is its number."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: ApprovalRules = load(STREAM)
+        for rule in state.rules:
+            if (rule.ruling, rule.calls) == (ruling, calls):
+                return DecisionResult(answer=str(rule.number))
+        event = e.ApprovalRuleAdded(number=state.last + 1, ruling=ruling, calls=calls, by=by)
+        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),), answer=str(event.number))
+
+    return change
+
+
+def remove_rule(number: int, *, by: str) -> Decision:
+    """Remove a rule. Raises `Rejected` where there is none of that number."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: ApprovalRules = load(STREAM)
+        if all(rule.number != number for rule in state.rules):
+            raise Rejected(
+                f"There is no rule {number}.", kind="unknown_rule", hint="See hermes-jobs approvals list."
+            )
+        event = e.ApprovalRuleRemoved(number=number, by=by)
+        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
+
+    return change
+
+
+def permissions(
+    rules: tuple[ApprovalRule, ...],
+    *,
+    mode: e.Mode,
+    session: tuple[e.CallPattern, ...],
+    turn: tuple[e.CallPattern, ...],
+    personal: bool,
+) -> Permissions:
+    """What holds in a turn. One that no person sent (a schedule's, a chat's, a review's) is not given more
+    than it has by itself: only what narrows holds there.
+    """
+    if personal:
+        return Permissions(mode=mode, rules=rules, session=session, turn=turn)
+    narrowing = tuple(rule for rule in rules if rule.ruling != "allow")
+    return Permissions(mode="plan" if mode == "plan" else "ask", rules=narrowing)
+
+
+def parse_pattern(text: str, folder: str = "") -> e.CallPattern:
+    """The calls that a user's text means: `npm test *`, a command, or `edit:src/*`, of another tool.
+
+    Without a wildcard it is the whole command, path or address. Raises `Rejected` for an empty one, and for
+    `npm test * && ls`: a pattern is compared with each command of a line by itself.
+    """
+    calls = parse_call(text, folder)
+    if calls.tool == COMMANDS and not calls.exact and any(map(_OF_SHELL.fullmatch, calls.pattern.split())):
+        raise Rejected(
+            f"{calls.pattern!r} can match nothing: a pattern is compared word by word with one command.",
+            kind="usage",
+            hint="Leave out quotes, and && ; | > with what follows; or write a whole line, without *.",
+        )
+    return calls
+
+
+def parse_call(text: str, folder: str = "") -> e.CallPattern:
+    """The same for what may be any call, in which a `*` may be one. Raises `Rejected` for an empty one."""
+    found = _OF_TOOL.fullmatch(text.strip())
+    tool, pattern = (found["tool"], found["pattern"].strip()) if found else (COMMANDS, text.strip())
+    if not pattern:
+        raise Rejected("The pattern is empty.", kind="usage", hint="Such as 'npm test *' or 'edit:src/*'.")
+    return e.CallPattern(tool=tool, pattern=pattern, exact=not re.search(r"[*?[]", pattern), folder=folder)
+
+
+def pattern_text(calls: e.CallPattern) -> str:
+    """The pattern as a user would write it."""
+    return calls.pattern if calls.tool == COMMANDS else f"{calls.tool}:{calls.pattern}"

@@ -1,0 +1,229 @@
+"""Delegation across streams: children and their parent are joined in one append at the start and at the end.
+
+Every function here gives the events of other streams that follow from an event of one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import child_slots
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.decision import DecisionResult, LargeResult, StateLoader, StreamEvents
+from hermes_jobs.domain.session import children
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.session import OpenChild, Session, running_turn, stream_of
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.errors import Rejected
+
+
+def payers_of(session: Session, turn: Turn) -> tuple[e.Payer, ...]:
+    """The turns that pay for what a child of the turn does, the root's first."""
+    place = session.delegation_of(turn.id)
+    own = e.Payer(turn=turn.id, stream=session.stream, budget_usd=turn.budget_usd)
+    return (*(place.payers if place else ()), own)
+
+
+def first_texts(command: c.StartChildren, session: Session, load: StateLoader) -> tuple[StreamEvents, ...]:
+    """The first text of every child, and their places among those that run; none for a cancelled turn."""
+    turn = running_turn(session)
+    if turn.cancelled_by is not None:
+        return ()
+    payers = payers_of(session, turn)
+    slots: ChildSlots = load(child_slots.STREAM)
+    given_up = child_slots.freed(slots, session.lineage) if command.waits else ()
+    queued = tuple(e.QueuedChild(session=each.session, root=payers[0].turn) for each in command.children)
+    events = (
+        *given_up,
+        *child_slots.queued(child_slots.fold(slots, given_up), queued, command.per_root, command.per_home),
+    )
+    after = child_slots.fold(slots, events)
+    begun = tuple(_first_text(plan, command.step, session, turn, payers, after) for plan in command.children)
+    return (*begun, StreamEvents(child_slots.STREAM, events))
+
+
+def _first_text(
+    plan: c.ChildPlan,
+    call: str,
+    session: Session,
+    turn: Turn,
+    payers: tuple[e.Payer, ...],
+    slots: ChildSlots,
+) -> StreamEvents:
+    model = plan.model or turn.model or session.model
+    mode = turn.mode or session.mode
+    submitted = replace(
+        _text_under(turn, plan.turn, plan.text, f"{children.PARENT}{session.lineage}", plan.session),
+        model=model,
+        toolsets=turn.toolsets if plan.fork else plan.toolsets,
+        opening=e.Opening(
+            kind="child",
+            model=model,
+            system=plan.system or None,
+            workdir=plan.workdir or (session.started.workdir if session.started else None),
+            toolsets=plan.toolsets,
+            mode=mode if mode != "ask" else None,
+            delegation=_place(plan, call, session, turn, payers),
+        ),
+        budget_usd=plan.budget_usd,
+        approve=tuple(dict.fromkeys((*turn.approve, *session.approved))),
+        answer_schema=plan.answer_schema,
+        held=not slots.runs(plan.session),
+    )
+    forked = (_forked(plan, session, session.started),) if plan.fork and session.started else ()
+    return StreamEvents(stream_of(plan.session), (*forked, submitted))
+
+
+def _place(
+    plan: c.ChildPlan, call: str, session: Session, turn: Turn, payers: tuple[e.Payer, ...]
+) -> e.Delegation:
+    return e.Delegation(
+        turn=plan.turn,
+        parent=session.lineage,
+        parent_turn=turn.id,
+        call=call,
+        payers=payers,
+        depth=len(payers),
+        role=plan.role,
+        max_iterations=plan.max_iterations,
+        withheld=plan.withheld,
+    )
+
+
+def _forked(plan: c.ChildPlan, session: Session, started: e.SessionStarted) -> e.SessionStarted:
+    """The start of a child that goes on from its parent's history."""
+    return replace(
+        started,
+        session=plan.session,
+        kind="child",
+        parent=session.lineage,
+        at=session.version,
+        model=plan.model or session.model or started.model,
+    )
+
+
+def _text_under(turn: Turn, new: str, text: str, source: str, session: str) -> e.TurnSubmitted:
+    """A text for a session, whose new turn may do what the turn may do and runs under its settings."""
+    return e.TurnSubmitted(
+        turn=new,
+        text=text,
+        source=source,
+        session=session,
+        attended=turn.attended,
+        unattended=turn.unattended,
+        mode=turn.mode,
+        approve=turn.approve,
+        toolsets=turn.toolsets,
+        settings=turn.settings,
+        requires=turn.requires,
+    )
+
+
+def slot_changes(child: Session, event: e.SessionEvent, load: StateLoader) -> Iterator[StreamEvents]:
+    """The place that an ended child leaves to others."""
+    assert isinstance(event, e.TurnEnd)
+    if child.delegation_of(event.turn) is not None:
+        slots: ChildSlots = load(child_slots.STREAM)
+        if events := child_slots.freed(slots, child.lineage):
+            yield StreamEvents(child_slots.STREAM, events)
+
+
+def released(event: e.ChildSlotEvent, load: StateLoader) -> Iterator[StreamEvents]:
+    """The turn of a child that was held back and has its place now."""
+    if not isinstance(event, e.ChildSlotTaken):
+        return
+    session: Session = load(stream_of(event.child))
+    turn = session.current
+    if turn is not None and turn.held and session.delegation_of(turn.id) is not None:
+        yield StreamEvents(session.stream, (e.TurnReleased(turn=turn.id),))
+
+
+def told_to_parent(child: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> DecisionResult:
+    """The child's end in its parent's stream; `child` is the state before it."""
+    place = child.delegation_of(turn.id)
+    if place is None:
+        return DecisionResult()
+    return ended(load(stream_of(place.parent)), children.end_of(child, turn, place, end), load)
+
+
+def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionResult:
+    """The end of a child in its parent's stream: part of a result, or a text of its own.
+
+    A child that was resumed after its end, or whose parent is gone, is told of no more.
+    """
+    child = next((each for each in parent.children if each.ref.session == event.child), None)
+    if child is None:
+        return DecisionResult()
+    after = children.evolve(parent, event)
+    if not child.waits:
+        return _as_text(parent, child, event)
+    found = children.waiting_call(after, event.turn, event.call)
+    if found is None or len(found[1].child_ends) < len(found[1].children):
+        return DecisionResult(writes=(StreamEvents(parent.stream, (event,)),))
+    turn, call = found
+    finished, kept = children.joined(turn, call)
+    writes = [StreamEvents(parent.stream, (event, finished))]
+    place = parent.delegation_of(turn.id)
+    if place is not None:
+        slots: ChildSlots = load(child_slots.STREAM)
+        if taken := child_slots.taken_again(slots, parent.lineage, place.payers[0].turn):
+            writes.append(StreamEvents(child_slots.STREAM, taken))
+    return DecisionResult(writes=tuple(writes), kept=kept)
+
+
+def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> DecisionResult:
+    """The end of a child that nobody waits for, as a text that is collected with others of its kind."""
+    events: tuple[e.SessionEvent, ...] = (event,)
+    kept: tuple[LargeResult, ...] = ()
+    began = parent.ended.get(child.began.id)
+    is_cancelled = began is not None and began.status == "cancelled"
+    running = parent.find(child.began.id)
+    if running is not None and running.cancelled_by is not None:
+        is_cancelled = True
+    if parent.ended_because is None and not is_cancelled:
+        text, kept = children.text_of_end(child, event)
+        source = f"{children.SOURCE}{child.ref.session}"
+        submitted = _text_under(child.began, f"{child.ref.turn}e", text, source, parent.id)
+        told = replace(submitted, if_busy="collect", deliver=child.began.deliver)
+        events = (event, told)
+    return DecisionResult(writes=(StreamEvents(parent.stream, events),), kept=kept)
+
+
+def cancelled_below(
+    session: Session, event: e.TurnCancelRequested | e.TurnCancelled, load: StateLoader
+) -> Iterator[DecisionResult]:
+    """Cancels of the open children of a turn that is cancelled, in the same append."""
+    for child in children.open_below(session, event.turn):
+        stream = stream_of(child.ref.session)
+        state: Session = load(stream)
+        if state.version == 0:
+            yield ended(load(session.stream), children.lost(child), load)
+            continue
+        try:
+            events = decide(c.CancelTurn(turn=child.ref.turn, by=event.by), state)
+        except Rejected:  # it has ended
+            continue
+        if events:
+            yield DecisionResult(writes=(StreamEvents(stream, events),))
+
+
+def end_if_lost(parent: str, child: OpenChild, load: StateLoader) -> DecisionResult:
+    """The end, in its parent's stream, of an open child that is not at work in this log."""
+    state: Session = load(stream_of(child.ref.session))
+    if state.find(child.ref.turn) is not None:
+        return DecisionResult()
+    return ended(load(parent), children.lost(child), load)
+
+
+def place_for(session: Session, per_root: int, per_home: int, load: StateLoader) -> Iterator[StreamEvents]:
+    """The place, or the wait for one, of a child that is held back and that nobody here knows of."""
+    turn = session.current
+    place = session.delegation_of(turn.id) if turn is not None and turn.held else None
+    slots: ChildSlots = load(child_slots.STREAM)
+    if place is not None and not slots.knows(session.lineage):
+        queued = e.QueuedChild(session=session.lineage, root=place.payers[0].turn)
+        yield StreamEvents(child_slots.STREAM, child_slots.queued(slots, (queued,), per_root, per_home))

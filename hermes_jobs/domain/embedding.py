@@ -1,0 +1,181 @@
+"""Embeddings: vectors for some texts, asked for with one call, which is one step.
+
+EmbeddingPlanned ─▶ EmbeddingStarted ─▶ EmbeddingEnded, EmbeddingFailed (again later, or given up)
+
+An event names a text by its digest. The vectors stand beside the events, as a large result, where forgetting
+can remove them: see `without`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
+from hermes_jobs.domain.budgets import DAY, amount, reserved
+from hermes_jobs.domain.decision import Decision, DecisionResult, LargeResult, StateLoader, StreamEvents
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.errors import StepLost
+
+PREFIX = "embedding-"
+VECTORS = "vectors:"
+"""Begins the names of large results that are vectors; no call of a tool is called like that."""
+MAX_STARTS = 5
+"""Starts without an outcome after which it is given up: its workers died."""
+_DIGEST = 32
+
+Outcome = e.EmbeddingEnded | e.EmbeddingFailed
+
+
+class Embedding(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one stream. `reserved` is the reservation of a start that has no outcome."""
+
+    stream: str
+    version: int = 0
+    plan: e.EmbeddingPlanned | None = None
+    starts: int = 0
+    attempt: int = 1
+    retry_at: float = 0.0
+    reserved: Reservation | None = None
+    outcome: Outcome | None = None
+
+
+def digest_of(texts: Iterable[str], before: str = "") -> str:
+    """The digest of texts that follow each other; `before` is that of those in front of them."""
+    digest = before
+    for text in texts:
+        digest = sha256(f"{digest}{text}".encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST]
+    return digest
+
+
+def stream_of(embedding: str) -> str:
+    """The stream of the embedding with that id."""
+    return f"{PREFIX}{embedding}"
+
+
+def vectors_of(stream: str) -> str:
+    """The name of the large result that holds an embedding's vectors: a line each, in the plan's order.
+
+    A line is a vector as base64 of its 32-bit floats, little endian; empty for a text that has none.
+    """
+    return f"{VECTORS}{stream.removeprefix(PREFIX)}"
+
+
+def next_steps(embedding: Embedding) -> tuple[Step, ...]:
+    """Its one step, until it has its outcome."""
+    if embedding.plan is None or embedding.outcome is not None:
+        return ()
+    return (
+        Step(
+            id=f"{embedding.plan.embedding}-1",
+            stream=embedding.stream,
+            kind="memory.embed",
+            attempt=embedding.attempt,
+            not_before=embedding.retry_at,
+        ),
+    )
+
+
+def evolve(embedding: Embedding, event: e.EmbeddingEvent) -> Embedding:
+    """The embedding after one more event."""
+    return replace(_apply(embedding, event), version=embedding.version + 1)
+
+
+def _apply(embedding: Embedding, event: e.EmbeddingEvent) -> Embedding:
+    match event:
+        case e.EmbeddingPlanned():
+            return replace(embedding, plan=event)
+        case e.EmbeddingStarted():
+            return replace(embedding, starts=embedding.starts + 1, reserved=event.reserved)
+        case e.EmbeddingFailed(retry_at=float() as retry_at):
+            return replace(
+                embedding, starts=0, attempt=embedding.attempt + 1, retry_at=retry_at, reserved=None
+            )
+        case e.EmbeddingEnded() | e.EmbeddingFailed():
+            return replace(embedding, outcome=event, reserved=None)
+        case _:
+            assert_never(event)
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def plan(embedding: str, model: str, texts: Sequence[e.EmbeddedText]) -> Decision:
+    """Plan it; no event where that was done before."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        stream = stream_of(embedding)
+        known: Embedding = load(stream)
+        if known.plan is not None or not texts:
+            return DecisionResult()
+        event = e.EmbeddingPlanned(embedding=embedding, model=model, texts=tuple(texts))
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+    """A worker begins to ask. Raises `StepLost`."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        known: Embedding = load(stream)
+        if known.outcome is not None:
+            raise StepLost(f"{stream} has its outcome")
+        event = e.EmbeddingStarted(step=step, attempt=known.attempt, reserved=reserved, lost=known.reserved)
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def ended(stream: str, outcome: Outcome, vectors: Sequence[str] = ()) -> Decision:
+    """Append the outcome; `vectors` are the lines of its large result, if it has one."""
+    kept = (LargeResult(call=vectors_of(stream), content="\n".join(vectors)),) if any(vectors) else ()
+    result = DecisionResult(writes=(StreamEvents(stream, (outcome,)),), kept=kept)
+    return lambda load: result
+
+
+# --- what follows from them ---------------------------------------------------------------------
+
+
+def without(planned: e.EmbeddingPlanned, streams: Collection[str], content: str) -> str:
+    """The large result of a plan without the vectors of texts in those streams."""
+    lines = zip(planned.texts, content.split("\n"), strict=True)
+    return "\n".join("" if text.stream in streams else line for text, line in lines)
+
+
+def charges(embedding: Embedding, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+    """The account changes of those events: its own account, and the day. See `budgets.charges`."""
+    sums: dict[str, Charge] = {}
+    for event in events:
+        for charge in _charges(embedding, event, today):
+            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
+    return tuple(sums.values())
+
+
+def _charges(embedding: Embedding, event: e.Event, today: str) -> Iterator[Charge]:
+    match event:
+        case e.EmbeddingStarted():
+            if event.lost is not None:
+                held = reserved(event.lost)
+                yield from _on_both(embedding, event.lost.day, spent=held, held=-held)
+            if event.reserved is not None:
+                yield from _on_both(embedding, event.reserved.day, held=reserved(event.reserved))
+        case e.EmbeddingEnded() | e.EmbeddingFailed():
+            reported = amount(event.usage, event.cost_usd)
+            spent = reported + amount(event.estimated, event.estimated_cost_usd)
+            held = reserved(embedding.reserved) if embedding.reserved is not None else NOTHING
+            day = embedding.reserved.day if embedding.reserved is not None else today
+            yield from _on_both(embedding, day, spent=spent, held=-held)
+        case _:
+            pass
+
+
+def _on_both(embedding: Embedding, day: str, *, spent: Amount = NOTHING, held: Amount) -> Iterator[Charge]:
+    for account in (embedding.stream, DAY + day):
+        yield Charge(account=account, spent=spent, reserved=held)

@@ -1,0 +1,49 @@
+"""Events of the stream `approvals`: standing rules for calls that would ask, or that nobody should make."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+
+Mode = Literal["ask", "edits", "plan", "full"]
+"""What an agent may do without asking; see `hermes_jobs.domain.approval_rules`."""
+
+Ruling = Literal["allow", "ask", "deny"]
+ApprovalScope = Literal["once", "session", "always"]
+
+
+class CallPattern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which calls are meant: of one tool, or of a group of tools such as `edit`.
+
+    `pattern` is for the call's command, path or address; with `exact` it is the whole of it. `folder`: only
+    in that folder and below it; empty: anywhere. `answers`: the questions that it
+    answers, no others; None: all that a pattern can answer.
+    """
+
+    tool: str
+    pattern: str
+    exact: bool = False
+    folder: str = ""
+    answers: tuple[str, ...] | None = None
+
+
+class ApprovalRuleAdded(Event, frozen=True, kw_only=True):
+    """A user made a rule. Its time is in the envelope."""
+
+    number: int
+    ruling: Ruling
+    calls: CallPattern
+    by: str
+
+
+class ApprovalRuleRemoved(Event, frozen=True, kw_only=True):
+    """A user removed the rule of that number."""
+
+    number: int
+    by: str
+
+
+ApprovalRuleEvent = ApprovalRuleAdded | ApprovalRuleRemoved

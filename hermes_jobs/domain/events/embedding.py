@@ -1,0 +1,66 @@
+"""Events of the streams `embedding-ID`: texts that are given vectors, some at a time."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+
+
+class EmbeddedText(msgspec.Struct, frozen=True):
+    """A text by its digest (see `domain.embedding.digest_of`), and the stream in which it stands."""
+
+    stream: str
+    digest: str
+
+
+class EmbeddingPlanned(Event, frozen=True, kw_only=True):
+    """These texts are to be given vectors by that model, with one call."""
+
+    embedding: str
+    model: str
+    texts: tuple[EmbeddedText, ...]
+
+
+class EmbeddingStarted(Event, frozen=True, kw_only=True):
+    """A worker began to ask. `lost`: the reservation of an earlier start that had no outcome."""
+
+    step: str
+    attempt: int
+    reserved: Reservation | None = None
+    lost: Reservation | None = None
+
+
+class EmbeddingEnded(Event, frozen=True, kw_only=True):
+    """The vectors are there: the large result `vectors:ID` of the same append has them.
+
+    `dimensions` is their length; 0 where none was asked for, since all texts had changed or gone.
+    """
+
+    step: str
+    attempt: int
+    model: str
+    dimensions: int
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = None
+    estimated: Usage = NO_USAGE
+    estimated_cost_usd: float | None = 0.0
+
+
+class EmbeddingFailed(Event, frozen=True, kw_only=True):
+    """The attempt gave no vectors; it is made again at `retry_at`, or not any more."""
+
+    step: str
+    attempt: int
+    kind: str
+    message: str
+    model: str
+    retry_at: float | None = None
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = None
+    estimated: Usage = NO_USAGE
+    estimated_cost_usd: float | None = 0.0
+
+
+EmbeddingEvent = EmbeddingPlanned | EmbeddingStarted | EmbeddingEnded | EmbeddingFailed

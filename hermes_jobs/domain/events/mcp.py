@@ -1,0 +1,107 @@
+"""Events of the streams `mcp-NAME`: what an MCP server offers, and what a person has said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+
+
+class McpTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool as its server lists it: cleaned for the model, unless it was left out.
+
+    `parameters` is a JSON Schema object. `read_only`, `destructive` and `idempotent` are the server's own
+    hints; None: it says nothing.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    title: str = ""
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+
+
+class McpToolLeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that is not offered, and why."""
+
+    name: str
+    reason: str
+
+
+class McpPromptArgument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a prompt takes."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class McpPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A prompt as its server lists it, cleaned; people call for it, never the model."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[McpPromptArgument, ...] = ()
+
+
+class McpCatalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """The digest of what a server offered: a session keeps those that it began with."""
+
+    server: str
+    digest: str
+
+
+class McpToolsListed(Event, frozen=True, kw_only=True):
+    """A server listed its tools, sorted by name, at `at` (seconds since the epoch).
+
+    `digest` is of the tools; `fingerprint` of the configuration with which the server was asked. `accepted`:
+    new sessions use it at once; otherwise a person has to accept it first. `protocol` is the revision of the
+    specification that was agreed on, `version` the server's own name and version. `prompts` are those that it
+    listed then; they are in no digest.
+    """
+
+    server: str
+    digest: str
+    fingerprint: str
+    tools: tuple[McpTool, ...]
+    left_out: tuple[McpToolLeftOut, ...] = ()
+    accepted: bool = True
+    at: float = 0.0
+    protocol: str = ""
+    version: str = ""
+    instructions: str = ""
+    prompts: tuple[McpPrompt, ...] = ()
+
+
+class McpToolsAccepted(Event, frozen=True, kw_only=True):
+    """A person accepted the listing with that digest."""
+
+    server: str
+    digest: str
+    by: str
+
+
+class McpServerFailed(Event, frozen=True, kw_only=True):
+    """A server could not be asked for its tools, at `at` (seconds since the epoch). `login`: for want of a
+    login."""
+
+    server: str
+    fingerprint: str
+    message: str
+    at: float
+    login: bool = False
+
+
+class McpServerRemoved(Event, frozen=True, kw_only=True):
+    """A person removed the server from the configuration; sessions that use it keep its listing."""
+
+    server: str
+    by: str
+
+
+McpEvent = McpToolsListed | McpToolsAccepted | McpServerFailed | McpServerRemoved

@@ -1,0 +1,86 @@
+"""Events of delegation: children, which are sessions of their own, in the stream of their parent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+
+ChildStatus = Literal["completed", "failed", "cancelled", "out_of_budget", "stopped", "unknown"]
+"""How a child ended. `stopped`: a limit ended it early. `unknown`: its workers died, one after the other."""
+
+
+class Payer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn that pays for its descendants, in the session of that stream. `budget_usd`: its own limit."""
+
+    turn: str
+    stream: str
+    budget_usd: float | None = None
+
+
+class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A child's place below other sessions, fixed by its first text.
+
+    `turn` is the child's own first turn, whose end its parent is told of. `parent`, `parent_turn` and `call`
+    are the lineage, the turn and the tool call that began it. `payers` are all turns above it, the root's
+    first; `depth` is 1 below a root. `role`: the agent's name. `max_iterations`: its rounds of tool calls;
+    None: as configured. `withheld`: toolsets that its prompt has, and whose calls are refused.
+    """
+
+    turn: str
+    parent: str
+    parent_turn: str
+    call: str
+    payers: tuple[Payer, ...]
+    depth: int = 1
+    role: str = ""
+    max_iterations: int | None = None
+    withheld: tuple[str, ...] = ()
+
+
+class ChildRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A child as its parent names it: its session and its first turn, its goal and its agent's name."""
+
+    session: str
+    turn: str
+    goal: str
+    role: str = ""
+
+
+class ChildrenStarted(Event, frozen=True, kw_only=True):
+    """A call delegated work to children, whose first texts are in the same append.
+
+    `waits`: the call ends with the last of them; otherwise each one's end becomes a text of this session.
+    """
+
+    turn: str
+    call: str
+    children: tuple[ChildRef, ...]
+    waits: bool = True
+
+
+class ChildEnded(Event, frozen=True, kw_only=True):
+    """A child has ended, in the same append as its turn. `message`: why it has no answer.
+
+    `answer` is whole; the figures are those of its first turn, without what its own children took.
+    """
+
+    turn: str
+    call: str
+    child: str
+    status: ChildStatus
+    answer: str = ""
+    message: str = ""
+    num_model_calls: int = 0
+    num_tool_calls: int = 0
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = None
+
+
+class TurnReleased(Event, frozen=True, kw_only=True):
+    """A turn that was held back, because as many children ran as may, can begin."""
+
+    turn: str

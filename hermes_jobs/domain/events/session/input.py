@@ -1,0 +1,83 @@
+"""Events of input that an MCP server asks of the person while a tool call of it is open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+
+FieldKind = Literal["text", "integer", "number", "boolean", "choice", "choices"]
+InputAction = Literal["accept", "decline", "cancel"]
+"""The answers of the MCP specification. `cancel`: nobody has decided."""
+
+
+class InputChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that can be chosen, with the words for it where there are others than itself."""
+
+    value: str
+    title: str = ""
+
+
+class InputField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A field of a form. `least` and `most` limit the length of a text, a number, or how many are chosen.
+
+    `default` is a JSON value, empty for none. `format`: `email`, `uri`, `date` or `date-time`.
+    """
+
+    name: str
+    kind: FieldKind
+    title: str = ""
+    description: str = ""
+    required: bool = False
+    default: str = ""
+    choices: tuple[InputChoice, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    format: str = ""
+
+
+class InputRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that a server asks for: a form of `fields`, or a visit to `url`. `key` is the server's name
+    for it. `refusal`: why the person is not asked; empty where they are."""
+
+    key: str
+    message: str
+    fields: tuple[InputField, ...] = ()
+    url: str = ""
+    refusal: str = ""
+
+
+class InputRequested(Event, frozen=True, kw_only=True):
+    """The call waits for answers until `expires_at`, and is then made again with them and the server's
+    `state`. `live`: the call is still being made, and its worker passes the answers on.
+    """
+
+    turn: str
+    call: str
+    server: str
+    requests: tuple[InputRequest, ...]
+    expires_at: float
+    state: str | None = None
+    live: bool = False
+
+    def without(self, key: str) -> InputRequested | None:
+        """The same without a request that was answered; None where that was the last one."""
+        left = tuple(each for each in self.requests if each.key != key)
+        return msgspec.structs.replace(self, requests=left) if left else None
+
+
+class InputAnswered(Event, frozen=True, kw_only=True):
+    """One of the requests has its answer; `content` is a JSON object with the fields of an accepted form.
+
+    `by`: `user`; `timeout`, where nobody answered; `unattended`, where nobody could; `policy`, where the
+    request has a refusal.
+    """
+
+    turn: str
+    call: str
+    key: str
+    action: InputAction
+    by: str
+    content: str = ""

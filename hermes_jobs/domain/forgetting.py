@@ -1,0 +1,360 @@
+"""Forgetting: which parts of an event are texts, and what the event is without them.
+
+A text is every string that no name is: names are ids, kinds, models, tools and other words by which events
+refer to each other or are folded. A new field is a text unless it is named here:
+`tests/domain/test_forgetting.py` lists all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import (
+    CallPattern,
+    ChildrenStarted,
+    Event,
+    ForgettingEvent,
+    SessionStarted,
+    SkillFile,
+    SkillFileWritten,
+    TextsForgotten,
+)
+from hermes_jobs.domain.session.messages import Payload
+from hermes_jobs.domain.session.session import PREFIX as SESSIONS
+from hermes_jobs.errors import Rejected
+
+if TYPE_CHECKING:
+    from msgspec import inspect
+
+PREFIX = "forgetting-"
+KEY_SCOPE, NEWEST, ERASED = "forgotten", "newest", "erased"
+"""Keys of the log: the newest forgetting, and the newest after which the database keeps no remainder."""
+
+KEY_SCOPES = frozenset({"title", "turn"})
+"""The scopes of keys that are texts: titles, and keys that a user gave to turns."""
+
+DELETED = "[deleted]"
+FORGOTTEN = "[forgotten]"
+REDACTED = "[redacted]"
+ENDED_BECAUSE = "deleted"
+"""The reason with which a deleted session has ended."""
+
+Replace = Callable[[str], str]
+E = TypeVar("E", bound=Event)
+
+# fmt: off
+NAMES = frozenset({
+    "account", "after", "back_to", "because", "by", "call", "category", "cause", "child", "curation", "day",
+    "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback", "file",
+    "fingerprint",
+    "finish_reason", "forgetting", "gateway",
+    "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
+    "mcp", "model", "name", "not_kept", "protocol", "server",
+    "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
+    "results", "review", "role", "root", "rule", "rules",
+    "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
+    "stopped_by", "stream", "task",
+    "timezone", "timing", "tool_call", "toolsets", "turn", "withheld", "worker",
+})
+# fmt: on
+"""Fields that hold names in whatever type they stand."""
+_TEXTS = frozenset(
+    {("Plan", "name"), ("ToolFinished", "source"), ("TurnSubmitted", "key"), ("FileChange", "path")}
+)
+"""Fields that hold texts although they are called like names."""
+_MORE_NAMES = frozenset({("SessionEnded", "reason"), ("CallPattern", "tool")})
+_ARGUMENTS = frozenset(
+    {
+        ("ToolCall", "arguments"),
+        ("ToolStarted", "arguments"),
+        ("Payload", "data"),
+        ("TurnSubmitted", "answer_schema"),
+        ("InputField", "default"),
+        ("InputAnswered", "content"),
+    }
+)
+"""Fields that hold JSON and have to go on doing so."""
+
+
+def nowhere(_stored: str) -> bool:
+    """There is no pattern to be found."""
+    return False
+
+
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be forgotten: each text becomes what `text` gives for it; in these streams alone, if any
+    are named. `found`: whether the pattern, if there is one, matches stored JSON.
+    """
+
+    text: Replace
+    streams: frozenset[str] | None = None
+    found: Callable[[str], bool] = nowhere
+
+    def drops(self, scope: str, key: str, stream: str) -> bool:
+        """Whether a key of the log goes: those of titles, and those that a user gave to turns."""
+        if scope not in KEY_SCOPES:
+            return False
+        return self.text(key) != key if self.streams is None else stream in self.streams
+
+
+class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a stream `forgetting-ID`, which has one event."""
+
+    stream: str
+    version: int = 0
+    fact: TextsForgotten | None = None
+
+
+def evolve(state: Forgetting, event: ForgettingEvent) -> Forgetting:
+    """The state after the event."""
+    return replace(state, version=state.version + 1, fact=event)
+
+
+def scrubbed(event: E, text: Replace) -> E:
+    """The event with each of its texts as `text` gives it; the same object where that changes nothing."""
+    changed: E = _scrubbed(event, text)
+    return changed
+
+
+def texts_of(event: Event) -> Iterator[str]:
+    """The texts of the event."""
+    found: list[str] = []
+
+    def keep(text: str) -> str:
+        found.append(text)
+        return text
+
+    _scrubbed(event, keep)
+    yield from found
+
+
+def text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields of a struct that hold texts, at whatever depth."""
+    return tuple(_fields(kind))
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
+    """The fields that hold texts; whether one holds JSON that has to stay JSON."""
+    from msgspec import inspect
+
+    described = inspect.type_info(kind)
+    assert isinstance(described, inspect.StructType)
+    found = {}
+    for field in described.fields:
+        at = (kind.__name__, field.name)
+        is_name = field.name in NAMES and at not in _TEXTS
+        if not is_name and at not in _MORE_NAMES and _holds_text(field.type):
+            found[field.name] = at in _ARGUMENTS
+    return found
+
+
+def _holds_text(described: inspect.Type) -> bool:
+    from msgspec import inspect
+
+    match described:
+        case inspect.StrType():
+            return True
+        case inspect.StructType(cls=kind):
+            return bool(_fields(kind))
+        case inspect.UnionType(types=types):
+            return any(map(_holds_text, types))
+        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+            return _holds_text(item)
+        case inspect.DictType(value_type=value):
+            return _holds_text(value)
+        case _:
+            return False
+
+
+def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
+    match value:
+        case str():
+            return text(value) if not is_json else in_json(value, text)
+        case SkillFile() | SkillFileWritten() if value.base64:
+            return value
+        case Payload():  # its provider would refuse one that was changed
+            return value if in_json(value.data, text) == value.data else None
+        case msgspec.Struct():
+            changes = {}
+            for name, holds_json in _fields(type(value)).items():
+                before = getattr(value, name)
+                after = _scrubbed(before, text, is_json=holds_json)
+                if after != before:
+                    changes[name] = after
+            if changes and isinstance(value, CallPattern):  # a mark is no pattern: it would mean other calls
+                changes["exact"] = True
+            return replace(value, **changes) if changes else value
+        case tuple():
+            after = tuple(_scrubbed(each, text) for each in value)
+            return value if after == value else after
+        case Mapping():
+            return {key: _scrubbed(each, text) for key, each in value.items()}
+        case _:
+            return value
+
+
+def in_json(stored: str, text: Replace) -> str:
+    """A JSON text with each string in it as `text` gives it; what is no JSON, as `text` gives that."""
+    import json  # here alone: every command imports this module
+
+    try:
+        before = json.loads(stored)
+    except (ValueError, RecursionError):
+        return text(stored)
+    if not isinstance(before, dict | list):
+        return text(stored)
+    after = _leaves(before, text)
+    return stored if after == before else json.dumps(after, ensure_ascii=False)
+
+
+def _leaves(value: Any, text: Replace) -> Any:
+    match value:
+        case str():
+            return in_json(value, text) if value[:1] in {"{", "["} else text(value)
+        case bool() | None:
+            return value
+        case int() | float():
+            said = str(value)
+            return value if text(said) == said else text(said)
+        case list():
+            return [_leaves(each, text) for each in value]
+        case dict():
+            return {text(key): _leaves(each, text) for key, each in value.items()}
+        case _:
+            return value
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """The streams of a session and of what worked for it, and the streams of sessions that forked them."""
+
+    streams: frozenset[str]
+    sessions: frozenset[str]
+    forks: frozenset[str]
+
+
+def family_of(
+    stream: str,
+    started: Sequence[tuple[str, SessionStarted]],
+    delegated: Sequence[tuple[str, ChildrenStarted]] = (),
+    *,
+    with_forks: bool,
+) -> Family:
+    """What goes with a lineage: its reviews and sub-agents, and its forks if wanted, with theirs.
+
+    `started`: the begin of every session of the log, with its stream; `delegated`: the sub-agents that each
+    stream began, some of which may have ended before their session did begin.
+    """
+    streams, forks = {stream}, set[str]()
+    sessions = {stream.removeprefix(SESSIONS)}
+    while True:
+        before = len(streams), len(forks), len(sessions)
+        for its, event in started:
+            if its in streams:
+                sessions.add(event.session)
+            elif event.parent in sessions:
+                is_fork = event.kind == "conversation"
+                (streams if with_forks or not is_fork else forks).add(its)
+        for its, begun in delegated:
+            if its in streams:
+                streams.update(f"{SESSIONS}{ref.session}" for ref in begun.children)
+                sessions.update(ref.session for ref in begun.children)
+        if before == (len(streams), len(forks), len(sessions)):
+            return Family(streams=frozenset(streams), sessions=frozenset(sessions), forks=frozenset(forks))
+
+
+def deleted(text: str) -> str:
+    """The `Replace` of a session that is deleted."""
+    return DELETED if text else text
+
+
+class Pattern:
+    """The `Replace` of a pattern: every match becomes a mark that the pattern does not match."""
+
+    def __init__(self, pattern: re.Pattern[str], mark: str = REDACTED) -> None:
+        """Raises `Rejected` for a pattern that matches the empty text, or every mark."""
+        if pattern.search(""):
+            raise Rejected(
+                "The pattern matches everywhere, even where there is no text.",
+                kind="usage",
+                hint="Write one that needs at least one character.",
+            )
+        marks = (mark, "[...]", "[ ]", "_", "#", "*")
+        found = next((each for each in marks if not pattern.search(each)), None)
+        if found is None:
+            raise Rejected(
+                "The pattern matches every text.", kind="usage", hint="Write one that matches less."
+            )
+        self._pattern = pattern
+        self.mark = found
+
+    def __call__(self, text: str) -> str:
+        """See `Replace`."""
+        return self._in_text(in_json(text, self._in_text) if text[:1] in {"{", "["} else text)
+
+    def found(self, stored: str) -> bool:
+        """Whether it matches anything in the text."""
+        return self._pattern.search(stored) is not None
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where it matches: offset and length in bytes of UTF-8."""
+        for match in self._pattern.finditer(text):
+            before = len(text[: match.start()].encode("utf-8", "surrogateescape"))
+            yield before, len(match[0].encode("utf-8", "surrogateescape"))
+
+    def _in_text(self, text: str) -> str:
+        return self._pattern.sub(lambda _match: self.mark, text)
+
+
+def literal(text: str) -> re.Pattern[str]:
+    """The pattern of a text, in upper or lower case, in whatever form it is stored."""
+    return re.compile(_any_of(_stored_forms(text)), re.IGNORECASE)
+
+
+def whole_texts(texts: Collection[str]) -> re.Pattern[str]:
+    """The pattern of these texts as they are, in whatever form they are stored, and not within a word."""
+    return re.compile("|".join(map(_whole, sorted(texts, key=len, reverse=True))))
+
+
+def _whole(text: str) -> str:
+    before = r"(?<!\w)" if text[:1].isalnum() else ""
+    after = r"(?!\w)" if text[-1:].isalnum() else ""
+    return f"{before}{_any_of(_stored_forms(text))}{after}"
+
+
+def _any_of(forms: Collection[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(forms, key=len, reverse=True)))})"
+
+
+def _stored_forms(text: str) -> set[str]:
+    """The text as it is, with composed characters or not, and as it is within JSON, and JSON within JSON."""
+    import json
+
+    forms = {text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)}
+    for _ in range(2):
+        forms |= {json.dumps(form, ensure_ascii=plain)[1:-1] for form in forms for plain in (True, False)}
+    return forms
+
+
+def kept_apart(text: Replace, stored: Collection[str]) -> Replace:
+    """The same, but no two of the stored texts become one: they are told apart by a number.
+
+    Entries of the memory are found again by their texts.
+    """
+    became: dict[str, str] = {}
+    taken = {each for each in stored if text(each) == each}
+    for each in dict.fromkeys(stored):
+        new, number = text(each), 1
+        while new != each and new in taken:
+            number += 1
+            new = f"{text(each)} ({number})"
+        taken.add(new)
+        became[each] = new
+    return lambda each: became.get(each, text(each))

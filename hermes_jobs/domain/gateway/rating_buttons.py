@@ -1,0 +1,115 @@
+"""Buttons below an answer in a chat, which rate its turn: their data, and what pressing one changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import cast
+
+import msgspec
+
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
+from hermes_jobs.domain.delivery import Delivery, parse_target
+from hermes_jobs.domain.reactions import with_reactions
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.errors import Rejected
+
+SCOPE = "gateway"
+MAX_DATA = 64
+"""Bytes that a button may carry (https://core.telegram.org/bots/api#inlinekeyboardbutton)."""
+
+NOT_HERE = "This answer cannot be rated here any more."
+TOLD: dict[e.Rating, str] = {
+    "up": "Noted: it was good.",
+    "down": "Noted: it was not good.",
+    "none": "The rating is taken back.",
+}
+_FACES: dict[e.Rating, str] = {"up": "👍", "down": "👎"}
+_CHOSEN = "✅ "
+_DATA = re.compile(r"rate:(?P<rating>up|down|none):(?P<delivery>\w+)", re.ASCII)
+
+
+class Button(msgspec.Struct, frozen=True):
+    """A button: what stands on it, and what comes back when it is pressed."""
+
+    label: str
+    data: str
+
+
+class ButtonPress(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody pressed a button. `key` is unique among all messages and presses of all platforms, `user` who
+    pressed it, `target` the chat. The platform knows the press as `query`, the message above as `message`.
+    """
+
+    key: str
+    user: str
+    target: str
+    data: str
+    query: str
+    message: int
+
+
+def rating_buttons(delivery: str, rating: e.Rating = "none") -> Sequence[Button]:
+    """The buttons below the answer of a delivery; the chosen one takes the rating back."""
+    buttons = [
+        Button(f"{_CHOSEN}{face}", f"rate:none:{delivery}")
+        if rating == each
+        else Button(face, f"rate:{each}:{delivery}")
+        for each, face in _FACES.items()
+    ]
+    return buttons if all(len(button.data.encode()) <= MAX_DATA for button in buttons) else ()
+
+
+def can_be_rated(delivery: Delivery) -> bool:
+    """Whether it is an answer to somebody who wrote to the chat that it goes to."""
+    asked = delivery.requested
+    return (
+        asked is not None
+        and asked.ok
+        and None not in {asked.turn, asked.lineage}
+        and parse_target(asked.target).kind == asked.source
+    )
+
+
+def handle_press(press: ButtonPress) -> Decision:
+    """The decision for the press. Its append raises `KeyTaken` where it was handled before.
+
+    Raises `Rejected` for a button that is none of ours, or of another chat.
+    """
+    digest = sha256(press.data.encode("utf-8", "replace")).hexdigest()
+    key = UniqueKey(scope=SCOPE, key=press.key, digest=digest)
+
+    def change(load: StateLoader) -> DecisionResult:
+        rating, asked = _asked(press, load)
+        session: Session = load(stream_of(asked.lineage or ""))
+        command = c.RateTurn(turn=asked.turn or "", rating=rating, by=press.user)
+        events = decide(command, session)
+        if not events:
+            return DecisionResult()
+        writes = with_reactions([StreamEvents(session.stream, events)], load).writes
+        return DecisionResult(writes=writes, keys=(key,))
+
+    return change
+
+
+def rating_now(press: ButtonPress, load: StateLoader) -> tuple[str, e.Rating]:
+    """The delivery whose button was pressed, and how its turn is rated. Raises `Rejected`."""
+    _, asked = _asked(press, load)
+    session: Session = load(stream_of(asked.lineage or ""))
+    ended = session.ended.get(asked.turn or "")
+    return asked.delivery, ended.rated.rating if ended is not None and ended.rated is not None else "none"
+
+
+def _asked(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:
+    found = _DATA.fullmatch(press.data)
+    if found is None:
+        raise Rejected(NOT_HERE, kind="usage")
+    delivery: Delivery = load(deliveries.stream_of(found["delivery"]))
+    if delivery.requested is None or delivery.requested.target != press.target or not can_be_rated(delivery):
+        raise Rejected(NOT_HERE, kind="usage")
+    return cast(e.Rating, found["rating"]), delivery.requested

@@ -1,0 +1,150 @@
+"""MCP servers as the log knows them: what each listed, and which listing new sessions use.
+
+A listing of another configuration (another command, another address) is accepted at once: a person changed
+that. Of a server that is trusted every listing is. Otherwise a listing that differs in more than left out
+tools waits until a person accepts it; sessions go on with the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import delivery as deliveries
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.errors import Rejected
+
+PREFIX = "mcp-"
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one stream `mcp-NAME`. `listings` are those of all sessions that may still use one, by
+    digest; `latest` is the digest of the newest, `accepted` of the one that new sessions use."""
+
+    stream: str
+    version: int = 0
+    listings: Mapping[str, e.McpToolsListed] = {}
+    latest: str = ""
+    accepted: str = ""
+    failed: e.McpServerFailed | None = None
+
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return self.stream.removeprefix(PREFIX)
+
+    @property
+    def usable(self) -> e.McpToolsListed | None:
+        """The listing that new sessions use."""
+        return self.listings.get(self.accepted)
+
+    @property
+    def waiting(self) -> e.McpToolsListed | None:
+        """The listing that a person has to accept first."""
+        return self.listings.get(self.latest) if self.latest != self.accepted else None
+
+
+def stream_of(server: str) -> str:
+    """The stream of the server of that name."""
+    return f"{PREFIX}{server}"
+
+
+def evolve(state: McpServer, event: e.McpEvent) -> McpServer:
+    """The state after one more event."""
+    state = replace(state, version=state.version + 1)
+    match event:
+        case e.McpToolsListed():
+            listings = {**state.listings, event.digest: event}
+            accepted = event.digest if event.accepted else state.accepted
+            return replace(state, listings=listings, latest=event.digest, accepted=accepted, failed=None)
+        case e.McpToolsAccepted():
+            return replace(state, accepted=event.digest)
+        case e.McpServerFailed():
+            return replace(state, failed=event)
+        case e.McpServerRemoved():
+            return replace(state, latest="", accepted="", failed=None)
+
+
+def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
+    """Record what a server listed, unless that is known already."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: McpServer = load(stream_of(listed.server))
+        latest = state.listings.get(state.latest)
+        same = latest is not None and (latest.digest, latest.fingerprint, latest.prompts) == (
+            listed.digest,
+            listed.fingerprint,
+            listed.prompts,
+        )
+        if same and state.failed is None:
+            return DecisionResult()
+        accepted = trusted or _is_no_surprise(state, listed)
+        event = replace(listed, accepted=accepted)
+        return DecisionResult(writes=(StreamEvents(state.stream, (event,)),))
+
+    return change
+
+
+def _is_no_surprise(state: McpServer, listed: e.McpToolsListed) -> bool:
+    """Whether it has nothing that a person has not accepted for this configuration."""
+    known = state.usable
+    if known is None or known.fingerprint != listed.fingerprint:
+        return True
+    return {each.name: each for each in listed.tools}.items() <= {
+        each.name: each for each in known.tools
+    }.items()
+
+
+def record_failure(failed: e.McpServerFailed) -> Decision:
+    """Record that a server could not be asked, unless the same is known. The inbox is told once that a
+    login is needed."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: McpServer = load(stream_of(failed.server))
+        known = state.failed
+        if known is not None and (known.message, known.fingerprint) == (failed.message, failed.fingerprint):
+            return DecisionResult()
+        write = StreamEvents(state.stream, (failed,))
+        if not failed.login or (known is not None and known.login):
+            return DecisionResult(writes=(write,))
+        delivery = f"d{state.stream}-{state.version}"
+        told = e.DeliveryRequested(
+            delivery=delivery,
+            target=deliveries.INBOX,
+            text=f"The MCP server {failed.server} cannot be used: {failed.message}.",
+            source=f"mcp:{failed.server}",
+            ok=False,
+        )
+        return DecisionResult(writes=(write, StreamEvents(deliveries.stream_of(delivery), (told,))))
+
+    return change
+
+
+def accept(server: str, by: str) -> Decision:
+    """Let new sessions use the newest listing."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: McpServer = load(stream_of(server))
+        if state.waiting is None:
+            raise Rejected(f"Nothing of the server {server!r} waits to be accepted.", kind="nothing_waits")
+        event = e.McpToolsAccepted(server=server, digest=state.latest, by=by)
+        return DecisionResult(writes=(StreamEvents(state.stream, (event,)),))
+
+    return change
+
+
+def remove(server: str, by: str) -> Decision:
+    """Forget which listing new sessions would use."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: McpServer = load(stream_of(server))
+        if not state.latest and state.failed is None:
+            return DecisionResult()
+        return DecisionResult(
+            writes=(StreamEvents(state.stream, (e.McpServerRemoved(server=server, by=by),)),)
+        )
+
+    return change

@@ -1,0 +1,221 @@
+"""The curator of the memory: what it proposes, by rules that need no model, and carrying that out.
+
+| rule         | the entry                                                       | what is proposed      |
+|--------------|-----------------------------------------------------------------|-----------------------|
+| same         | reads like another, but for case, blanks and a closing mark     | to remove it          |
+| expired      | has expired, as its kind says                                   | to remove it          |
+| crowded      | is `identity`, and prompts have no room for it                  | to make it `episodic` |
+| contained    | has each word, in some form, in common with another, which has  | to remove it          |
+|              | at most twice as many words                                     |                       |
+| contradicted | is older than another with which it shares most of its words    | to remove it          |
+| harmful      | makes answers worse, as a verification found                    | to remove it          |
+
+The first three are applied by policy, except to what a person wrote. The others may be wrong ("likes tea"
+is contained in "no longer likes tea"): a person has to want them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.memory.entries import ELSEWHERE, Entry, Placement, in_order
+from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve
+from hermes_jobs.domain.memory.provenance import opposite
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.search.question import roots
+
+Rule = Literal["same", "expired", "crowded", "contained", "contradicted", "harmful"]
+SAFE: frozenset[Rule] = frozenset({"same", "expired", "crowded"})
+FEWEST = 3  # words that an entry needs to be compared by its words
+LONGER = 2  # times as many words that an entry may have that contains another one
+ALIKE = 0.6  # the share of words of two entries, from which on they are about the same
+RAREST = 3  # words of an entry by which others are looked for
+MANY = 50  # entries with a word, from which on it finds none
+CLOSING = ".!;, "
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What is proposed for an entry; `other` is the one that it is held against."""
+
+    rule: Rule
+    entry: Entry
+    why: str
+    other: Entry | None = None
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether policy may apply it."""
+        return self.rule in SAFE and self.entry.author not in PERSONS
+
+
+def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tuple[Proposal, ...]:
+    """At most one for each entry, in the order of the rules. `harmful`: why entries make answers worse, by
+    the versions of the writes that made them."""
+    entries = in_order(places)
+    found: dict[Entry, Proposal] = {}
+    why = harmful or {}
+    worse = [Proposal("harmful", each, why[each.version]) for each in entries if each.version in why]
+    for each in (*worse, *_same(entries), *_expired(places), *_crowded(places), *_by_words(entries)):
+        gone = each.other is not None and each.other in found and found[each.other].rule != "crowded"
+        if each.entry not in found and not gone:
+            found[each.entry] = each
+    return tuple(found.values())
+
+
+def _same(entries: Iterable[Entry]) -> Iterator[Proposal]:
+    by_reading: defaultdict[str, list[Entry]] = defaultdict(list)
+    for each in entries:
+        by_reading[" ".join(each.text.casefold().split()).rstrip(CLOSING)].append(each)
+    for alike in by_reading.values():
+        best, *others = sorted(alike, key=_worth)
+        for each in others:
+            yield Proposal("same", each, f"it says the same as «{best.text}»", best)
+
+
+def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
+    """Lower is kept: what a person wrote, then what comes first into prompts."""
+    return entry.author not in PERSONS, entry.rank
+
+
+def _expired(places: Placement) -> Iterator[Proposal]:
+    for each, why in places.left_out.items():
+        if why != ELSEWHERE:
+            yield Proposal("expired", each, why)
+
+
+def _crowded(places: Placement) -> Iterator[Proposal]:
+    for each in places.recalled:
+        if each.kind == "identity":
+            yield Proposal("crowded", each, "prompts have no room for it")
+
+
+def _by_words(entries: Sequence[Entry]) -> Iterator[Proposal]:
+    """Contained and contradicted entries. Only entries with a rare word in common are compared."""
+    words = [roots(each.text) for each in entries]
+    holding = Counter(root for own in words for root in own)
+    by_root: defaultdict[str, list[int]] = defaultdict(list)
+    for at, own in enumerate(words):
+        for root in own:
+            if 1 < holding[root] <= MANY:
+                by_root[root].append(at)
+    for at, own in enumerate(words):
+        if len(own) < FEWEST:
+            continue
+        rarest = sorted((root for root in own if root in by_root), key=lambda root: (holding[root], root))
+        near = Counter(other for root in rarest[:RAREST] for other in by_root[root] if other != at)
+        most = max(near.values(), default=0)
+        alike = (other for other in near if near[other] == most)
+        best = max(alike, key=lambda other: (_share(own, words[other]), other), default=None)
+        if best is not None:
+            yield from _compared(entries[at], entries[best], own, words[best])
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the words of two entries that both have."""
+    both = len(one & other)
+    return both / (len(one) + len(other) - both)
+
+
+def _compared(entry: Entry, other: Entry, own: frozenset[str], others: frozenset[str]) -> Iterator[Proposal]:
+    if own <= others and len(others) <= LONGER * len(own):
+        if own != others or _worth(other) < _worth(entry):
+            yield Proposal("contained", entry, f"«{other.text}» says it too", other)
+    elif not others <= own and _share(own, others) >= ALIKE and entry.touched < other.touched:
+        why = f"«{other.text}», of {other.touched_at[:10]}, may stand in its place"
+        yield Proposal("contradicted", entry, why, other)
+
+
+class Curate:
+    """The change that carries proposals out, all of them. `version` is the memory's for which they were made,
+    `curation` an id by which they are taken back together."""
+
+    def __init__(self, wanted: Sequence[Proposal], version: int, curation: str, author: e.Author) -> None:
+        self._wanted = wanted
+        self._version = version
+        self._curation = curation
+        self._author = author
+
+    def __call__(self, load: StateLoader) -> DecisionResult:
+        """See `Change`."""
+        memory: Memory = load(STREAM)
+        if memory.version != self._version:
+            raise Rejected(
+                "The memory has changed since these were proposed; nothing was done.",
+                kind="memory_changed",
+                hint="`hermes-jobs memory curate` proposes anew.",
+            )
+        facts = tuple(map(self._fact, self._wanted))
+        answer = f"{pluralize(len(facts), 'change')} to the memory"
+        return DecisionResult(writes=(StreamEvents(STREAM, facts),) if facts else (), answer=answer)
+
+    def _fact(self, proposal: Proposal) -> e.MemoryEvent:
+        entry = proposal.entry
+        if proposal.rule == "crowded":
+            return e.MemoryReplaced(
+                target=entry.target,
+                old=entry.text,
+                content=entry.text,
+                author=self._author,
+                kind="episodic",
+                why=proposal.why,
+                curation=self._curation,
+            )
+        return e.MemoryRemoved(
+            target=entry.target,
+            old=entry.text,
+            author=self._author,
+            why=proposal.why,
+            curation=self._curation,
+        )
+
+
+def curations(facts: Sequence[e.MemoryEvent]) -> Mapping[str, tuple[int, ...]]:
+    """The versions of the writes of each curation, by its id, the first one first."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for version, fact in enumerate(facts, start=1):
+        if isinstance(fact, e.MemoryRemoved | e.MemoryReplaced) and fact.curation:
+            found[fact.curation].append(version)
+    return {curation: tuple(versions) for curation, versions in found.items()}
+
+
+class UndoCuration:
+    """The change that takes back what is left of the newest curation that was not taken back.
+
+    `facts` are all that the memory was folded from. What somebody changed since stays as it is.
+    """
+
+    def __init__(self, facts: Sequence[e.MemoryEvent]) -> None:
+        self._facts = facts
+
+    def __call__(self, load: StateLoader) -> DecisionResult:
+        """See `Change`. Raises `Rejected` where there is none."""
+        memory: Memory = load(STREAM)
+        for versions in reversed(tuple(curations(self._facts[: memory.version]).values())):
+            left = [version for version in versions if version not in memory.undone]
+            back = tuple(self._back(memory, left))
+            if back:
+                kept = len(left) - len(back)
+                answer = f"{pluralize(len(back), 'change')} of the curator taken back"
+                answer += f"; {kept} could not be: the entries were changed since" * bool(kept)
+                return DecisionResult(writes=(StreamEvents(STREAM, back),), answer=f"{answer}.")
+        raise Rejected(
+            "There is nothing that the curator did and that was not taken back.",
+            kind="memory_nothing_to_undo",
+            hint="`hermes-jobs memory log` lists all writes.",
+        )
+
+    def _back(self, memory: Memory, versions: Sequence[int]) -> Iterator[e.MemoryEvent]:
+        for version in reversed(versions):
+            try:
+                fact = opposite(memory, version, self._facts[version - 1])
+            except Rejected:
+                continue
+            memory = evolve(memory, fact)
+            yield fact

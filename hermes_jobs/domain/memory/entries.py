@@ -1,0 +1,228 @@
+"""What is known of each entry: its origin, its kind, how often it was confirmed and used; and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.memory import SEPARATOR, TARGETS, Limits, Memory
+from hermes_jobs.text.scan import scan
+
+USUAL: Mapping[e.MemoryTarget, e.MemoryClass] = {"user": "identity", "memory": "episodic"}
+CONFIRMATION = 20  # writes after it that an entry's confirmation is worth
+EXPIRED = "it was neither confirmed nor recalled for too long"
+ELSEWHERE = "it is of one session alone"
+RANKS: Mapping[e.MemoryClass, int] = {"working": 0, "identity": 1, "episodic": 2}
+
+
+class Recorded(NamedTuple):
+    """A write to the memory: its version, its event, when it was recorded (ISO 8601, UTC)."""
+
+    version: int
+    fact: e.MemoryEvent
+    at: str
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry. `version` is the write that made it what it reads, `touched` the last one that made or
+    confirmed it; `evidence` is the first one's. `place` is its line in its file, from 0. `uses` counts turns
+    for which it was recalled. `provisional`: see `MemoryAdded`."""
+
+    target: e.MemoryTarget
+    text: str
+    kind: e.MemoryClass
+    version: int
+    written_at: str
+    touched: int
+    touched_at: str
+    author: e.Author
+    evidence: e.Evidence | None = None
+    tags: tuple[str, ...] = ()
+    confirmations: int = 0
+    place: int = 0
+    provisional: bool = False
+    uses: int = 0
+    used_at: str = ""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Lower comes first into prompts: by kind, then the newest; confirmations count as newer."""
+        return RANKS[self.kind], -(self.touched + CONFIRMATION * self.confirmations)
+
+    @property
+    def review(self) -> str:
+        """The review whose verification is to show whether it helps; empty where it is not provisional."""
+        return self.evidence.session if self.provisional and self.evidence is not None else ""
+
+    @property
+    def last_at(self) -> str:
+        """When it was last written, confirmed or recalled."""
+        return max(self.touched_at, self.used_at)
+
+
+class Uses(NamedTuple):
+    """For how many turns an entry was recalled, and when last."""
+
+    uses: int
+    used_at: str
+
+
+def known_entries(memory: Memory, writes: Iterable[Recorded]) -> tuple[Entry, ...]:
+    """The entries that are there, with what the writes say of them, in the order of their files."""
+    known: dict[tuple[e.MemoryTarget, str], Entry] = {}
+    before: dict[int, Entry] = {}
+    for write in writes:
+        _take_in(known, before, write)
+    return tuple(
+        replace(known[target, text], place=place)
+        for target in TARGETS
+        for place, text in enumerate(memory.entries(target))
+    )
+
+
+def with_uses(entries: Sequence[Entry], uses: Mapping[int, Uses]) -> tuple[Entry, ...]:
+    """The entries with their uses, by the versions of the writes that made them."""
+    return tuple(
+        replace(each, uses=uses[each.version].uses, used_at=uses[each.version].used_at)
+        if each.version in uses
+        else each
+        for each in entries
+    )
+
+
+def _take_in(
+    known: dict[tuple[e.MemoryTarget, str], Entry], before: dict[int, Entry], write: Recorded
+) -> None:
+    """One write. `before` keeps what each one changed, for the one that takes it back."""
+    fact = write.fact
+    if isinstance(fact, e.MemoryArranged | e.MemoryConflicted):
+        return
+    old = fact.content if isinstance(fact, e.MemoryAdded | e.MemoryConfirmed) else fact.old
+    was = known.get((fact.target, old))
+    if was is not None:
+        before[write.version] = was
+    if isinstance(fact, e.MemoryConfirmed):
+        if was is not None:
+            known[fact.target, old] = replace(
+                was, touched=write.version, touched_at=write.at, confirmations=was.confirmations + 1
+            )
+        return
+    known.pop((fact.target, old), None)
+    if isinstance(fact, e.MemoryRemoved):
+        return
+    restored = before.get(fact.undoes) if fact.undoes is not None else None
+    if restored is not None and restored.text == fact.content:
+        known[fact.target, fact.content] = restored
+    else:
+        known[fact.target, fact.content] = _entry(write, fact, was)
+
+
+def _entry(write: Recorded, fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> Entry:
+    kind = fact.kind or (was.kind if was is not None else USUAL[fact.target])
+    tags = fact.tags or (was.tags if was is not None else ())
+    if was is not None and was.text == fact.content:  # its kind or its tags are others
+        return replace(was, kind=kind, tags=tags)
+    return Entry(
+        target=fact.target,
+        text=fact.content,
+        kind=kind,
+        version=write.version,
+        written_at=write.at,
+        touched=write.version,
+        touched_at=write.at,
+        author=fact.author,
+        evidence=fact.evidence,
+        tags=tags,
+        provisional=fact.provisional,
+    )
+
+
+class Since(NamedTuple):
+    """The moments (ISO 8601, UTC) before which what nobody wrote, confirmed or recalled since has expired;
+    empty: nothing has."""
+
+    episodic: str = ""
+    working: str = ""
+
+
+NEVER = Since()
+
+
+class Placement(NamedTuple):
+    """Where each entry is for a session, in the order of the files: in its prompt, with the rule that leaves
+    only a note there (None: whole); only recalled; or left out, for the reason given."""
+
+    prompt: Mapping[Entry, str | None]
+    recalled: tuple[Entry, ...]
+    left_out: Mapping[Entry, str]
+
+    def whole(self, target: e.MemoryTarget) -> tuple[str, ...]:
+        """The texts of a target that the prompt has."""
+        return tuple(
+            each.text for each, rule in self.prompt.items() if rule is None and each.target == target
+        )
+
+
+def placed(
+    entries: Sequence[Entry],
+    limits: Limits,
+    *,
+    allowed: Collection[str] = (),
+    lineage: str = "",
+    since: Since = NEVER,
+) -> Placement:
+    """Where the entries are in a session of that lineage, empty: of any other than those that wrote them.
+
+    What a rule of the scan names takes room in the prompt, where a note stands in its place, unless the text
+    is among those `allowed`.
+    """
+    out = {each: why for each in entries if (why := _elsewhere(each, lineage, since))}
+    there = [each for each in entries if each not in out]
+    chosen = {each for target in TARGETS for each in _fitting(there, target, limits.of(target))}
+    tail = [each for each in there if each not in chosen]
+    out |= dict.fromkeys((each for each in tail if _has_expired(each, since)), EXPIRED)
+    return Placement(
+        {each: None if each.text in allowed else _rule(each.text) for each in there if each in chosen},
+        tuple(each for each in tail if each not in out),
+        out,
+    )
+
+
+def _rule(text: str) -> str | None:
+    """The rule of the scan that names a text."""
+    findings = scan(text)
+    return findings[0].rule if findings else None
+
+
+def in_order(places: Placement) -> list[Entry]:
+    """All entries, those of each target in the order of their files."""
+    every = (*places.prompt, *places.recalled, *places.left_out)
+    return sorted(every, key=lambda each: (TARGETS.index(each.target), each.place))
+
+
+def _elsewhere(entry: Entry, lineage: str, since: Since) -> str:
+    """Why a working entry is of no use to a session of that lineage; empty for all others."""
+    if entry.kind != "working":
+        return ""
+    if entry.touched_at < since.working:
+        return "it was of one session, and has expired"
+    mine = entry.evidence is not None and entry.evidence.session == lineage
+    return "" if mine else ELSEWHERE
+
+
+def _has_expired(entry: Entry, since: Since) -> bool:
+    return entry.kind == "episodic" and entry.last_at < since.episodic
+
+
+def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> Iterable[Entry]:
+    """Those of a target that fit, the first in rank first."""
+    room = limit + len(SEPARATOR)
+    for entry in sorted((each for each in entries if each.target == target), key=lambda each: each.rank):
+        size = len(entry.text) + len(SEPARATOR)
+        if size <= room:
+            room -= size
+            yield entry

@@ -1,0 +1,232 @@
+"""Experiments: a replay of several turns in several variants, whose answers are checked and compared.
+
+A cell is one turn in one variant, once. Its answer is that of its last call. A judge compares it with that
+of the first variant, once both are there: one more call of the replay, numbered `JUDGE`. A verification is an
+experiment that begins with a request, and ends with what it found: see `verification`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import NamedTuple, assert_never
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.replay import replay as replays
+from hermes_jobs.domain.replay.replay import JUDGE, WINDOW, Replay, ReplayCall, required_plan, step_id
+from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.errors import Rejected
+
+PREFIX = "experiment-"
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+NEW = "new"
+CANCELLED = "cancelled"
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+class Cell(NamedTuple):
+    """One turn in one variant, once: indexes of the plan."""
+
+    variant: int
+    turn: int
+    sample: int
+
+
+class Experiment(Replay, frozen=True, kw_only=True):
+    """The fold of one stream. `answers` are the last answers of cells, `unchecked` the ids of those calls
+    that wait for checks; `checked` is by the same ids, `judged` what a person said of cells.
+
+    Of a verification: its `request`, its last `findings`, whether it `is_concluded`, and whether a person
+    keeps what was found, by kind and name.
+    """
+
+    definition: e.ExperimentDefined | None = None
+    answers: Mapping[Cell, e.ReplayCallEnded] = {}
+    unchecked: tuple[str, ...] = ()
+    checked: Mapping[str, e.CellChecked] = {}
+    judged: Mapping[Cell, e.Verdict] = {}
+    request: e.VerificationRequested | None = None
+    findings: tuple[e.Finding, ...] = ()
+    is_concluded: bool = False
+    decided: Mapping[tuple[e.LearnedKind, str], bool] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """See `Replay.is_done`."""
+        return (self.plan is not None or self.is_concluded) and not next_steps(self)
+
+
+def stream_of(name: str) -> str:
+    """The stream of the experiment with that name."""
+    return f"{PREFIX}{name}"
+
+
+def next_steps(experiment: Experiment) -> tuple[Step, ...]:
+    """The calls that are due, as of a replay, and the checks of answers; of a verification first its plan,
+    and what it found when nothing else is left."""
+    checks = (
+        Step(id=f"{call}-check", stream=experiment.stream, kind="experiment.check")
+        for call in experiment.unchecked[:WINDOW]
+    )
+    found = (*replays.next_steps(experiment), *checks)
+    if found or experiment.request is None or experiment.is_concluded:
+        return found
+    kind: StepKind = "verification.plan" if experiment.plan is None else "verification.conclude"
+    name = experiment.request.experiment
+    return (Step(id=f"{name}-{kind.partition('.')[2]}", stream=experiment.stream, kind=kind),)
+
+
+def evolve(
+    experiment: Experiment, event: e.ReplayEvent | e.ExperimentEvent | e.VerificationEvent
+) -> Experiment:
+    """The experiment after one more event."""
+    version = experiment.version + 1
+    match event:
+        case e.ExperimentDefined():
+            return replace(experiment, version=version, definition=event)
+        case e.CellChecked():
+            return replace(
+                experiment,
+                version=version,
+                unchecked=tuple(each for each in experiment.unchecked if each != event.step),
+                checked={**experiment.checked, event.step: event},
+            )
+        case e.CellsJudged():
+            cell = Cell(event.variant, event.turn_number, event.sample)
+            return replace(experiment, version=version, judged={**experiment.judged, cell: event.verdict})
+        case e.VerificationRequested() | e.LearningVerified() | e.LearningDecided():
+            return replace(_verified(experiment, event), version=version)
+        case e.ReplayResumed():
+            resumed: Experiment = replays.evolve(experiment, event)  # type: ignore[assignment]
+            return replace(resumed, is_concluded=False)
+        case e.ReplayCallEnded():
+            call = experiment.find(event.step)
+            after: Experiment = replays.evolve(experiment, event)  # type: ignore[assignment]
+            is_end = call is not None and call.number != JUDGE and not event.followed
+            return _answered(after, call, event) if call is not None and is_end else after
+        case _:
+            return replays.evolve(experiment, event)  # type: ignore[return-value]
+
+
+def _verified(experiment: Experiment, event: e.VerificationEvent) -> Experiment:
+    match event:
+        case e.VerificationRequested():
+            return replace(experiment, request=event)
+        case e.LearningVerified():
+            return replace(experiment, findings=event.findings, is_concluded=True)
+        case e.LearningDecided():
+            return replace(experiment, decided={**experiment.decided, (event.kind, event.name): event.keep})
+        case _:
+            assert_never(event)
+
+
+def _answered(experiment: Experiment, call: ReplayCall, event: e.ReplayCallEnded) -> Experiment:
+    """The experiment with the answer of a cell, which is to be checked and judged."""
+    cell = Cell(call.variant, call.turn, call.sample)
+    experiment = replace(experiment, answers={**experiment.answers, cell: event})
+    definition = experiment.definition
+    if definition is None:
+        return experiment
+    if definition.checks:
+        experiment = replace(experiment, unchecked=(*experiment.unchecked, event.step))
+    if definition.judge is None:
+        return experiment
+    calls = tuple(_judgements(experiment, cell))
+    known = {**experiment.calls, **{each.id: each for each in calls}}
+    return replace(experiment, open=(*experiment.open, *calls), calls=known)
+
+
+def _judgements(experiment: Experiment, cell: Cell) -> Iterator[ReplayCall]:
+    """The calls of the judge that can be made now that this cell has its answer."""
+    num_variants = len(required_plan(experiment).variants)
+    for variant in range(1, num_variants) if cell.variant == 0 else [cell.variant]:
+        pair = (cell._replace(variant=0), cell._replace(variant=variant))
+        if all(each in experiment.answers for each in pair):
+            call = ReplayCall(id="", variant=variant, turn=cell.turn, sample=cell.sample, number=JUDGE)
+            call = replace(call, id=step_id(experiment, call))
+            if call.id not in experiment.calls:
+                yield call
+
+
+# --- the judge ----------------------------------------------------------------------------------
+
+
+def shows_first(seed: int, cell: Cell) -> bool:
+    """Whether a judge sees the answer of that cell before the one that it is compared with."""
+    return sha256(f"{seed} {tuple(cell)}".encode()).digest()[0] % 2 == 0
+
+
+def verdict_of(answer: str, *, first: bool) -> e.Verdict | None:
+    """What a judge said of a cell whose answer it saw `first` or second; None where it says nothing of the
+    kind."""
+    found = _OBJECT.search(answer)
+    try:
+        better = json.loads(found[0]).get("better") if found else None
+    except (ValueError, AttributeError, RecursionError):
+        return None
+    verdicts: dict[str, e.Verdict] = {
+        "1": "better" if first else "worse",
+        "2": "worse" if first else "better",
+        "same": "same",
+    }
+    return verdicts.get(str(better).strip().lower())
+
+
+def judged_by_model(experiment: Experiment, cell: Cell) -> tuple[bool, e.Verdict | None]:
+    """Whether the judge has answered about the cell, and its verdict; None where that cannot be read."""
+    call = ReplayCall(id="", variant=cell.variant, turn=cell.turn, sample=cell.sample, number=JUDGE)
+    outcome = experiment.outcomes.get(step_id(experiment, call))
+    if experiment.definition is None or not isinstance(outcome, e.ReplayCallEnded):
+        return False, None
+    return True, verdict_of(outcome.content, first=shows_first(experiment.definition.seed, cell))
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def define(defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
+    """Begin an experiment; nothing is due before it is run. Raises `Rejected` where its name is taken."""
+    stream = stream_of(defined.experiment)
+
+    def change(load: StateLoader) -> DecisionResult:
+        if load(stream).version:
+            raise Rejected(
+                f"There is an experiment {defined.experiment!r}.", kind="usage", hint="Give it another name."
+            )
+        waits = e.ReplayStopped(kind=NEW, message="it has not been run yet")
+        return DecisionResult(writes=(StreamEvents(stream, (defined, planned, waits)),))
+
+    return change
+
+
+def cancel(stream: str) -> Decision:
+    """Ask no more: what is being asked ends, the rest is not begun. Raises `Rejected` where nothing is to be
+    asked."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        if experiment.stopped is not None:
+            if experiment.stopped.kind == CANCELLED:
+                return DecisionResult()
+            why = f"It asks nothing: {experiment.stopped.message}."
+            raise Rejected(why.replace("..", "."), kind="not_running")
+        if not experiment.open:
+            raise Rejected("It asks nothing any more: every answer is there.", kind="not_running")
+        event = e.ReplayStopped(kind=CANCELLED, message="it was cancelled")
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def judge_cell(stream: str, cell: Cell, verdict: e.Verdict, by: str) -> Decision:
+    """Record what a person said of a cell."""
+    event = e.CellsJudged(
+        variant=cell.variant, turn_number=cell.turn, sample=cell.sample, verdict=verdict, by=by
+    )
+    result = DecisionResult(writes=(StreamEvents(stream, (event,)),))
+    return lambda load: result

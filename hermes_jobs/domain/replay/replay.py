@@ -1,0 +1,259 @@
+"""Replays: recorded model calls asked again, one step for each. Nothing here or behind it can run a tool that
+writes.
+
+ReplayPlanned ─▶ ReplayCallStarted ─▶ ReplayCallEnded, ReplayCallFailed (again later, or given up)
+                 ReplayStopped ─▶ ReplayResumed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.accounts import NANO, Limit
+from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.errors import Rejected, StepLost
+
+PREFIX = "replay-"
+WINDOW = 64
+"""Calls that are due at once: more would make every append slower, and no worker faster."""
+MAX_STARTS = 5
+"""Starts without an outcome after which a call is given up: its workers died."""
+JUDGE = 0
+"""The number of a call that is not the turn's, but compares two answers: see `experiment`."""
+MAX_FOLLOWED = 30
+"""Calls of a turn whose new answers go on."""
+OWN_BUDGET = "the budget of the replay"
+
+Outcome = e.ReplayCallEnded | e.ReplayCallFailed
+
+
+class ReplayCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call without an outcome. The indexes are those of the plan; `number` counts the turn's calls from 1.
+
+    `reserved` is the reservation of its last start, whose outcome is not there.
+    """
+
+    id: str
+    variant: int
+    turn: int
+    sample: int
+    number: int
+    starts: int = 0
+    attempt: int = 1
+    retry_at: float = 0.0
+    running: bool = False
+    reserved: Reservation | None = None
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one stream. `open` are the calls without an outcome, in their order; `outcomes` are by the
+    ids of calls."""
+
+    stream: str
+    version: int = 0
+    plan: e.ReplayPlanned | None = None
+    open: tuple[ReplayCall, ...] = ()
+    calls: Mapping[str, ReplayCall] = {}
+    outcomes: Mapping[str, Outcome] = {}
+    budget_usd: float | None = None
+    stopped: e.ReplayStopped | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is asked any more: every call has its outcome, or it was stopped."""
+        return self.plan is not None and not next_steps(self)
+
+    def find(self, step: str) -> ReplayCall | None:
+        """The open call with that id."""
+        return next((call for call in self.open if call.id == step), None)
+
+    def before(self, call: ReplayCall) -> tuple[e.ReplayCallEnded, ...]:
+        """The new answers that a followed call goes on from."""
+        steps = (step_id(self, replace(call, number=number)) for number in range(1, call.number))
+        found = (self.outcomes[step] for step in steps)
+        return tuple(each for each in found if isinstance(each, e.ReplayCallEnded))
+
+
+def stream_of(replay: str) -> str:
+    """The stream of the replay with that id."""
+    return f"{PREFIX}{replay}"
+
+
+def required_plan(replay: Replay) -> e.ReplayPlanned:
+    """The plan. Raises `Rejected` where there is no such replay."""
+    if replay.plan is None:
+        raise Rejected(f"There is no replay {replay.stream.removeprefix(PREFIX)!r}.", kind="unknown_replay")
+    return replay.plan
+
+
+def step_id(replay: Replay, call: ReplayCall) -> str:
+    """The id of a call: `ID-v1t1s1c1`, each number counted from 1."""
+    plan = required_plan(replay)
+    return f"{plan.replay}-v{call.variant + 1}t{call.turn + 1}s{call.sample + 1}c{call.number}"
+
+
+def next_steps(replay: Replay) -> tuple[Step, ...]:
+    """The calls that are due or being asked; of a replay that was stopped, those that are being asked."""
+    due = [call for call in replay.open if call.running] if replay.stopped else replay.open[:WINDOW]
+    return tuple(
+        Step(
+            id=call.id,
+            stream=replay.stream,
+            kind="replay.call",
+            attempt=call.attempt,
+            not_before=call.retry_at,
+        )
+        for call in due
+    )
+
+
+# --- effects of events --------------------------------------------------------------------------
+
+
+def evolve(replay: Replay, event: e.ReplayEvent) -> Replay:
+    """The replay after one more event."""
+    return replace(_apply(replay, event), version=replay.version + 1)
+
+
+def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
+    match event:
+        case e.ReplayPlanned():
+            planned = replace(replay, plan=event, budget_usd=event.budget_usd)
+            calls = tuple(replace(call, id=step_id(planned, call)) for call in _first_calls(event))
+            return replace(planned, open=calls, calls={call.id: call for call in calls})
+        case e.ReplayCallStarted():
+            call = _open(replay, event.step)
+            begun = replace(call, running=True, starts=call.starts + 1, reserved=event.reserved)
+            return _with(replay, event.step, (begun,))
+        case e.ReplayCallEnded():
+            return _ended(replay, event)
+        case e.ReplayCallFailed():
+            call = _open(replay, event.step)
+            if event.retry_at is None:
+                return _with(replay, event.step, (), event)
+            rested = replace(
+                call, running=False, reserved=None, attempt=call.attempt + 1, retry_at=event.retry_at
+            )
+            return _with(replay, event.step, (rested,))
+        case e.ReplayStopped():
+            return replace(replay, stopped=event)
+        case e.ReplayResumed():
+            return _resumed(replay, event)
+        case _:
+            assert_never(event)
+
+
+def _first_calls(plan: e.ReplayPlanned) -> Iterator[ReplayCall]:
+    """The calls that depend on no other one; sample after sample, so that each is had early."""
+    for sample in range(plan.samples):
+        for at, turn in enumerate(plan.turns):
+            for variant in range(len(plan.variants)):
+                for number in range(1, 2 if plan.follow else len(turn.calls) + 1):
+                    yield ReplayCall(id="", variant=variant, turn=at, sample=sample, number=number)
+
+
+def _ended(replay: Replay, event: e.ReplayCallEnded) -> Replay:
+    call = _open(replay, event.step)
+    if not event.followed:
+        return _with(replay, event.step, (), event)
+    following = ReplayCall(
+        id="", variant=call.variant, turn=call.turn, sample=call.sample, number=call.number + 1
+    )
+    following = replace(following, id=step_id(replay, following))
+    replay = replace(replay, calls={**replay.calls, following.id: following})
+    return _with(replay, event.step, (following,), event)
+
+
+def _resumed(replay: Replay, event: e.ReplayResumed) -> Replay:
+    given_up = [step for step, each in replay.outcomes.items() if isinstance(each, e.ReplayCallFailed)]
+    outcomes = {step: each for step, each in replay.outcomes.items() if step not in given_up}
+    budget = replay.budget_usd if event.budget_usd is None else event.budget_usd
+    again = tuple(replay.calls[step] for step in given_up)
+    return replace(replay, open=(*replay.open, *again), outcomes=outcomes, stopped=None, budget_usd=budget)
+
+
+def _with(replay: Replay, step: str, calls: tuple[ReplayCall, ...], outcome: Outcome | None = None) -> Replay:
+    """The replay with these calls in the place of one, whose outcome that is."""
+    at = next(at for at, call in enumerate(replay.open) if call.id == step)
+    outcomes = replay.outcomes if outcome is None else {**replay.outcomes, step: outcome}
+    return replace(replay, open=(*replay.open[:at], *calls, *replay.open[at + 1 :]), outcomes=outcomes)
+
+
+def _open(replay: Replay, step: str) -> ReplayCall:
+    call = replay.find(step)
+    if call is None:
+        raise StepLost(f"call {step} of {replay.stream} has its outcome")
+    return call
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+    """A worker begins to ask. Raises `StepLost`."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        call = _open(load(stream), step)
+        event = e.ReplayCallStarted(step=step, attempt=call.attempt, reserved=reserved, lost=call.reserved)
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def append(stream: str, event: e.ReplayEvent) -> Decision:
+    """Append the event as it is."""
+    result = DecisionResult(writes=(StreamEvents(stream, (event,)),))
+    return lambda load: result
+
+
+def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
+    """Ask no more; no event where it has ended or was stopped."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        replay: Replay = load(stream)
+        if replay.stopped or not replay.open:
+            return DecisionResult()
+        event = e.ReplayStopped(kind=kind, message=message, hint=hint)
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
+    """Ask what has no answer; no event where nothing was stopped, has failed, or gets another limit."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        replay: Replay = load(stream)
+        required_plan(replay)
+        has_failed = any(isinstance(each, e.ReplayCallFailed) for each in replay.outcomes.values())
+        if replay.stopped is None and not has_failed and budget_usd in {None, replay.budget_usd}:
+            return DecisionResult()
+        event = e.ReplayResumed(by=by, budget_usd=budget_usd)
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
+    """The limits of its next call: its own, else for one turn those of turns; and that of the day."""
+    plan = required_plan(replay)
+    alone = replay.budget_usd is None and len(plan.turns) == 1
+    own = ("budgets.turn_usd", budgets.turn_usd) if alone else (OWN_BUDGET, replay.budget_usd)
+    limits = [
+        Limit(account=account, setting=setting, value=value, nano_usd=round(value * NANO))
+        for account, setting, value in ((replay.stream, *own), (day, "budgets.day_usd", budgets.day_usd))
+        if value is not None
+    ]
+    tokens = budgets.turn_tokens if len(plan.turns) == 1 else None
+    if tokens is not None:
+        setting = "budgets.turn_tokens"
+        limits.append(Limit(account=replay.stream, setting=setting, value=tokens, tokens=tokens))
+    return tuple(limits)

@@ -1,0 +1,242 @@
+"""Verifications: experiments that ask past turns with and without what a review has saved.
+
+The first variant asks as recorded, each other one with one thing that was saved. An answer with it is held
+against the one without it, by these rules, then by the judge if there is one:
+
+| rule                                                                             | the answer is |
+|----------------------------------------------------------------------------------|---------------|
+| it fails for what was asked, is empty or cut off, and the other one is not        | worse         |
+| the other way round                                                              | better        |
+| an unrelated turn: it wants other tool calls, or is more than twice as long      | worse         |
+| else                                                                             | the same      |
+
+A thing is harmful where more turns are worse than better with it, and the mean of all turns is -0.25 or less.
+Where half of the comparisons came to nothing it stays open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.replay.comparison import normalised
+from hermes_jobs.domain.replay.experiment import Cell, Experiment, judged_by_model, stream_of
+from hermes_jobs.domain.replay.replay import Outcome, ReplayCall, required_plan, step_id
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.plural import pluralize
+
+NAMES = "verify-"
+"""How the names of these experiments begin; people's do not."""
+HARM = -0.25
+LONGER, SPARE = 2, 200  # times as many tokens of an answer, and that many more, from which on it is worse
+FROM_THE_REQUEST = frozenset({"bad_request", "content_policy", "context_overflow", "payload_too_large"})
+"""Kinds of failures that follow from what is asked, and not from who is asked."""
+VALUES = {"better": 1.0, "same": 0.0, "worse": -1.0}
+
+
+def purpose_of(stream: str) -> str:
+    """What the calls of a replay are booked as: `verify` or `replay`."""
+    return "verify" if stream.startswith(stream_of(NAMES)) else "replay"
+
+
+class Compared(NamedTuple):
+    """How an answer compares with the one without it; None where that is not known. `why` in a few words."""
+
+    verdict: e.Verdict | None
+    why: str = ""
+
+
+# --- beginning ----------------------------------------------------------------------------------
+
+
+def requested(review: Session, turn: Turn) -> Iterator[StreamEvents]:
+    """The verification that the end of the review's turn begins, where it saved anything."""
+    started = review.started
+    if started is None or started.verify == "off" or started.at is None or not turn.saves:
+        return
+    again = f"-{turn.times_resumed}" if turn.times_resumed else ""
+    name = f"{NAMES}{review.lineage}{again}"
+    event = e.VerificationRequested(
+        experiment=name,
+        review=review.lineage,
+        session=review.forked_from or "",
+        at=started.at,
+        mode=started.verify,
+    )
+    yield StreamEvents(stream_of(name), (event,))
+
+
+def plan(stream: str, defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
+    """Record what is to be asked, once."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        if experiment.plan is not None or experiment.is_concluded:
+            return DecisionResult()
+        return DecisionResult(writes=(StreamEvents(stream, (defined, planned)),))
+
+    return change
+
+
+def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
+    """Nothing can be asked: what was saved stays provisional."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        if experiment.plan is not None or experiment.is_concluded or experiment.request is None:
+            return DecisionResult()
+        findings = tuple(
+            e.Finding(kind=each.kind, name=each.name, standing="open", why=why) for each in items
+        )
+        event = e.LearningVerified(review=experiment.request.review, findings=findings)
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+# --- what it comes to ---------------------------------------------------------------------------
+
+
+def conclude(stream: str) -> Decision:
+    """Record what was found, once all is asked or nothing more can be."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        if experiment.request is None or experiment.is_concluded or experiment.plan is None:
+            return DecisionResult()
+        event = e.LearningVerified(review=experiment.request.review, findings=findings(experiment))
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def findings(experiment: Experiment) -> tuple[e.Finding, ...]:
+    """One for each variant but the first, as of now."""
+    return tuple(_finding(experiment, at) for at in range(1, len(required_plan(experiment).variants)))
+
+
+def _finding(experiment: Experiment, variant: int) -> e.Finding:
+    plan = required_plan(experiment)
+    item = plan.variants[variant].including[0]
+    cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
+    found = {cell: compared(experiment, cell) for cell in cells}
+    known = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
+    told = Counter(each.why for each in found.values() if each.verdict is None or each.verdict == "worse")
+    standing, why = _standing(experiment, known, len(cells), next(iter(told.most_common(1)), ("", 0))[0])
+    return e.Finding(
+        kind=item.kind,
+        name=item.name,
+        standing=standing,
+        why=why,
+        pairs=len(cells),
+        better=sum(each == "better" for each in known.values()),
+        worse=sum(each == "worse" for each in known.values()),
+        unknown=len(cells) - len(known),
+        tokens_with=_tokens(experiment, cells),
+        tokens_without=_tokens(experiment, [cell._replace(variant=0) for cell in cells]),
+    )
+
+
+def _standing(
+    experiment: Experiment, known: dict[Cell, e.Verdict], num_pairs: int, told: str
+) -> tuple[e.Standing, str]:
+    if experiment.stopped is not None:
+        return "open", experiment.stopped.message
+    if 2 * len(known) <= num_pairs:
+        missing = num_pairs - len(known)
+        return "open", f"{missing} of {pluralize(num_pairs, 'comparison')} came to nothing: {told}"
+    by_turn: dict[int, list[float]] = {}
+    for cell, verdict in known.items():
+        by_turn.setdefault(cell.turn, []).append(VALUES[verdict])
+    means = [fmean(values) for values in by_turn.values()]
+    worse, better = sum(mean < 0 for mean in means), sum(mean > 0 for mean in means)
+    turns = pluralize(len(means), "turn")
+    if worse > better and fmean(means) <= HARM:
+        return "harmful", f"worse with it in {worse} of {turns}: {told}"
+    helped = f"better with it in {better} of {turns}"
+    return "kept", helped if better > worse else f"it did no harm in {turns}"
+
+
+def compared(experiment: Experiment, cell: Cell) -> Compared:
+    """The answer of a cell beside the one without what is verified."""
+    own, other = (_outcome(experiment, each) for each in (cell, cell._replace(variant=0)))
+    if not isinstance(other, e.ReplayCallEnded):
+        return Compared(None, f"without it there is no answer{_failure(other)}")
+    if not isinstance(own, e.ReplayCallEnded):
+        failed = own is not None and own.kind in FROM_THE_REQUEST
+        return Compared("worse" if failed else None, f"with it there is no answer{_failure(own)}")
+    if _is_whole(own) != _is_whole(other):
+        return Compared("better") if _is_whole(own) else Compared("worse", "the answer is empty or cut off")
+    if required_plan(experiment).turns[cell.turn].unrelated:
+        if _calls(own) != _calls(other):
+            return Compared("worse", "an unrelated turn wants other tool calls")
+        if _output(own) > LONGER * _output(other) + SPARE:
+            return Compared("worse", "the answer to an unrelated turn is more than twice as long")
+    if experiment.definition is None or experiment.definition.judge is None:
+        return Compared("same")
+    answered, verdict = judged_by_model(experiment, cell)
+    if verdict is None:
+        told = "what the judge answered cannot be read" if answered else "the judge did not answer"
+        return Compared(None, told)
+    return Compared(verdict, "the judge prefers the answer without it" if verdict == "worse" else "")
+
+
+def _outcome(experiment: Experiment, cell: Cell) -> Outcome | None:
+    call = ReplayCall(id="", variant=cell.variant, turn=cell.turn, sample=cell.sample, number=1)
+    return experiment.outcomes.get(step_id(experiment, call))
+
+
+def _failure(outcome: Outcome | None) -> str:
+    return f" ({outcome.kind}: {outcome.message})" if isinstance(outcome, e.ReplayCallFailed) else ""
+
+
+def _is_whole(answer: e.ReplayCallEnded) -> bool:
+    return bool(answer.content.strip() or answer.tool_calls) and answer.finish_reason != "length"
+
+
+def _calls(answer: e.ReplayCallEnded) -> set[tuple[str, str]]:
+    return {normalised(call) for call in answer.tool_calls}
+
+
+def _output(answer: e.ReplayCallEnded) -> int:
+    return answer.usage.output_tokens or answer.estimated.output_tokens
+
+
+def _tokens(experiment: Experiment, cells: Sequence[Cell]) -> float:
+    found = (_outcome(experiment, cell) for cell in cells)
+    return fmean([float(_output(each)) for each in found if isinstance(each, e.ReplayCallEnded)] or [0.0])
+
+
+# --- a person's decision ------------------------------------------------------------------------
+
+
+def decide(
+    stream: str, kind: e.LearnedKind, name: str, by: str, taking_back: Decision | None = None
+) -> Decision:
+    """Keep something that is provisional for good, or take it back by that change, in one append.
+
+    The change raises `Rejected` where nothing was found of it, or a person has decided before.
+    """
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        found = any((kind, name) == (each.kind, each.name) for each in experiment.findings)
+        if experiment.request is None or not found:
+            raise Rejected(f"Nothing was found of {kind}:{name} yet.", kind="not_verified")
+        known = experiment.decided.get((kind, name))
+        if known is not None:
+            outcome = "is kept for good" if known else "was taken back"
+            raise Rejected(f"{kind}:{name} {outcome} already.", kind="decided")
+        done = taking_back(load) if taking_back is not None else DecisionResult()
+        event = e.LearningDecided(
+            review=experiment.request.review, kind=kind, name=name, keep=taking_back is None, by=by
+        )
+        return DecisionResult(writes=(*done.writes, StreamEvents(stream, (event,))), answer=done.answer)
+
+    return change

@@ -1,0 +1,61 @@
+"""Answers with a JSON Schema: what the model is told, and what becomes of an answer that does not fit.
+
+A turn's text may come with a schema (`TurnSubmitted.answer_schema`), whoever submits it. The final answer is
+judged when it is recorded, and the verdict is an event: a fold never validates. After `MAX_CORRECTIONS`
+corrections by the model the turn fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import Session, append_messages, running_turn
+from hermes_jobs.domain.session.stops import SCHEMA
+from hermes_jobs.domain.session.synthetic_messages import answer_correction
+from hermes_jobs.domain.session.turn import Turn, failed, next_call
+from hermes_jobs.text.json_schema import document_in, faults
+
+MAX_CORRECTIONS = 1
+
+
+def judged(session: Session) -> Iterator[e.AnswerRejected]:
+    """The verdict on the running turn's answer, if it has one that does not fit its schema."""
+    turn = session.current
+    if turn is None or turn.answer is None or not turn.answer_schema:
+        return
+    try:
+        found = faults(turn.answer_schema, document_in(turn.answer))
+    except ValueError as error:
+        found = (str(error),)
+    if found:
+        yield e.AnswerRejected(turn=turn.id, step=turn.step_id, faults=found)
+
+
+def rejected(session: Session, event: e.AnswerRejected) -> Session:
+    """The session after the verdict: the model corrects its answer, or the turn has failed."""
+    turn = running_turn(session)
+    told = "; ".join(event.faults)
+    if turn.corrections >= MAX_CORRECTIONS:
+        message = f"The answer does not fit the schema, also after a correction: {told}."
+        hint = f"`hermes-jobs sessions show {session.id}` has the answers; another model (-m) may do better."
+        return replace(session, current=failed(replace(turn, answer=None), SCHEMA, message, hint))
+    again = replace(
+        next_call(turn),
+        corrections=turn.corrections + 1,
+        answer=None,
+        stopped_by=None,
+        partial_answer="",
+        continuations=0,
+        empty_replies=0,
+    )
+    return append_messages(session, again, UserMessage(answer_correction(told, turn.answer_schema)))
+
+
+def final_answer(turn: Turn) -> str:
+    """The turn's answer: with a schema the JSON document alone, without anything around it."""
+    answer = turn.answer or ""
+    return document_in(answer) if turn.answer_schema else answer

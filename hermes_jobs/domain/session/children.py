@@ -1,0 +1,180 @@
+"""Children of a session: what each event changes, and what the parent's model is told of their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import LargeResult
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.loop_guard import with_warning
+from hermes_jobs.domain.session.session import OpenChild, Session, replace_turn, running_turn
+from hermes_jobs.domain.session.steps import require_due
+from hermes_jobs.domain.session.stops import BUDGET, stop_sentence
+from hermes_jobs.domain.session.tool_results import preview_of, result_path
+from hermes_jobs.domain.session.turn import Call, Turn, repeats_before, with_call
+from hermes_jobs.text.figures import money
+
+SOURCE = "child:"
+"""Prefix of the source of a text that tells of a child's end, before the child's session."""
+PARENT = "parent:"
+"""Prefix of the source of a child's first text, before the session that began it."""
+GOAL_CHARS = 200
+"""Characters of a goal as it is shown."""
+
+BEGUN = "Begun, and you need not wait: {names}. When one ends you get a message with its answer."
+LOST = "It is not at work here, and nothing here says how it ended."
+_STATUS: dict[e.ChildStatus, str] = {
+    "completed": "completed",
+    "failed": "FAILED",
+    "cancelled": "CANCELLED",
+    "out_of_budget": "OUT OF BUDGET",
+    "stopped": "STOPPED by a limit before it was done",
+    "unknown": "UNKNOWN: look at the state of things before you have it done again",
+}
+_FAILURES: dict[str, e.ChildStatus] = {BUDGET: "out_of_budget", "worker_lost": "unknown"}
+
+
+def evolve(session: Session, event: e.ChildrenStarted | e.ChildEnded | e.TurnReleased) -> Session:
+    """The session after the event."""
+    match event:
+        case e.ChildrenStarted():
+            turn = running_turn(session)
+            call = turn.call(event.call)
+            assert call is not None, f"{event.call} is not in the open round of {turn.id}"
+            waiting = replace(
+                call, running=False, reserved=None, children=event.children if event.waits else ()
+            )
+            opened = (
+                OpenChild(ref=ref, began=turn, call=event.call, waits=event.waits) for ref in event.children
+            )
+            session = replace(session, children=(*session.children, *opened))
+            return replace_turn(session, with_call(turn, waiting))
+        case e.ChildEnded():
+            left = tuple(each for each in session.children if each.ref.session != event.child)
+            session = replace(session, children=left)
+            found = waiting_call(session, event.turn, event.call)
+            if found is None:
+                return session
+            turn, call = found
+            told = replace(call, child_ends=(*call.child_ends, event))
+            return replace_turn(session, with_call(turn, told))
+        case e.TurnReleased():
+            held = session.find(event.turn)
+            return session if held is None else replace_turn(session, replace(held, held=False))
+
+
+def waiting_call(session: Session, turn: str, call: str) -> tuple[Turn, Call] | None:
+    """The running turn and its call that waits for children; None where that is over."""
+    current = session.current
+    found = current.call(call) if current is not None and current.id == turn else None
+    if current is None or found is None or not found.waits_for_children:
+        return None
+    return current, found
+
+
+def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent]:
+    """The parent's events of a call that delegates; nothing is begun by a turn that is being cancelled."""
+    _, turn = require_due(session, command.step)
+    call = turn.call(command.step)
+    assert call is not None, f"{command.step} is not a call of {turn.id}"
+    if turn.cancelled_by is not None:
+        yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
+        return
+    refs = tuple(
+        e.ChildRef(session=each.session, turn=each.turn, goal=each.goal[:GOAL_CHARS], role=each.role)
+        for each in command.children
+    )
+    yield e.ChildrenStarted(turn=turn.id, call=call.id, children=refs, waits=command.waits)
+    if not command.waits:
+        names = ", ".join(f"{ref.session} ({ref.goal})" for ref in refs)
+        content = with_warning(repeats_before(turn, call.id), call.id, call.asked, BEGUN.format(names=names))
+        yield e.ToolFinished(turn=turn.id, call=call.id, ok=True, content=content, attempt=call.attempt)
+
+
+def end_of(child: Session, turn: Turn, place: e.Delegation, end: e.TurnEnd) -> e.ChildEnded:
+    """The parent's event at the end of a child's turn; `child` is the state before it."""
+    books = turn.books
+    told = e.ChildEnded(
+        turn=place.parent_turn,
+        call=place.call,
+        child=child.lineage,
+        status="completed",
+        num_model_calls=books.num_model_calls,
+        num_tool_calls=books.num_tool_calls,
+        usage=books.usage,
+        cost_usd=books.cost_usd,
+    )
+    match end:
+        case e.TurnCompleted(stopped_by=None):
+            return replace(told, answer=end.answer)
+        case e.TurnCompleted():
+            why = stop_sentence(end.stopped_by or "")
+            return replace(told, status="stopped", answer=end.answer, message=why)
+        case e.TurnFailed():
+            return replace(told, status=_FAILURES.get(end.kind, "failed"), message=end.message)
+        case e.TurnCancelled():
+            return replace(told, status="cancelled", message=f"Cancelled by {end.by}.")
+
+
+def lost(child: OpenChild) -> e.ChildEnded:
+    """The parent's event for a child that is not at work in this log."""
+    return e.ChildEnded(
+        turn=child.began.id, call=child.call, child=child.ref.session, status="unknown", message=LOST
+    )
+
+
+def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, ...]]:
+    """The result of a call whose children have all ended, in the order in which they were begun."""
+    ends = {each.child: each for each in call.child_ends}
+    answers = [
+        section(ref, ends[ref.session], f"{number}/{len(call.children)}")
+        for number, ref in enumerate(call.children, 1)
+    ]
+    content = "\n\n".join(answers)
+    is_large = len(content) > turn.result_chars > 0
+    shown = preview_of(content, result_path(call.id), turn.preview_chars) if is_large else content
+    finished = e.ToolFinished(
+        turn=turn.id,
+        call=call.id,
+        ok=any(each.status == "completed" for each in call.child_ends),
+        content=with_warning(repeats_before(turn, call.id), call.id, call.asked, shown),
+        attempt=call.attempt,
+        spilled_to=result_path(call.id) if is_large else None,
+    )
+    return finished, (LargeResult(call=call.id, content=content),) if is_large else ()
+
+
+def text_of_end(child: OpenChild, ended: e.ChildEnded) -> tuple[str, tuple[LargeResult, ...]]:
+    """The text in its parent's session about the end of a child that nobody waited for."""
+    text = section(child.ref, ended, f"session {ended.child}")
+    if not len(text) > child.began.result_chars > 0:
+        return text, ()
+    kept = LargeResult(call=child.ref.turn, content=text)
+    return preview_of(text, result_path(kept.call), child.began.preview_chars), (kept,)
+
+
+def section(ref: e.ChildRef, ended: e.ChildEnded, name: str) -> str:
+    """One child's end for its parent's model: who, how it ended, what it took, and its answer."""
+    role = f" {ref.role}:" if ref.role else ""
+    took = f"{_count(ended.num_model_calls, 'model call')}, {_count(ended.num_tool_calls, 'tool call')}"
+    cost = f", {money(ended.cost_usd)}" if ended.cost_usd else ""
+    lines = [f"[Sub-agent {name}]{role} {ref.goal}", f"Status: {_STATUS[ended.status]} ({took}{cost})."]
+    if ended.message:
+        lines.append(ended.message)
+    if ended.answer:
+        lines.append(f"Its answer:\n{ended.answer}")
+    elif ended.status == "completed":
+        lines.append("It gave no answer.")
+    return "\n".join(lines)
+
+
+def open_below(session: Session, turn: str) -> Sequence[OpenChild]:
+    """The children that the turn began and that have not ended."""
+    return [each for each in session.children if each.began.id == turn]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,188 @@
+"""Forms that a person fills in: what is typed into a field, and whether an answer fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.domain.events import InputField
+from hermes_jobs.errors import Rejected
+
+YES, NO = frozenset({"y", "yes", "true", "1", "on"}), frozenset({"n", "no", "false", "0", "off"})
+LONGEST_TEXT = 10_000
+"""Characters of a text in a form."""
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s]+")
+
+
+def label(field: InputField) -> str:
+    """What people read beside the field."""
+    return field.title or field.name
+
+
+def typed(field: InputField, text: str) -> Any:
+    """The value of what was typed into the field. Raises `Rejected`."""
+    return _fits(field, _read(field, text.strip()))
+
+
+def _read(field: InputField, text: str) -> Any:
+    match field.kind:
+        case "text":
+            return text
+        case "integer" | "number":
+            try:
+                return int(text) if field.kind == "integer" else float(text)
+            except ValueError:
+                kind = "a whole number" if field.kind == "integer" else "a number"
+                raise _wrong(field, f"has to be {kind}, not {text!r}") from None
+        case "boolean":
+            if text.lower() not in YES | NO:
+                raise _wrong(field, f"is answered with yes or no, not {text!r}")
+            return text.lower() in YES
+        case "choice":
+            return _chosen(field, text)
+        case "choices":
+            return [_chosen(field, each.strip()) for each in text.split(",") if each.strip()]
+
+
+def checked(fields: Sequence[InputField], content: str) -> str:
+    """The JSON object that was given for a form, written again. Raises `Rejected`, which names the field."""
+    try:
+        given = msgspec.json.decode(content or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise Rejected(f"The answer is not a JSON object: {error}.", kind="usage") from error
+    known = {field.name: field for field in fields}
+    for name in given:
+        if name not in known:
+            hint = f"The fields are: {', '.join(known)}." if known else "The form has no fields."
+            raise Rejected(f"There is no field {name!r}.", kind="usage", hint=hint)
+    for field in fields:
+        if field.name not in given and field.required:
+            raise _wrong(field, "is missing")
+    values = {name: _fits(known[name], value) for name, value in given.items()}
+    return msgspec.json.encode(values).decode()
+
+
+def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
+    """The JSON object of a form whose fields were given as texts; a field that was not given has its default.
+
+    Raises `Rejected`.
+    """
+    known = {field.name: field for field in fields}
+    given: dict[str, Any] = {field.name: default(field) for field in fields if field.default}
+    for name, text in texts.items():
+        given[name] = typed(known[name], text) if name in known else text
+    return checked(fields, msgspec.json.encode(given).decode())
+
+
+def default(field: InputField) -> Any:
+    """The value that the field has unless another is given; None for none."""
+    return msgspec.json.decode(field.default) if field.default else None
+
+
+def shown(field: InputField, value: Any) -> str:
+    """A value of the field for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(shown(field, each) for each in value)
+    titles = {each.value: each.title for each in field.choices}
+    return titles.get(value) or str(value)
+
+
+def _chosen(field: InputField, text: str) -> str:
+    """The value that a number in the list, a value or its title means."""
+    values = [each.value for each in field.choices]
+    if text not in values and text.isdecimal() and 0 < int(text) <= len(values):
+        return values[int(text) - 1]
+    wanted = text.casefold()
+    for each in field.choices:
+        if wanted in {each.value.casefold(), each.title.casefold()}:
+            return each.value
+    return text
+
+
+def _fits(field: InputField, value: Any) -> Any:
+    """The value, if it fits the field. Raises `Rejected`."""
+    match field.kind, value:
+        case "text", str():
+            _fits_text(field, value)
+        case "integer", int() if not isinstance(value, bool):
+            _within(field, value, "")
+        case "number", int() | float() if not isinstance(value, bool) and isfinite(value):
+            _within(field, value, "")
+        case "boolean", bool():
+            pass
+        case "choice", str():
+            _offered(field, value)
+        case "choices", list() if all(isinstance(each, str) for each in value):
+            for each in value:
+                _offered(field, each)
+            _within(field, len(value), " choices")
+        case _:
+            raise _wrong(
+                field, f"has to be {_KINDS[field.kind]}, not {msgspec.json.encode(value).decode()[:100]}"
+            )
+    return value
+
+
+_KINDS = {
+    "text": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "choice": "one of its choices",
+    "choices": "a list of its choices",
+}
+
+
+def _fits_text(field: InputField, value: str) -> None:
+    if len(value) > LONGEST_TEXT:
+        raise _wrong(field, f"may have {LONGEST_TEXT:,} characters")
+    _within(field, len(value), " characters")
+    match field.format:
+        case "email" if not EMAIL.fullmatch(value):
+            raise _wrong(field, f"has to be an e-mail address, not {value!r}")
+        case "uri" if not URI.fullmatch(value):
+            raise _wrong(field, f"has to be an address such as https://example.com, not {value!r}")
+        case "date":
+            _parsed(field, value, date.fromisoformat, "2026-03-14")
+        case "date-time":
+            _parsed(field, value, datetime.fromisoformat, "2026-03-14T15:09:26+01:00")
+        case _:
+            pass
+    from hermes_jobs.text.scan.credentials import redact_credentials  # its rules are read from files
+
+    if redact_credentials(f"{field.name}: {value}", "") != f"{field.name}: {value}":
+        raise _wrong(
+            field, "looks like a key or password; a form is no place for secrets, and nothing was recorded"
+        )
+
+
+def _parsed(field: InputField, value: str, parse: Any, example: str) -> None:
+    try:
+        parse(value)
+    except ValueError:
+        raise _wrong(field, f"has to be written like {example}, not {value!r}") from None
+
+
+def _within(field: InputField, number: float, unit: str) -> None:
+    if field.least is not None and number < field.least:
+        raise _wrong(field, f"has to be at least {field.least:g}{unit}")
+    if field.most is not None and number > field.most:
+        raise _wrong(field, f"may be at most {field.most:g}{unit}")
+
+
+def _offered(field: InputField, value: str) -> None:
+    if value not in {each.value for each in field.choices}:
+        values = ", ".join(each.value for each in field.choices)
+        raise _wrong(field, f"has to be one of {values}, not {value!r}")
+
+
+def _wrong(field: InputField, why: str) -> Rejected:
+    return Rejected(f"The field {field.name} {why}.", kind="usage")

@@ -1,0 +1,154 @@
+"""Input that an MCP server asks for during a tool call: requested, answered, expired.
+
+A call that waits is due when the wait expires; the last answer makes it due at once, and it is made again
+with the answers. A live one is under way: its worker waits, and passes the answers on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session import forms
+from hermes_jobs.domain.session.session import Session, require_open_turn, running_turn
+from hermes_jobs.domain.session.steps import require_due
+from hermes_jobs.domain.session.turn import Call, OpenInput, Turn, with_call
+from hermes_jobs.errors import Rejected, StepLost
+
+MAX_ROUNDS = 10
+"""Times that a server may ask in one call; the SDKs have the same limit."""
+
+
+# --- effects of events --------------------------------------------------------------------------
+
+
+def evolve(session: Session, event: e.InputRequested | e.InputAnswered) -> Session:
+    """The session after the event."""
+    turn = running_turn(session)
+    call = turn.call(event.call)
+    assert call is not None, f"{event.call} is not in the open round of {turn.id}"
+    match event:
+        case e.InputRequested():
+            rounds = call.input.rounds + 1 if call.input is not None else 1
+            call = replace(call, input=OpenInput(request=event, rounds=rounds))
+            if not event.live:
+                again = call.attempt + (not call.has_task)  # a task is not called again
+                call = replace(call, running=False, reserved=None, attempt=again, worker_crashes=0)
+        case e.InputAnswered():
+            assert call.input is not None, f"{event.call} asks for nothing"
+            call = replace(call, input=replace(call.input, answers=(*call.input.answers, event)))
+    return replace(session, current=with_call(turn, call))
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEvent]:
+    """The request, with the answers that nobody has to be asked for; nothing where the turn is being
+    cancelled. Raises `StepLost` where a live call is not under way any more."""
+    turn, call = _under_way(command, session)
+    if turn.cancelled_by is not None:
+        if not command.live and not call.has_task:
+            yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
+        return
+    yield e.InputRequested(
+        turn=turn.id,
+        call=call.id,
+        server=command.server,
+        requests=command.requests,
+        expires_at=command.expires_at,
+        state=command.state,
+        live=command.live,
+    )
+    for each in command.requests:
+        if each.refusal or not turn.is_attended:
+            by = "policy" if each.refusal else "unattended"
+            yield e.InputAnswered(turn=turn.id, call=call.id, key=each.key, action="decline", by=by)
+
+
+def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:
+    """Answer one request. Raises `Rejected` where none waits, it is too late, or the answer does not fit."""
+    call, asked = _waiting(session, command)
+    assert call.input is not None
+    if command.by == "user" and call.input.request.expires_at <= command.now:
+        raise Rejected(
+            f"The call {call.id} was not answered in time.",
+            kind="expired",
+            hint=f"See what became of it: hermes-jobs turns show {command.turn}",
+        )
+    content = ""
+    if command.action == "accept" and not asked.url:
+        content = forms.checked(asked.fields, command.content)
+    elif command.content:
+        raise Rejected("Only an accepted form has fields.", kind="usage")
+    yield e.InputAnswered(
+        turn=command.turn,
+        call=call.id,
+        key=asked.key,
+        action=command.action,
+        by=command.by,
+        content=content,
+    )
+
+
+def expire(command: c.ExpireInput, session: Session) -> Iterator[e.SessionEvent]:
+    """End the wait: nobody answered in time, and the server is told so by the call."""
+    _, turn = require_due(session, command.step)
+    call = turn.call(command.step)
+    if call is None or call.input is None:
+        return
+    for each in call.input.unanswered:
+        yield e.InputAnswered(turn=turn.id, call=call.id, key=each.key, action="cancel", by="timeout")
+
+
+def _under_way(command: c.RequestInput, session: Session) -> tuple[Turn, Call]:
+    if not command.live:
+        _, turn = require_due(session, command.step)
+    elif session.current is None:
+        raise StepLost(f"the call {command.step} is not under way in {session.stream}")
+    else:
+        turn = session.current
+    call = turn.call(command.step)
+    if (
+        call is None
+        or not (call.running or call.has_task)
+        or (command.live and call.attempt != command.attempt)
+    ):
+        raise StepLost(f"the call {command.step} is not under way in {session.stream}")
+    return turn, call
+
+
+def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputRequest]:
+    turn = require_open_turn(session, command.turn)
+    found = [
+        (call, each)
+        for call in turn.calls
+        if call.input is not None and call.waits_for_input
+        for each in call.input.unanswered
+        if command.call in {None, call.id} and command.key in {None, each.key}
+    ]
+    if not found:
+        raise Rejected(f"Turn {turn.id} has no such call waiting for input.", kind="not_waiting")
+    if len({call.id for call, _ in found}) > 1:
+        names = ", ".join(dict.fromkeys(call.id for call, _ in found))
+        raise Rejected(
+            f"Several calls of turn {turn.id} wait for input: {names}.",
+            kind="ambiguous",
+            hint="Name one with --call.",
+        )
+    return found[0]
+
+
+def as_mcp(answered: OpenInput) -> bytes:
+    """The answers as JSON in the form of the specification: an object by key of `action` and `content`."""
+    return msgspec.json.encode(
+        {
+            each.key: {"action": each.action}
+            | ({"content": msgspec.Raw(each.content.encode())} if each.content else {})
+            for each in answered.answers
+        }
+    )

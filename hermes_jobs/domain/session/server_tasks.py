@@ -1,0 +1,69 @@
+"""Tasks of MCP servers: a call that its server goes on with waits for a timer, asks, and waits again.
+
+No worker is held between two looks. A worker that dies during one has changed nothing: another one looks.
+With the turn the task is cancelled: the step is due at once for that, and the turn ends when it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session, running_turn
+from hermes_jobs.domain.session.steps import require_due
+from hermes_jobs.domain.session.turn import Call, OpenTask, with_call
+
+
+def evolve(session: Session, event: e.ServerTaskBegun | e.ServerTaskPolled) -> Session:
+    """The session after the event."""
+    turn = running_turn(session)
+    call = turn.call(event.call)
+    assert call is not None, f"{event.call} is not in the open round of {turn.id}"
+    match event:
+        case e.ServerTaskBegun():
+            task = OpenTask(begun=event, poll_at=event.poll_at, seen_at=event.at)
+            call = replace(call, running=False, reserved=None, input=None, task=task)
+        case e.ServerTaskPolled():
+            call = _polled(call, event)
+    return replace(session, current=with_call(turn, call))
+
+
+def _polled(call: Call, event: e.ServerTaskPolled) -> Call:
+    task = call.task
+    assert task is not None, f"{call.id} has no task"
+    task = replace(task, poll_at=event.poll_at)
+    if not event.reached:
+        return replace(call, task=task)
+    answered = () if call.input is None else tuple(each.key for each in call.input.answers)
+    task = replace(task, seen_at=event.at, answered=(*task.answered, *answered))
+    return replace(call, task=task, input=None)
+
+
+def begin(command: c.BeginServerTask, session: Session) -> Iterator[e.SessionEvent]:
+    """The call has become a task; also in a turn that is being cancelled, which ends it then."""
+    _, turn = require_due(session, command.step)
+    yield e.ServerTaskBegun(
+        turn=turn.id,
+        call=command.step,
+        server=command.server,
+        task=command.task,
+        at=command.at,
+        poll_at=command.poll_at,
+        message=command.message,
+    )
+
+
+def polled(command: c.PollServerTask, session: Session) -> Iterator[e.SessionEvent]:
+    """The task goes on, or could not be asked about."""
+    _, turn = require_due(session, command.step)
+    yield e.ServerTaskPolled(
+        turn=turn.id,
+        call=command.step,
+        at=command.at,
+        poll_at=command.poll_at,
+        message=command.message,
+        reached=command.reached,
+    )

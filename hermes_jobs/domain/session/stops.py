@@ -1,0 +1,43 @@
+"""Turns that a limit ended early: which ends those are, and the words for people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hermes_jobs.domain.events import TurnCompleted, TurnEnd, TurnFailed
+from hermes_jobs.domain.session.loop_guard import MAX_REFUSALS
+
+BUDGET: Final = "budget"
+"""The kind of failure of a turn that its budgets do not pay for."""
+SCHEMA: Final = "schema"
+"""The kind of failure of a turn whose answer does not fit the schema that was asked for."""
+FAILING = (BUDGET, SCHEMA)
+"""The kinds of failure that count as stopped early."""
+REFUSED: Final = "refused"
+"""What stopped a turn that nobody attends and of whose tool calls none was allowed."""
+STOPPED: Final = "stopped"
+"""The status for people of a turn that a limit ended early."""
+
+_WHY = {
+    "max_iterations": "it had used all the rounds of tool calls of one turn (agent.max_iterations)",
+    "loop_guard": f"it went on repeating calls with the same result: {MAX_REFUSALS} of them were refused",
+    "length": "its answer reached the model's output limit",
+    BUDGET: "its budget is used up",
+    SCHEMA: "its answer does not fit the schema",
+    REFUSED: "every tool call of it was refused",
+}
+
+
+def stopped_by(end: TurnEnd) -> str | None:
+    """What ended the turn early: `max_iterations`, `loop_guard`, `length`, `refused`, `budget`, `schema`.
+
+    None where nothing did.
+    """
+    if isinstance(end, TurnCompleted):
+        return end.stopped_by
+    return end.kind if isinstance(end, TurnFailed) and end.kind in FAILING else None
+
+
+def stop_sentence(limit: str) -> str:
+    """What stopped a turn, as a sentence for people."""
+    return f"Stopped before it was done: {_WHY.get(limit, limit)}."

@@ -1,0 +1,142 @@
+"""`turn.reference`."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain.events import ReferenceFailed, ReferenceReplied
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.references import MAX_RETRIES, Reference
+from hermes_jobs.domain.session.session import Session, running_turn
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.engine.billing import bill
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.failed_calls import QUOTA_SECONDS
+from hermes_jobs.engine.handlers.member_request import MemberRequests
+from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    ConfiguredModel,
+    Ids,
+    ModelError,
+    ModelRequest,
+    Models,
+    Reply,
+    RetryPlan,
+    StepInterrupted,
+)
+from hermes_jobs.text.tokens import tokens
+
+OVERFLOW = "context_overflow"
+EMPTY = "empty_answer"
+
+Outcome = TypeVar("Outcome", ReferenceReplied, ReferenceFailed)
+
+
+class AskMember:
+    """`turn.reference`: one request to a member of the turn's ensemble, and its answer or its failure.
+
+    What it says is shown to nobody while it says it: the answer is the aggregator's.
+    """
+
+    def __init__(
+        self, *, models: Models, requests: MemberRequests, retry: RetryPlan, clock: Clock, ids: Ids
+    ) -> None:
+        self._models = models
+        self._requests = requests
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        """See `StepHandler.run`. Raises `StepInterrupted` where the process stops."""
+        turn, at = running_turn(session), self._models.of(session)
+        asked = turn.reference(step.id)
+        assert asked is not None, f"{step.id} is no reference of {turn.id}"
+        request = self._requests.build(session, turn, asked)
+        if not self._requests.fits(request):
+            message = "the conversation does not fit its window"
+            return c.FinishReference(step=step.id, outcome=_failure(turn, step, asked, OVERFLOW, message))
+        heard: list[str] = []
+        try:
+            reply = at.model.reply(request, cancel, heard.append)
+        except ModelError as error:
+            if error.kind == CANCELLED and cancel.reason != CANCELLED:
+                raise StepInterrupted from error
+            failed = self._failed(at, turn, step, asked, request, error)
+            if heard or error.kind in UNREPORTED:
+                failed = _with_estimate(at, failed, asked, "".join(heard))
+            change = at.learn(request.model, failed.window) if failed.window else None
+            return c.FinishReference(step=step.id, outcome=failed, change=change)
+        return c.FinishReference(step=step.id, outcome=_outcome(at, turn, step, asked, request, reply))
+
+    def _failed(
+        self,
+        at: ConfiguredModel,
+        turn: Turn,
+        step: Step,
+        asked: Reference,
+        request: ModelRequest,
+        error: ModelError,
+    ) -> ReferenceFailed:
+        shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
+        wait = self._wait(asked, error) if error.retryable or shorter is not None else None
+        return replace(
+            _failure(turn, step, asked, error.kind, error.message),
+            retry_at=None if wait is None else self._clock.now() + wait,
+            usage=error.usage,
+            cost_usd=at.pricing.cost_usd(request.model, error.usage),
+            model=request.model,
+            max_tokens=shorter if wait is not None else None,
+            window=error.limit if error.kind == OVERFLOW else None,
+        )
+
+    def _wait(self, asked: Reference, error: ModelError) -> float | None:
+        """Seconds until the next attempt; None where the turn should not wait for this member."""
+        if asked.retries >= MAX_RETRIES or (error.retry_after or 0.0) > QUOTA_SECONDS:
+            return None
+        return self._retry(error.kind, asked.retries, error.retry_after, self._ids.fraction())
+
+
+def _outcome(
+    at: ConfiguredModel, turn: Turn, step: Step, asked: Reference, request: ModelRequest, reply: Reply
+) -> ReferenceReplied | ReferenceFailed:
+    """The member's answer; without words it is left out, and paid for all the same."""
+    billed = bill(reply, request.model, at.pricing)
+    if not reply.content.strip():
+        failed = _failure(turn, step, asked, EMPTY, "it gave an empty answer")
+        failed = replace(failed, usage=reply.usage, cost_usd=billed.cost_usd, model=billed.model)
+        return _with_estimate(at, failed, asked, reply.reasoning)
+    replied = ReferenceReplied(
+        turn=turn.id,
+        step=step.id,
+        attempt=step.attempt,
+        content=reply.content,
+        model=billed.model,
+        member=asked.model,
+        finish_reason=reply.finish_reason,
+        usage=reply.usage,
+        cost_usd=billed.cost_usd,
+        reasoning=reply.reasoning,
+    )
+    return _with_estimate(at, replied, asked, reply.content + reply.reasoning)
+
+
+def _failure(turn: Turn, step: Step, asked: Reference, kind: str, message: str) -> ReferenceFailed:
+    return ReferenceFailed(
+        turn=turn.id, step=step.id, attempt=step.attempt, kind=kind, message=message, member=asked.model
+    )
+
+
+def _with_estimate(at: ConfiguredModel, outcome: Outcome, asked: Reference, text: str) -> Outcome:
+    """The outcome with an estimate of its usage, where none was reported; `text` is what was received."""
+    if outcome.usage != NO_USAGE or asked.reserved is None:
+        return outcome
+    used = Usage(asked.reserved.input_tokens, tokens(text))
+    return replace(outcome, estimated=used, estimated_cost_usd=at.pricing.cost_usd(outcome.model, used))

@@ -1,0 +1,146 @@
+"""`memory.embed`: some texts are given vectors, with one call."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.embedding import MAX_STARTS, Embedding, begun, ended
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    Embedder,
+    Ids,
+    ModelError,
+    RetryPlan,
+    SpendingApproval,
+    StepInterrupted,
+)
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.tokens import tokens
+
+Texts = Callable[[Sequence[e.EmbeddedText]], Mapping[str, str]]
+"""Gives texts by their digests, as far as they still are in the log."""
+Approve = Callable[[Embedding, int], SpendingApproval]
+"""Reserves what a call with that many tokens may cost."""
+
+
+class Embed:
+    """A `PaidStepHandler`. `embedder` None: embeddings are off."""
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder | None,
+        texts: Texts,
+        approve: Approve,
+        retry: RetryPlan,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._embedder = embedder
+        self._texts = texts
+        self._approve = approve
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+
+    def approve(self, state: Embedding, step: Step) -> SpendingApproval | Decision:
+        """See `PaidStepHandler`. What another model was to embed, or whose workers died, is given up."""
+        plan = _plan(state)
+        if self._embedder is None or self._embedder.model != plan.model:
+            return self._given_up(state, step, "off", f"Embeddings are not made with {plan.model} any more.")
+        if state.starts >= MAX_STARTS:
+            return self._given_up(
+                state, step, "worker_lost", f"{state.starts} workers in a row died with it."
+            )
+        found = self._texts(plan.texts)
+        return self._approve(state, sum(map(tokens, found.values())))
+
+    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+        """See `PaidStepHandler`."""
+        return begun(step.stream, step.id, reserved)
+
+    def refused(self, step: Step, refused: Rejected) -> Decision:
+        """See `PaidStepHandler`: another day has another budget, and another plan."""
+        failed = e.EmbeddingFailed(
+            step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message, model=""
+        )
+        return ended(step.stream, failed)
+
+    def run(self, state: Embedding, step: Step, cancel: Cancel) -> Decision:
+        """Ask. Raises `StepInterrupted`."""
+        assert self._embedder is not None, "nobody approved it"
+        plan = _plan(state)
+        found = self._texts(plan.texts)
+        if not found:
+            nothing = e.EmbeddingEnded(
+                step=step.id, attempt=state.attempt, model=plan.model, dimensions=0, cost_usd=0.0
+            )
+            return ended(state.stream, nothing)
+        asked = list(dict.fromkeys(found.values()))
+        try:
+            answer = self._embedder.embed(asked, cancel)
+        except ModelError as error:
+            if error.kind == CANCELLED:
+                raise StepInterrupted from error
+            return ended(state.stream, self._failed(self._embedder, state, step, asked, error))
+        vector_of = dict(zip(asked, answer.vectors, strict=True))
+        still = self._texts(plan.texts)  # what was forgotten meanwhile gets no vector
+        vectors = [vector_of.get(still.get(each.digest, ""), b"") for each in plan.texts]
+        estimated = Usage(sum(map(tokens, asked))) if answer.usage == NO_USAGE else NO_USAGE
+        outcome = e.EmbeddingEnded(
+            step=step.id,
+            attempt=state.attempt,
+            model=answer.model,
+            dimensions=len(answer.vectors[0]) // 4,
+            usage=answer.usage,
+            cost_usd=None if answer.usage == NO_USAGE else self._embedder.cost_usd(answer.usage),
+            estimated=estimated,
+            estimated_cost_usd=0.0 if estimated == NO_USAGE else self._embedder.cost_usd(estimated),
+        )
+        return ended(state.stream, outcome, [b64encode(vector).decode() for vector in vectors])
+
+    def _failed(
+        self, embedder: Embedder, state: Embedding, step: Step, asked: Sequence[str], error: ModelError
+    ) -> e.EmbeddingFailed:
+        wait = self._retry(error.kind, state.attempt - 1, error.retry_after, self._ids.fraction())
+        unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
+        estimated = Usage(sum(map(tokens, asked))) if unreported else NO_USAGE
+        return e.EmbeddingFailed(
+            step=step.id,
+            attempt=state.attempt,
+            kind=error.kind,
+            message=error.message,
+            model=embedder.model,
+            retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+            usage=error.usage,
+            cost_usd=embedder.cost_usd(error.usage),
+            estimated=estimated,
+            estimated_cost_usd=embedder.cost_usd(estimated),
+        )
+
+    def _given_up(self, state: Embedding, step: Step, kind: str, message: str) -> Decision:
+        """No further attempt; what was reserved for the last one counts as its usage."""
+        lost = state.reserved
+        failed = e.EmbeddingFailed(
+            step=step.id,
+            attempt=state.attempt,
+            kind=kind,
+            message=message,
+            model=lost.model if lost is not None else "",
+            estimated=lost.usage if lost is not None else NO_USAGE,
+            estimated_cost_usd=lost.cost_usd if lost is not None else 0.0,
+        )
+        return ended(state.stream, failed)
+
+
+def _plan(state: Embedding) -> e.EmbeddingPlanned:
+    assert state.plan is not None, f"{state.stream} has a step and no plan"
+    return state.plan

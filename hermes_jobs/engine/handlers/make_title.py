@@ -1,0 +1,104 @@
+"""`session.title`: a model names the conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.titles import clean_title, numbered
+from hermes_jobs.engine.handlers.summariser import Summariser
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    ConfiguredModel,
+    Ids,
+    ModelError,
+    RetryPlan,
+    StepInterrupted,
+)
+from hermes_jobs.engine.title_request import TITLE_ANSWER, title_request
+from hermes_jobs.errors import Rejected
+
+LONGEST = 60
+"""Characters of a title; a longer one is cut at a word."""
+MOST_ALIKE = 50
+"""Titles with a number behind them that are tried, where others have the title."""
+_LABEL = re.compile(r"(?:\*\*)?(?:title|titel|titre|título|标题)(?:\*\*)?\s*[:\uff1a]\s*", re.IGNORECASE)
+_AROUND = " \t\"'`*_#“”„‟«»‹›「」『』."
+
+
+class MakeTitle:
+    """A `StepHandler`: one small request, whose answer becomes the title.
+
+    `is_free(session, title)` says whether no other lineage has that title. A failed call is retried by
+    `retry`, like one of a turn.
+    """
+
+    def __init__(
+        self,
+        chosen: ConfiguredModel,
+        is_free: Callable[[Session, str], bool],
+        retry: RetryPlan,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._chosen = chosen
+        self._is_free = is_free
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        """Ask for the title. Raises `StepInterrupted`."""
+        request = title_request(session, self._chosen.name)
+        ask = Summariser(
+            self._chosen.model, request.model, self._chosen.pricing, "title", cancel, session.lineage
+        )
+        try:
+            reply = ask(request.system_prompt, request.messages[0].content, TITLE_ANSWER)
+        except ModelError as error:
+            if error.kind == CANCELLED:
+                raise StepInterrupted from error
+            wait = self._retry(error.kind, step.attempt - 1, error.retry_after, self._ids.fraction())
+            return c.FinishTitle(
+                step=step.id,
+                responses=ask.booked(None, step.id),
+                kind=error.kind,
+                message=error.message,
+                retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+            )
+        title = self._free(session, title_of(reply))
+        kind = "" if title else "no_title"
+        return c.FinishTitle(
+            step=step.id, title=title, responses=ask.booked(None, step.id), kind=kind, message=""
+        )
+
+    def _free(self, session: Session, title: str) -> str | None:
+        if not title:
+            return None
+        wanted = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
+        return next((each for each in wanted if self._is_free(session, each)), None)
+
+
+def title_of(reply: str) -> str:
+    """The title in a model's reply: its first line with words, without what models write around it; empty
+    where there is none."""
+    for line in reply.splitlines():
+        words = _LABEL.sub("", line.strip(_AROUND), count=1).strip(_AROUND)
+        try:
+            title = clean_title(_cut(words))
+        except Rejected:
+            continue
+        return numbered(title) or title
+    return ""
+
+
+def _cut(words: str) -> str:
+    if len(words) <= LONGEST:
+        return words
+    head = words[:LONGEST]
+    return head.rpartition(" ")[0].rstrip(" ,;:-–") or head

@@ -1,0 +1,213 @@
+"""`replay.call`: a recorded model call is asked again. There are no tools here, only what `read` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.replay.comparison import normalised
+from hermes_jobs.domain.replay.replay import (
+    MAX_FOLLOWED,
+    MAX_STARTS,
+    Replay,
+    ReplayCall,
+    append,
+    begun,
+    required_plan,
+    stop,
+)
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.stops import BUDGET
+from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.engine.billing import bill
+from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    ConfiguredModel,
+    Ids,
+    ModelError,
+    ModelRequest,
+    Reply,
+    RetryPlan,
+    SpendingApproval,
+    StepInterrupted,
+)
+from hermes_jobs.engine.replayed_requests import ReplayedRequests
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.tokens import tokens
+
+Approve = Callable[[Replay, ModelRequest], SpendingApproval]
+Read = Callable[[Session, ToolCall, Cancel], str | None]
+"""What a tool that only reads answers to a call now; None where the tool does more, or may not run."""
+
+
+class AskAgain:
+    """A `PaidStepHandler`. `approve` reserves what a request may cost."""
+
+    def __init__(
+        self,
+        *,
+        requests: ReplayedRequests,
+        at: ConfiguredModel,
+        approve: Approve,
+        read: Read,
+        retry: RetryPlan,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._requests = requests
+        self._at = at
+        self._approve = approve
+        self._read = read
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+
+    def approve(self, state: Replay, step: Step) -> SpendingApproval | Decision:
+        """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, is given up."""
+        call = _call(state, step)
+        if state.stopped is not None:
+            return self._given_up(
+                state, call, "cancelled", f"The replay was stopped: {state.stopped.message}"
+            )
+        if call.starts >= MAX_STARTS:
+            return self._given_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
+        return self._approve(state, self._requests.of(state, call))
+
+    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+        """See `PaidStepHandler`."""
+        return begun(step.stream, step.id, reserved)
+
+    def refused(self, step: Step, refused: Rejected) -> Decision:
+        """See `PaidStepHandler`: without money the whole replay waits for more."""
+        if refused.kind == BUDGET:
+            return stop(step.stream, refused.kind, refused.message)
+        failed = e.ReplayCallFailed(
+            step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message, model=""
+        )
+        return append(step.stream, failed)
+
+    def run(self, state: Replay, step: Step, cancel: Cancel) -> Decision:
+        """Ask. Raises `StepInterrupted`."""
+        call = _call(state, step)
+        request = self._requests.of(state, call)
+        if call.reserved is not None and call.reserved.max_tokens is not None:
+            request = replace(request, max_tokens=call.reserved.max_tokens)
+        began = self._clock.monotonic()
+        try:
+            reply = self._reply(request, cancel)
+        except ModelError as error:
+            if error.kind == CANCELLED:
+                raise StepInterrupted from error
+            return append(state.stream, self._failed(call, request, error))
+        seconds = round(self._clock.monotonic() - began, 3)
+        return append(state.stream, self._ended(state, call, request, reply, seconds, cancel))
+
+    def _reply(self, request: ModelRequest, cancel: Cancel) -> Reply:
+        """The reply; a shorter one where the model's answers cannot be as long as those of the recorded."""
+        while True:
+            try:
+                return self._at.model.reply(request, cancel, lambda text: None)
+            except ModelError as error:
+                shorter = shorter_answer(request.max_tokens, error.limit)
+                if error.kind != OUTPUT_LIMIT or shorter is None:
+                    raise
+                request = replace(request, max_tokens=shorter)
+
+    def _ended(
+        self,
+        state: Replay,
+        call: ReplayCall,
+        request: ModelRequest,
+        reply: Reply,
+        seconds: float,
+        cancel: Cancel,
+    ) -> e.ReplayCallEnded:
+        billed = bill(reply, request.model, self._at.pricing)
+        estimated = NO_USAGE
+        if reply.usage == NO_USAGE and call.reserved is not None:
+            estimated = Usage(call.reserved.input_tokens, tokens(reply.content + reply.reasoning))
+        return e.ReplayCallEnded(
+            step=call.id,
+            attempt=call.attempt,
+            content=reply.content,
+            model=billed.model,
+            finish_reason=reply.finish_reason,
+            tool_calls=reply.tool_calls,
+            payload=reply.payload,
+            seconds=seconds,
+            usage=reply.usage,
+            cost_usd=billed.cost_usd,
+            estimated=estimated,
+            estimated_cost_usd=0.0
+            if estimated == NO_USAGE
+            else self._at.pricing.cost_usd(billed.model, estimated),
+            followed=self._followed(state, call, reply, cancel),
+        )
+
+    def _followed(
+        self, state: Replay, call: ReplayCall, reply: Reply, cancel: Cancel
+    ) -> tuple[e.FollowedCall, ...]:
+        """What the reply's calls are answered; nothing where one of them has no answer, or none is wanted."""
+        plan = required_plan(state)
+        if not plan.follow or not 0 < call.number < MAX_FOLLOWED or reply.finish_reason == "length":
+            return ()
+        turn, variant = plan.turns[call.turn], plan.variants[call.variant]
+        results = self._requests.recorded_results(turn, variant)
+        found: list[e.FollowedCall] = []
+        for asked in reply.tool_calls:
+            if normalised(asked) in results:
+                found.append(e.FollowedCall("recorded"))
+                continue
+            read = self._read(self._requests.session(turn, 1), asked, cancel) if plan.allow_reads else None
+            if read is None:
+                return ()
+            found.append(e.FollowedCall("read", read))
+        return tuple(found)
+
+    def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
+        wait = self._retry(error.kind, call.attempt - 1, error.retry_after, self._ids.fraction())
+        sent = call.reserved.input_tokens if call.reserved is not None else 0
+        unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
+        estimated = Usage(sent) if unreported else NO_USAGE
+        price = self._at.pricing.cost_usd
+        return e.ReplayCallFailed(
+            step=call.id,
+            attempt=call.attempt,
+            kind=error.kind,
+            message=error.message,
+            model=request.model,
+            retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+            usage=error.usage,
+            cost_usd=price(request.model, error.usage),
+            estimated=estimated,
+            estimated_cost_usd=price(request.model, estimated),
+        )
+
+    def _given_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
+        """No further attempt; what was reserved for the last one counts as its usage."""
+        lost = call.reserved
+        failed = e.ReplayCallFailed(
+            step=call.id,
+            attempt=call.attempt,
+            kind=kind,
+            message=message,
+            model=lost.model if lost is not None else "",
+            estimated=lost.usage if lost is not None else NO_USAGE,
+            estimated_cost_usd=lost.cost_usd if lost is not None else 0.0,
+        )
+        return append(state.stream, failed)
+
+
+def _call(state: Replay, step: Step) -> ReplayCall:
+    call = state.find(step.id)
+    assert call is not None, f"{step.id} is due in {state.stream} and has its outcome"
+    return call

@@ -1,0 +1,70 @@
+"""`verification.plan` and `verification.conclude`: what is asked to verify what a review saved, and what it
+comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.replay import verification
+from hermes_jobs.domain.replay.experiment import Experiment
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.engine.verified_turns import VerifiedTurns
+
+SAMPLES: dict[e.VerifyMode, int] = {"off": 0, "cheap": 1, "full": 3}
+RUBRIC = """\
+The answer that serves the person better: it does what was asked, as they want it done, is correct, and says
+no more than is needed. What differs in wording alone is the same."""
+AS_RECORDED = "without"
+NO_TURNS = "no turn that the review has read can be asked again"
+
+Saved = Callable[[e.VerificationRequested], Sequence[e.PutIn]]
+"""What the review saved that is provisional, and that no other verification is about."""
+
+
+class PlanVerification:
+    """A `StepHandler`. `judge` is the model that compares answers, `budget_usd` the limit of one."""
+
+    def __init__(self, saved: Saved, turns: VerifiedTurns, *, judge: str, budget_usd: float | None) -> None:
+        self._saved = saved
+        self._turns = turns
+        self._judge = judge
+        self._budget_usd = budget_usd
+
+    def run(self, state: Experiment, step: Step, cancel: Cancel) -> Decision:
+        """Choose the turns, and plan each thing that was saved as a variant."""
+        request = state.request
+        assert request is not None, f"{state.stream} verifies nothing"
+        items = self._saved(request)
+        turns = self._turns.of(request, [item.text for item in items]) if items else ()
+        if not turns:
+            return verification.give_up(state.stream, items, NO_TURNS)
+        defined = e.ExperimentDefined(
+            experiment=request.experiment,
+            query=f"review {request.review}",
+            seed=int.from_bytes(sha256(request.experiment.encode()).digest()[:4]),
+            judge=e.Judge(model=self._judge, rubric=RUBRIC) if request.mode == "full" else None,
+        )
+        variants = (
+            e.Variant(name=AS_RECORDED),
+            *(e.Variant(name=f"{item.kind}:{item.name}", including=(item,)) for item in items),
+        )
+        planned = e.ReplayPlanned(
+            replay=request.experiment,
+            turns=turns,
+            variants=variants,
+            samples=SAMPLES[request.mode],
+            budget_usd=self._budget_usd,
+        )
+        return verification.plan(state.stream, defined, planned)
+
+
+class ConcludeVerification:
+    """A `StepHandler`."""
+
+    def run(self, state: Experiment, step: Step, cancel: Cancel) -> Decision:
+        """Compare the answers."""
+        return verification.conclude(state.stream)

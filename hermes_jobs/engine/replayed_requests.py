@@ -1,0 +1,114 @@
+"""The requests of calls that are asked again: as recorded, as a variant has them, or behind new answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.replay.comparison import normalised
+from hermes_jobs.domain.replay.experiment import Experiment
+from hermes_jobs.domain.replay.replay import JUDGE, Replay, ReplayCall, required_plan
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.judge_request import judge_request
+from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.engine.repository import StreamRepository
+from hermes_jobs.engine.sent_requests import BuildRequest
+from hermes_jobs.errors import Rejected
+
+LeaveOut = Callable[[ModelRequest, e.LeftOut], ModelRequest]
+"""The request without something; the same where it is not in it."""
+
+
+class PutIntoRequest(Protocol):
+    """The request with something; the same where it is in it."""
+
+    def __call__(self, request: ModelRequest, item: e.PutIn, *, unrelated: bool) -> ModelRequest: ...
+
+
+class ReplayedRequests:
+    """Builds the requests of replays from the log. Safe for many threads."""
+
+    def __init__(
+        self,
+        sessions: StreamRepository,
+        build: BuildRequest,
+        leave_out: LeaveOut,
+        put_in: PutIntoRequest,
+    ) -> None:
+        self._sessions = sessions
+        self._build = build
+        self._leave_out = leave_out
+        self._put_in = put_in
+
+    def recorded(self, turn: e.ReplayedTurn, number: int) -> ModelRequest:
+        """The request of that call of the turn, from 1, as it was. Raises `Rejected` where the log does not
+        have it."""
+        call = turn.calls[number - 1]
+        session = self.session(turn, number)
+        assert session.current is not None
+        return self._build(session, session.current, call.step)
+
+    def session(self, turn: e.ReplayedTurn, number: int) -> Session:
+        """The session as it was when that call was made. Raises as `recorded` does."""
+        call = turn.calls[number - 1]
+        session = self._sessions.load_at(turn.stream, call.version)
+        if session.current is None or session.started is None:
+            raise Rejected(f"The log does not have the prompt of {call.step}.", kind="usage")
+        return session
+
+    def varied(self, turn: e.ReplayedTurn, number: int, variant: e.Variant) -> ModelRequest:
+        """The same request in that variant. Raises as `recorded` does."""
+        request = self.recorded(turn, number)
+        for each in variant.without:
+            request = self._leave_out(request, each)
+        for item in variant.including:
+            request = self._put_in(request, item, unrelated=turn.unrelated)
+        system = request.system_prompt if variant.system is None else variant.system
+        return replace(request, model=variant.model or request.model, system_prompt=system)
+
+    def has_effect(self, turn: e.ReplayedTurn, variant: e.Variant) -> bool:
+        """Whether some request of the turn is another one in that variant. Raises as `recorded` does."""
+        return any(
+            self.varied(turn, number, variant) != self.recorded(turn, number)
+            for number in range(1, len(turn.calls) + 1)
+        )
+
+    def of(self, replay: Replay, call: ReplayCall) -> ModelRequest:
+        """The request of a call of the replay. Raises as `recorded` does."""
+        plan = required_plan(replay)
+        turn, variant = plan.turns[call.turn], plan.variants[call.variant]
+        if call.number == JUDGE:
+            assert isinstance(replay, Experiment), f"{call.id} judges, and belongs to no experiment"
+            return judge_request(replay, call, self.recorded(turn, 1))
+        if not plan.follow:
+            return self.varied(turn, call.number, variant)
+        request, results = self.varied(turn, 1, variant), self.recorded_results(turn, variant)
+        said: list[Message] = []
+        for answer in replay.before(call):
+            said.append(AssistantMessage(answer.content, answer.tool_calls, answer.payload))
+            for asked, followed in zip(answer.tool_calls, answer.followed, strict=True):
+                content = results[normalised(asked)] if followed.source == "recorded" else followed.content
+                said.append(ToolMessage(asked.id, asked.name, content))
+        return replace(request, messages=(*request.messages, *said))
+
+    def recorded_results(self, turn: e.ReplayedTurn, variant: e.Variant) -> Mapping[tuple[str, str], str]:
+        """What the turn's calls of tools were answered, as the model was told, by `normalised` call."""
+        first = len(self.recorded(turn, 1).messages)
+        last = self.varied(turn, len(turn.calls), variant).messages
+        found: dict[tuple[str, str], str] = {}
+        for asked, content in _answered(last[first:]):
+            found.setdefault(normalised(asked), content)
+        return found
+
+
+def _answered(messages: tuple[Message, ...]) -> Iterator[tuple[ToolCall, str]]:
+    asked: dict[str, ToolCall] = {}
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            asked.update((call.id, call) for call in message.tool_calls)
+        elif isinstance(message, ToolMessage) and message.tool_call in asked:
+            yield asked[message.tool_call], message.content

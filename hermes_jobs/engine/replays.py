@@ -1,0 +1,135 @@
+"""Planning replays of recorded turns, and reading what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.forgetting import ENDED_BECAUSE
+from hermes_jobs.domain.replay.comparison import Answer, Comparison, compare
+from hermes_jobs.domain.replay.replay import Outcome, Replay, ReplayCall, required_plan, step_id
+from hermes_jobs.engine.replayed_requests import ReplayedRequests
+from hermes_jobs.engine.repository import StreamRepository
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import RecordedEvent
+
+
+class AnsweredCall(msgspec.Struct, frozen=True):
+    """A recorded model call with its answer."""
+
+    call: e.RecordedCall
+    answer: Answer
+
+
+def replayed_turn(
+    sessions: StreamRepository, turn: str, stream: str, events: Sequence[RecordedEvent]
+) -> e.ReplayedTurn:
+    """The turn's answered calls; `events` are those of its stream. Raises `Rejected` where there are none, or
+    where their texts were removed."""
+    if sessions.load(stream).ended_because == ENDED_BECAUSE:
+        raise Rejected(f"The session of turn {turn} was deleted: its texts are gone.", kind="usage")
+    calls = tuple(each.call for each in answered_calls(turn, events))
+    if not calls:
+        raise Rejected(f"No model has answered in turn {turn}: there is nothing to ask again.", kind="usage")
+    return e.ReplayedTurn(turn=turn, stream=stream, calls=calls)
+
+
+def answered_calls(turn: str, events: Sequence[RecordedEvent]) -> Iterator[AnsweredCall]:
+    """The turn's model calls that were answered, in their order."""
+    begun: dict[tuple[str, int], RecordedEvent] = {}
+    for recorded in events:
+        match recorded.event:
+            case e.ModelCallStarted() as event if event.turn == turn:
+                begun[event.step, event.attempt] = recorded
+            case e.ModelReplied() as event if event.turn == turn and (event.step, event.attempt) in begun:
+                start = begun[event.step, event.attempt]
+                yield AnsweredCall(
+                    e.RecordedCall(event.step, start.version),
+                    Answer(
+                        model=event.model,
+                        content=event.content,
+                        tool_calls=event.tool_calls,
+                        usage=event.usage,
+                        cost_usd=event.cost_usd,
+                        seconds=_seconds(start.recorded_at, recorded.recorded_at),
+                    ),
+                )
+            case _:
+                pass
+
+
+def require_effect(requests: ReplayedRequests, turns: Sequence[e.ReplayedTurn], variant: e.Variant) -> None:
+    """Raises `Rejected` where leaving out what the variant leaves out changes no request of these turns."""
+    for left in variant.without:
+        alone = e.Variant(name="", without=(left,))
+        if not any(requests.has_effect(turn, alone) for turn in turns):
+            which = f"turn {turns[0].turn}" if len(turns) == 1 else "any of these turns"
+            raise Rejected(
+                f"Leaving out {left.kind}:{left.name} has no effect on {which}: no request holds it.",
+                kind="usage",
+                hint="`hermes-jobs turns show ID --prompt` prints what was sent.",
+            )
+
+
+def comparisons(replay: Replay, turn: int, recorded: Sequence[Answer], variant: int = 0) -> list[Comparison]:
+    """What has an outcome so far of that turn in that variant, beside the recorded answers."""
+    plan = required_plan(replay)
+    steps = plan.turns[turn].calls
+    found = []
+    for sample in range(plan.samples):
+        for number, outcome in _outcomes(replay, variant, turn, sample):
+            known = number <= len(recorded)
+            found.append(
+                compare(
+                    steps[number - 1].step if known else "",
+                    sample + 1,
+                    recorded[number - 1] if known else None,
+                    answer_of(outcome),
+                )
+            )
+    return found
+
+
+def _outcomes(replay: Replay, variant: int, turn: int, sample: int) -> Iterator[tuple[int, Outcome]]:
+    plan = required_plan(replay)
+    numbers = len(plan.turns[turn].calls) if not plan.follow else len(replay.calls) + 1
+    for number in range(1, numbers + 1):
+        call = ReplayCall(id="", variant=variant, turn=turn, sample=sample, number=number)
+        outcome = replay.outcomes.get(step_id(replay, call))
+        if outcome is not None:
+            yield number, outcome
+        elif plan.follow:
+            return
+
+
+def answer_of(outcome: Outcome) -> Answer:
+    """The new answer, or why there is none."""
+    if isinstance(outcome, e.ReplayCallFailed):
+        return Answer(
+            model=outcome.model,
+            usage=outcome.usage,
+            cost_usd=outcome.cost_usd,
+            error=f"{outcome.kind}: {outcome.message}",
+        )
+    return Answer(
+        model=outcome.model,
+        content=outcome.content,
+        tool_calls=outcome.tool_calls,
+        usage=outcome.usage,
+        cost_usd=outcome.cost_usd,
+        seconds=outcome.seconds,
+    )
+
+
+def reads_run(replay: Replay) -> int:
+    """How many tools ran for it, all of which only read."""
+    outcomes: Mapping[str, Outcome] = replay.outcomes
+    ended = (each for each in outcomes.values() if isinstance(each, e.ReplayCallEnded))
+    return sum(call.source == "read" for each in ended for call in each.followed)
+
+
+def _seconds(start: str, end: str) -> float:
+    return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())

@@ -1,0 +1,61 @@
+"""What the steps of a turn are run with, which may differ from turn to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.budget_guard import BudgetGuard
+from hermes_jobs.engine.ports import Preflight, StepHandler
+from hermes_jobs.errors import Rejected
+
+Admission = Literal["here", "elsewhere", "nowhere"]
+"""Whether this process has what a step requires, another live one has it, or none."""
+
+
+class StepParts(msgspec.Struct, frozen=True, kw_only=True):
+    """Handlers, by operation or else by kind; the limits that model calls are claimed under; and what has to
+    come before a model call. Without a budget guard nothing is reserved."""
+
+    handlers: Mapping[StepKind, StepHandler]
+    budget_guard: BudgetGuard | None = None
+    preflight: Preflight | None = None
+
+
+class PartsOfTurns(Protocol):
+    """Chooses the parts by the settings that a turn carries. Safe for many threads."""
+
+    def of(self, turn: Turn | None) -> StepParts:
+        """The parts for the steps of that turn; None: for those of no turn."""
+
+    def admission(self, turn: Turn, step: Step) -> Admission:
+        """Who has what the turn requires for that step. Raises `LogUnavailable`."""
+
+
+class SameParts(msgspec.Struct, frozen=True):
+    """The same parts for every turn, which this process may run."""
+
+    parts: StepParts
+
+    def of(self, turn: Turn | None) -> StepParts:
+        """See `PartsOfTurns.of`."""
+        return self.parts
+
+    def admission(self, turn: Turn, step: Step) -> Admission:
+        """See `PartsOfTurns.admission`."""
+        return "here"
+
+
+def unmet(turn: Turn) -> Rejected:
+    """Why a turn fails whose requirements no live process meets."""
+    names = ", ".join(turn.requires)
+    return Rejected(
+        f"This turn was sent with settings that only its own process had ({names}), and that process has "
+        "ended. No other one works on it: it would use another key or address.",
+        kind="auth",
+        hint=f"Go on where they are set: hermes-jobs turns retry {turn.id}",
+    )

@@ -1,0 +1,80 @@
+"""What of the beginning of one long conversation is still at hand after one, three and five compressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
+from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import ToolContext
+from hermes_jobs.interfaces.bench.home import BenchHome, opened, settings_for
+from hermes_jobs.interfaces.bench.people import Fact, Person, held
+from hermes_jobs.settings import Settings
+
+AFTER = (1, 3, 5)
+SESSION = "long"
+
+
+class Survival(NamedTuple):
+    """After so many compressions: the shares of the facts told before the first one that stand in the
+    conversation (summary and messages), that the prompt has or that is recalled for the fact's question,
+    and that `recall_compacted` finds when it is asked that question."""
+
+    compressions: int
+    facts: int
+    in_conversation: float
+    in_memory: float
+    found: float
+
+
+def survival(
+    settings: Settings, environ: Mapping[str, str], folder: Path, person: Person
+) -> Iterator[Survival]:
+    """One session with all that the person says, compressed by hand after each fifth of it.
+
+    Nothing but the newest exchange is protected: what was said before is in the summary or is not there.
+    """
+    settings = settings_for(settings, folder)
+    small = replace(settings.compression, enabled=False, threshold=0.01, target_ratio=0.1, protect_last_n=0)
+    settings = replace(settings, compression=small)
+    size = -(-len(person.texts) // AFTER[-1])
+    parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
+    told = [each for each in person.facts if held((said.says for said in parts[0]), each.words)]
+    with opened(settings, environ, folder) as home:
+        for number, part in enumerate(parts, start=1):
+            for said in part:
+                home.say(SESSION, said.says, Opening(toolsets=("memory",)))
+            session = home.compress(SESSION)
+            if session.num_compressed == number and number in AFTER:
+                yield _survival(home, session, told)
+
+
+def _survival(home: BenchHome, session: Session, facts: Sequence[Fact]) -> Survival:
+    said = "\n".join(message.content for message in session.messages).splitlines()
+    prompt = (session.started.system_prompt if session.started is not None else "").splitlines()
+    return Survival(
+        session.num_compressed,
+        len(facts),
+        in_conversation=fmean(held(said, each.words) for each in facts),
+        in_memory=fmean(held((*prompt, *_recalled(home, session, each)), each.words) for each in facts),
+        found=fmean(held(_found(home, each).splitlines(), each.words) for each in facts),
+    )
+
+
+def _recalled(home: BenchHome, session: Session, fact: Fact) -> Sequence[str]:
+    return home.application.providers.recall(session, fact.question).text.splitlines()
+
+
+def _found(home: BenchHome, fact: Fact) -> str:
+    caller = ToolContext(session=SESSION, turn="", call="", workdir="", attended=False)
+    try:
+        return RecallCompacted(home.application.views).recall_compacted(caller, query=fact.question)
+    except ToolFailed:
+        return ""

@@ -1,0 +1,147 @@
+"""A home of its own for one scripted person: the configured model, a temporary folder, a shifted clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import ToolMessage
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.runtime.inline_worker import InlineWorker
+from hermes_jobs.settings import Settings
+from hermes_jobs.settings.home import Paths
+from hermes_jobs.settings.load import file_stamps
+
+SOURCE = "bench"
+DAY = 86_400.0
+
+
+class ShiftedClock:
+    """The host's clocks, so many days ago."""
+
+    def __init__(self) -> None:
+        self.days_ago = 0.0
+
+    def now(self) -> float:
+        """See `Clock`."""
+        return time.time() - self.days_ago * DAY
+
+    def monotonic(self) -> float:
+        """See `Clock`."""
+        return time.monotonic()
+
+
+class Spent(NamedTuple):
+    """Calls of models, and their tokens."""
+
+    requests: int
+    tokens: int
+
+
+class Replied(NamedTuple):
+    """A turn's end: its answer, all that stood before the model besides the text and this very session, and
+    what the prompt had, each in characters as they were sent."""
+
+    answer: str
+    prompt: str
+    recalled: str
+    results: tuple[str, ...]
+
+    @property
+    def given(self) -> str:
+        """Everything that the answer could rest on."""
+        return "\n\n".join((self.prompt, self.recalled, *self.results))
+
+
+def settings_for(settings: Settings, folder: Path, *, recall: bool = False) -> Settings:
+    """The person's settings with their models and keys, for a home below that folder; no servers and no
+    providers of memory, so that what is measured is the built-in one."""
+    paths = Paths(folder / "home")
+    return replace(
+        settings,
+        paths=paths,
+        stamps=file_stamps(paths),
+        log_url=None,
+        mcp_servers={},
+        memory=replace(settings.memory, recall=recall, provider=None),
+    )
+
+
+class BenchHome:
+    """One home while it is open."""
+
+    def __init__(
+        self, worker: InlineWorker, application: Application, clock: ShiftedClock, work: Path
+    ) -> None:
+        self.application = application
+        self.clock = clock
+        self._worker = worker
+        self._work = work
+
+    def say(self, session: str, text: str, opening: Opening) -> Replied:
+        """One turn to its end. Raises `Rejected` where it fails."""
+        worker, stream = self._worker, stream_of(session)
+        turn = worker.engine.ids.name("t")
+        before = self.application.log.last_position()
+        worker.engine.submit(
+            c.SubmitTurn(
+                turn=turn,
+                session=session,
+                text=text,
+                source=SOURCE,
+                opening=replace(opening, workdir=str(self._work)),
+                mode="full",
+            )
+        )
+        worker.work(partial(self._has_ended, stream, turn), stream=stream)
+        after = worker.engine.sessions.load(stream)
+        facts = [each.event for each in self.application.log.tail(before, stream=stream)]
+        answer = next((each.answer for each in facts if isinstance(each, TurnCompleted)), None)
+        if answer is None:
+            why = next((each.message for each in facts if isinstance(each, TurnFailed)), "it was cancelled")
+            raise Rejected(f"A turn of the benchmark did not complete: {why}", kind="bench")
+        recalled = [each.recalled for each in facts if isinstance(each, ContextPrefetched)]
+        results = tuple(each.content for each in after.messages if isinstance(each, ToolMessage))
+        prompt = after.started.system_prompt if after.started is not None else ""
+        return Replied(answer, prompt, "".join(recalled), results)
+
+    def rest(self) -> None:
+        """Run what is due besides turns: reviews and what they save."""
+        self._worker.drain()
+
+    def compress(self, session: str) -> Session:
+        """One compression by hand, if there is something to compress; the session after that."""
+        worker, stream = self._worker, stream_of(session)
+        worker.engine.execute(stream, c.RequestCompression(reason="manual"))
+        worker.work(lambda: worker.engine.sessions.load(stream).compression is None, stream=stream)
+        return worker.engine.sessions.load(stream)
+
+    def spent(self) -> Spent:
+        """What this home's whole log has used."""
+        rows = self.application.views.spending(by="model")
+        return Spent(sum(each.requests for each in rows), sum(each.usage.total_tokens for each in rows))
+
+    def _has_ended(self, stream: str, turn: str) -> bool:
+        return turn in self._worker.engine.sessions.load(stream).ended
+
+
+@contextmanager
+def opened(settings: Settings, environ: Mapping[str, str], folder: Path) -> Iterator[BenchHome]:
+    """The home below that folder, closed at the end."""
+    clock, work = ShiftedClock(), folder / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with (
+        closing(Application(settings, environ, clock=clock)) as application,
+        InlineWorker(application) as worker,
+    ):
+        yield BenchHome(worker, application, clock, work)

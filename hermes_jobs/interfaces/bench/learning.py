@@ -1,0 +1,234 @@
+"""Which way of remembering keeps what a person said: the same weeks and questions, in homes of their own."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Literal, NamedTuple
+
+from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.memory.memory import TARGETS
+from hermes_jobs.engine.ports.conversation_search import Passage
+from hermes_jobs.interfaces.bench.home import Spent, opened, settings_for
+from hermes_jobs.interfaces.bench.people import Fact, Never, Person, held
+from hermes_jobs.settings import Settings
+from hermes_jobs.text.search.question import as_question
+from hermes_jobs.text.tokens import tokens
+
+NOTES = "AGENTS.md"
+"""The file of plain notes: what stands in it is in the prompt of every session of its folder."""
+TAKE_NOTES = f"""\
+Keep notes of what will matter in later sessions in the file {NOTES} of your working folder: preferences,
+corrections, what you learned about the person. Keep what is there. Leave out credentials and guesses."""
+ALL_SAID = "What the person said in earlier sessions, word for word, oldest first:"
+K = (1, 3, 5)
+
+
+class Way(NamedTuple):
+    """A way of remembering. `keeps`: what the weeks leave behind; ways that keep the same share the weeks.
+    `toolsets` are those of every session; `recall`: passages of earlier sessions are found for each question;
+    `all_said`: the system message holds every text of the person."""
+
+    name: str
+    keeps: Literal["nothing", "notes", "memory"]
+    toolsets: tuple[str, ...] = ()
+    recall: bool = False
+    all_said: bool = False
+
+
+WAYS = (
+    Way("no memory", "nothing"),
+    Way("plain notes", "notes", ("files",)),
+    Way("everything in the prompt", "nothing", all_said=True),
+    Way("memory", "memory", ("memory",)),
+    Way("memory and recall", "memory", ("memory",), recall=True),
+)
+BASELINE = WAYS[0]
+
+
+class Asked(NamedTuple):
+    """One question. `given`: what it needs stood before the model. `answered`: the answer holds it. `rank`:
+    the place of the first passage of earlier sessions that holds it, from 1; None: none of the first.
+    `tokens`: of the system prompt and of what was recalled, estimated."""
+
+    fact: Fact
+    given: bool
+    answered: bool
+    rank: int | None
+    tokens: int
+    spent: Spent = Spent(0, 0)
+
+
+class Outcome(NamedTuple):
+    """What one way kept of one person, and what became of the questions."""
+
+    person: str
+    kept: tuple[Fact, ...]
+    missed: tuple[Fact, ...]
+    stale: tuple[Fact, ...]
+    written: tuple[Never, ...]
+    asked: tuple[Asked, ...]
+
+    @property
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """What went wrong (`missed`, `stale`, `wrong`, `leaked`), each with the name of what it is about."""
+        yield from (("missed", each.name) for each in self.missed)
+        yield from (("stale", each.name) for each in self.stale)
+        for each in self.written:
+            yield "leaked" if each.kind in {"secret", "injection"} else "wrong", each.name
+
+
+class Played(NamedTuple):
+    """The outcomes of a way, a person each, and what they took of the model."""
+
+    way: Way
+    outcomes: tuple[Outcome, ...]
+    requests: int
+    tokens: int
+
+
+Said = Callable[[str], None]
+"""Told what is being done, for somebody who waits."""
+
+
+class Learning:
+    """Plays people in folders below `folder`, with the models of `settings`."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], folder: Path, tell: Said) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._folder = folder
+        self._tell = tell
+        self._weeks: dict[tuple[str, str], Spent] = {}
+
+    def play(self, way: Way, persons: Sequence[Person]) -> Played:
+        """Everybody's weeks and questions that way. Raises `Rejected` where a turn fails."""
+        outcomes = tuple(self._outcome(way, person) for person in persons)
+        spent = [each.spent for outcome in outcomes for each in outcome.asked]
+        spent += [self._weeks[way.keeps, person.name] for person in persons]
+        return Played(way, outcomes, sum(each.requests for each in spent), sum(each.tokens for each in spent))
+
+    def _outcome(self, way: Way, person: Person) -> Outcome:
+        weeks = self._folder / f"{person.name}-{way.keeps}"
+        if (way.keeps, person.name) not in self._weeks:
+            if way.keeps != "nothing":
+                self._tell(f"{person.name}: {person.days} days with {way.keeps}")
+            self._weeks[way.keeps, person.name] = self._live(way, person, weeks)
+        self._tell(f"{person.name}: {len(person.facts)} questions, {way.name}")
+        texts = self._left_behind(way, person, weeks)
+        return Outcome(
+            person.name,
+            kept=tuple(each for each in person.facts if held(texts, each.words)),
+            missed=tuple(each for each in person.facts if not held(texts, each.words)),
+            stale=tuple(each for each in person.facts if held(texts, each.stale)),
+            written=tuple(each for each in person.never if held(texts, each.words)),
+            asked=tuple(self._ask(way, person, fact, weeks) for fact in person.facts),
+        )
+
+    def _live(self, way: Way, person: Person, folder: Path) -> Spent:
+        """The person's sessions, on their days; what is due after each session is done before the next."""
+        with opened(settings_for(self._settings, folder), self._environ, folder) as home:
+            for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
+                home.clock.days_ago = person.days - meeting.day
+                for said in meeting.turns:
+                    home.say(f"s{number}", said.says, self._opening(way, person))
+                home.rest()
+            return home.spent()
+
+    def _opening(self, way: Way, person: Person) -> Opening:
+        system = TAKE_NOTES if way.keeps == "notes" else None
+        if way.all_said:
+            system = "\n".join([ALL_SAID, *(f"- {said.says}" for said in person.texts)])
+        return Opening(toolsets=way.toolsets, system=system)
+
+    def _left_behind(self, way: Way, person: Person, folder: Path) -> Sequence[str]:
+        """The texts in which facts are looked for: entries, lines of notes, or all that was said."""
+        if way.all_said:
+            return [said.says for said in person.texts]
+        if way.keeps == "notes":
+            notes = folder / "work" / NOTES
+            return notes.read_text("utf-8").splitlines() if notes.exists() else ()
+        with opened(settings_for(self._settings, folder), self._environ, folder) as home:
+            memory = home.application.memory.sync()
+        return [entry for target in TARGETS for entry in memory.entries(target)]
+
+    def _ask(self, way: Way, person: Person, fact: Fact, weeks: Path) -> Asked:
+        """The fact's question in a new session, in a copy of the home: no question sees another one."""
+        folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
+        shutil.copytree(weeks, folder, ignore=shutil.ignore_patterns("run"))
+        with opened(settings_for(self._settings, folder, recall=way.recall), self._environ, folder) as home:
+            found = home.application.views.passages(as_question(fact.question), limit=max(K))
+            before = home.spent()
+            replied = home.say("asked", fact.question, self._opening(way, person))
+            after = home.spent()
+        shutil.rmtree(folder)
+        lines = replied.given.splitlines()
+        return Asked(
+            fact,
+            given=held(lines, fact.words),
+            answered=held([replied.answer], fact.answer),
+            rank=next((at for at, each in enumerate(found, 1) if held([_told(each)], fact.words)), None),
+            tokens=tokens(replied.prompt) + tokens(replied.recalled),
+            spent=Spent(after.requests - before.requests, after.tokens - before.tokens),
+        )
+
+
+def _told(passage: Passage) -> str:
+    near = (passage.before, passage.after)
+    return "\n".join([passage.text, *(each.text for each in near if each is not None)])
+
+
+class Row(NamedTuple):
+    """A way's figures: counts of facts and of what must never be written, shares of questions, a question's
+    tokens beyond those without any memory, and what the model was asked in all, in calls and tokens."""
+
+    way: str
+    kept: int
+    missed: int
+    wrong: int
+    stale: int
+    leaked: int
+    given: float
+    answered: float
+    tokens: float
+    requests: int
+    used: int
+
+
+def rows_of(ways: Sequence[Played]) -> list[Row]:
+    """The table of the ways; the baseline is among them."""
+    baseline = next(prompt_tokens(each) for each in ways if each.way == BASELINE)
+    return [_row(each, baseline) for each in ways]
+
+
+def _row(played: Played, baseline: float) -> Row:
+    outcomes = played.outcomes
+    asked = [each for outcome in outcomes for each in outcome.asked]
+    mistakes = Counter(what for outcome in outcomes for what, _ in outcome.mistakes)
+    return Row(
+        way=played.way.name,
+        kept=sum(len(each.kept) for each in outcomes),
+        missed=mistakes["missed"],
+        wrong=mistakes["wrong"],
+        stale=mistakes["stale"],
+        leaked=mistakes["leaked"],
+        given=fmean(each.given for each in asked),
+        answered=fmean(each.answered for each in asked),
+        tokens=prompt_tokens(played) - baseline,
+        requests=played.requests,
+        used=played.tokens,
+    )
+
+
+def prompt_tokens(played: Played) -> float:
+    """The mean of a question's system prompt and recalled text, in estimated tokens."""
+    return fmean(each.tokens for outcome in played.outcomes for each in outcome.asked)
+
+
+def found_among(played: Played, k: int) -> float:
+    """The share of questions with a passage among the first k that holds what they need."""
+    ranks = [each.rank for outcome in played.outcomes for each in outcome.asked]
+    return fmean(rank is not None and rank <= k for rank in ranks)

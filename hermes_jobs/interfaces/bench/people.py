@@ -1,0 +1,96 @@
+"""Scripted people over weeks of sessions: what must be kept of them, be gone, or never be written.
+
+Each is a data file, `people/*.toml`: `sessions` by day, each with the texts that the person says; `facts`,
+each with a question that needs it later; and what must `never` be in a memory. A text holds a fact where
+each of the fact's `words` (regular expressions, case ignored) occurs in it. `saves` are the calls of the
+memory tool that an attentive model makes at that text: scripted models make them, real ones decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.domain.memory.writes import Operation
+
+FOLDER = "people"
+
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One text of the person, and what an attentive model saves of it."""
+
+    says: str
+    saves: tuple[Operation, ...] = ()
+
+
+class Meeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One session, so many days after the first one."""
+
+    day: int
+    turns: tuple[Said, ...]
+
+
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What must be kept. `stale` is what it was before, and must be gone; `answer` is what a right answer
+    to `question` holds."""
+
+    name: str
+    kind: Literal["identity", "preference", "correction", "change of mind", "contradiction", "long tail"]
+    words: tuple[str, ...]
+    question: str
+    answer: tuple[str, ...]
+    stale: tuple[str, ...] = ()
+
+
+class Never(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What must never be in a memory."""
+
+    name: str
+    kind: Literal["noise", "misread", "secret", "injection"]
+    words: tuple[str, ...]
+
+
+class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One person's weeks."""
+
+    language: str
+    sessions: tuple[Meeting, ...]
+    facts: tuple[Fact, ...]
+    never: tuple[Never, ...] = ()
+    name: str = ""
+
+    @property
+    def days(self) -> int:
+        """From the first session to the last."""
+        return self.sessions[-1].day
+
+    @property
+    def texts(self) -> tuple[Said, ...]:
+        """All that the person says, in order."""
+        return tuple(said for meeting in self.sessions for said in meeting.turns)
+
+
+def people() -> tuple[Person, ...]:
+    """Everybody who comes with the package, by name."""
+    folder = resources.files(__package__).joinpath(FOLDER)
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda f: f.name)
+    return tuple(
+        msgspec.structs.replace(
+            msgspec.toml.decode(file.read_text("utf-8"), type=Person), name=file.name.removesuffix(".toml")
+        )
+        for file in files
+    )
+
+
+def holds(text: str, words: Sequence[str]) -> bool:
+    """Whether each of the expressions occurs in the text."""
+    return all(re.search(each, text, re.IGNORECASE | re.DOTALL) for each in words)
+
+
+def held(texts: Iterable[str], words: Sequence[str]) -> bool:
+    """Whether one of the texts holds them all."""
+    return bool(words) and any(holds(text, words) for text in texts)

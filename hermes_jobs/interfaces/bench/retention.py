@@ -1,0 +1,238 @@
+"""What of a long piece of work is still at hand after one, three and five compressions, by form of summary.
+
+The conversation is a script; only the summariser is asked. It is compressed by the engine as it is, and in
+two other forms: one summary that is written anew each time, and a plain cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from statistics import fmean
+from typing import NamedTuple
+
+import msgspec
+
+from hermes_jobs.agent.context.compressor import Compressor, portions, summary_budget
+from hermes_jobs.agent.context.prune import outcome, pruned
+from hermes_jobs.agent.context.setup import CompressorOptions
+from hermes_jobs.agent.context.summary import FIRST, UPDATE, instructions, transcript
+from hermes_jobs.agent.context.tokens import tokens_of
+from hermes_jobs.agent.mcp.sessions import Never
+from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
+from hermes_jobs.agent.tools.tool import ToolFailed
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.engine.handlers.summariser import Summariser
+from hermes_jobs.engine.ports import AskSummariser, History, ToolContext
+from hermes_jobs.engine.ports.conversation_search import TranscriptMessage
+from hermes_jobs.interfaces.bench.people import held
+from hermes_jobs.text.tokens import tokens
+
+AFTER = (1, 3, 5)
+WINDOW = 32_000
+TALK = "That is noted, and I go on with it. " * 40
+"""What is said beside the facts, so that there is something to compress."""
+ENDS = {
+    "ok": "Done.",
+    "failed": "Error: the text to replace does not occur in the file.",
+    "exit code 1": "2 problems\n[exit code 1]",
+    "exit code 2": "Traceback\n[exit code 2]",
+    "exit code 3": "no such table\n[exit code 3]",
+}
+"""Results of calls by how they end."""
+
+
+class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the user says, the question for it, and the expressions that an answering line has to hold."""
+
+    says: str
+    asks: str
+    words: tuple[str, ...]
+
+
+class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call: a command, or a tool with a path; `ends` is a key of `ENDS`."""
+
+    name: str
+    target: str
+    ends: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a line has to hold that tells how it ended."""
+        return (self.target.replace(".", r"\."), rf"\b{self.ends}\b")
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens between two compressions."""
+
+    facts: tuple[ToldFact, ...]
+    calls: tuple[Done, ...]
+
+
+class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole conversation."""
+
+    parts: tuple[Part, ...]
+
+
+class Retained(NamedTuple):
+    """Shares after so many compressions with that form.
+
+    `oldest`: of the facts told before the first compression, those that stand in the conversation;
+    `all_facts`: of those told so far; `outcomes`: of the files and commands from before the first
+    compression, those whose last outcome stands there; `found`: of the oldest facts, those that
+    `recall_compacted` finds when it is asked their question. `tokens` are the summary's.
+    """
+
+    form: str
+    compressions: int
+    oldest: float
+    all_facts: float
+    outcomes: float
+    found: float
+    tokens: int
+
+
+class OneSummary(Compressor):
+    """The summary is one text, and is written anew each time."""
+
+    def _summarised(
+        self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
+    ) -> str:
+        material = pruned(middle)
+        budget = summary_budget(tokens_of(material), history.window)
+        told = instructions(budget, history.focus)
+        summary = before
+        for part in portions(material, history.summary_window - 3 * budget - tokens(told), str):
+            text = transcript(part)
+            asked = (UPDATE if summary else FIRST).format(summary=summary, conversation=text)
+            summary = self._checked(told, asked, f"{summary}\n{text}", budget, ask)
+        return summary
+
+
+class PlainCut(Compressor):
+    """Nothing stands for what gives way."""
+
+    def _summarised(
+        self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
+    ) -> str:
+        return "## Active Task\nGo on."
+
+
+FORMS: dict[str, type[Compressor]] = {
+    "layers": Compressor,
+    "one summary": OneSummary,
+    "plain cut": PlainCut,
+}
+
+
+class Said:
+    """All that was said, for `recall_compacted`."""
+
+    def __init__(self) -> None:
+        self.messages: list[TranscriptMessage] = []
+
+    def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
+        """See `Transcripts`."""
+        return tuple(self.messages)
+
+    def found(self, question: str) -> Sequence[str]:
+        """The lines that the tool gives for a question."""
+        caller = ToolContext(session="s1", turn="", call="", workdir="", attended=False)
+        try:
+            return RecallCompacted(self).recall_compacted(caller, query=question).splitlines()
+        except ToolFailed:
+            return ()
+
+
+def asking(application: Application) -> AskSummariser:
+    """The model for summaries, or the main one."""
+    settings, endpoints = application.settings, application.endpoints
+    choice = settings.auxiliary_model("compression")
+    prices = endpoints.prices(choice.base_url)
+    return Summariser(endpoints.model(choice), choice.model, prices, "compression", Never())
+
+
+def work() -> Work:
+    """The conversation that comes with the package."""
+    text = files(__package__).joinpath("work.toml").read_text("utf-8")
+    return msgspec.toml.decode(text, type=Work)
+
+
+def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[Part]) -> Iterator[Retained]:
+    """The work compressed after each of its parts, once with each form and a summariser of its own.
+
+    Raises `ModelError` where the summariser fails.
+    """
+    options = CompressorOptions(threshold=0.01, target_ratio=0.1, protect_last=0)
+    for form, engine in FORMS.items():
+        yield from _compressed(form, engine(options, str), new_summariser(), parts)
+
+
+def _compressed(
+    form: str, engine: Compressor, ask: AskSummariser, parts: Sequence[Part]
+) -> Iterator[Retained]:
+    said: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
+    archive = Said()
+    for number, part in enumerate(parts, start=1):
+        new = tuple(_messages(part, number))
+        archive.messages += map(_transcribed, new)
+        history = History(
+            messages=(*said, *new, UserMessage("What is next?")),
+            todos=(),
+            focus="",
+            window=WINDOW,
+            summary_window=WINDOW,
+            session=f"s{number}",
+        )
+        shortened = engine.compress(history, ask)
+        said = (*shortened.messages, AssistantMessage("Tell me."))
+        if number in AFTER:
+            lines = [*_lines(said)]
+            told = [fact for each in parts[:number] for fact in each.facts]
+            yield Retained(
+                form,
+                number,
+                oldest=fmean(held(lines, each.words) for each in parts[0].facts),
+                all_facts=fmean(held(lines, each.words) for each in told),
+                outcomes=fmean(held(lines, each.words) for each in parts[0].calls),
+                found=fmean(held(archive.found(each.asks), each.words) for each in parts[0].facts),
+                tokens=tokens(shortened.summary),
+            )
+
+
+def _messages(part: Part, number: int) -> Iterator[Message]:
+    for fact in part.facts:
+        yield UserMessage(fact.says)
+        yield AssistantMessage(TALK)
+    for at, done in enumerate(part.calls):
+        key = "command" if done.name == "terminal" else "path"
+        call = ToolCall(f"call-{number}-{at}", done.name, json.dumps({key: done.target}))
+        yield UserMessage("Go on with that.")
+        yield AssistantMessage("", (call,))
+        yield ToolMessage(call.id, done.name, ENDS[done.ends], failed=done.ends == "failed")
+        yield AssistantMessage(TALK)
+
+
+def _lines(messages: Sequence[Message]) -> Iterator[str]:
+    """The lines of the conversation; a call and how it ended are one."""
+    calls: dict[str, ToolCall] = {}
+    for message in messages:
+        yield from message.content.splitlines()
+        if isinstance(message, AssistantMessage):
+            calls.update({call.id: call for call in message.tool_calls})
+        elif isinstance(message, ToolMessage):
+            yield f"{calls[message.tool_call].arguments} {outcome(message.name, message.content)}"
+
+
+def _transcribed(message: Message) -> TranscriptMessage:
+    match message:
+        case ToolMessage():
+            return TranscriptMessage(role="tool", content=message.content, name=message.name)
+        case AssistantMessage():
+            return TranscriptMessage(role="assistant", content=message.content)
+        case _:
+            return TranscriptMessage(role="user", content=message.content)

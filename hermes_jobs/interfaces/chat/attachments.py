@@ -1,0 +1,158 @@
+"""What goes with a message: the files that it names with `@`, and what the person's own commands printed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.interfaces.chat.foreground import ShellOutput
+from hermes_jobs.interfaces.chat.slash import Found
+from hermes_jobs.interfaces.cli.mentioned_resources import (
+    ENDS,
+    MENTION,
+    ResourceReader,
+    resource_named,
+    resource_part,
+)
+from hermes_jobs.interfaces.cli.turn_text import Inputs, fenced
+from hermes_jobs.text.plural import pluralize
+
+BEGUN = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
+"""A mention that is being typed, up to the cursor."""
+OFFERED = 50  # paths that Tab offers
+WALKED = 3000  # entries that are looked at for a name without its folder
+PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+class Composed(msgspec.Struct, frozen=True):
+    """A whole message, and what there is to tell of what goes with it."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+class Attachments:
+    """Outputs that wait for the next message. `redact` takes known secrets out of them; `reader` reads what
+    is mentioned as `@server:URI`."""
+
+    def __init__(self, redact: Callable[[str], str], reader: Callable[[], ResourceReader]) -> None:
+        self._redact = redact
+        self._reader = reader
+        self._waiting: list[str] = []
+
+    def add(self, output: ShellOutput) -> str:
+        """Offer a command's output to the next message; what to tell about it."""
+        left_out = f"\n[… {output.left_out:,} bytes are left out here …]\n" if output.left_out else ""
+        printed = self._redact(f"{output.head}{left_out}{output.tail}")
+        label = f"I ran `{self._redact(output.command)}` (exit code {output.code})"
+        self._waiting.append(fenced(label, printed) if printed.strip() else f"{label}; it printed nothing.")
+        lines = (
+            pluralize(printed.count("\n") + (not printed.endswith("\n")), "line") if printed else "no output"
+        )
+        parts = f" ({output.left_out:,} bytes in the middle are left out)" if output.left_out else ""
+        return f"· exit code {output.code}; {lines} will go with your next message{parts}, ! alone drops that"
+
+    def drop(self) -> int:
+        """Forget what waits; how many outputs that were."""
+        dropped, self._waiting = len(self._waiting), []
+        return dropped
+
+    def compose(self, text: str, mentions: str, folder: str) -> Composed:
+        """The text with each file and resource that `mentions` names, and the outputs that wait.
+
+        Raises a usage error for what is no text, too large or not to be read, `Rejected` for a resource that
+        its server does not give.
+        """
+        inputs, parts, notes = Inputs(), [text], []
+        reader = self._reader()
+        for name, file in _files(mentions, folder, reader.names):
+            server, uri = resource_named(name, reader.names)
+            if file is None and uri:
+                part, told = resource_part(inputs, reader, server, uri, folder)
+                parts.append(part)
+                notes.append(told)
+                continue
+            if file is None:
+                notes.append(f"· there is no file {name}; it goes as you typed it")
+                continue
+            content = inputs.read_file(str(file), label=name)
+            parts.append(fenced(name, content))
+            notes.append(f"· with {name} ({pluralize(len(content.splitlines()), 'line')})")
+        notes += [f"· with what {pluralize(len(self._waiting), 'command')} printed"] * bool(self._waiting)
+        return Composed("\n\n".join([*parts, *self._waiting]), tuple(notes))
+
+
+def _files(text: str, folder: str, servers: Sequence[str]) -> Iterator[tuple[str, Path | None]]:
+    """The files that a text names, each once; None for a resource of one of the servers, and for what looks
+    like a path and is none.
+
+    A folder is left to the agent's tools, a word such as `@property` to the reader.
+    """
+    seen: set[str] = set()
+    for found in MENTION.finditer(text):
+        name = found["quoted"] or found["plain"]
+        if not found["quoted"] and not _path(name, folder).exists():
+            name = name.rstrip(ENDS)
+        if not name or name in seen:
+            continue
+        seen.add(name)
+        path = _path(name, folder)
+        if path.is_file():
+            yield name, path
+        elif not path.exists() and ("/" in name or "." in name or resource_named(name, servers)[1]):
+            yield name, None
+
+
+def _path(name: str, folder: str) -> Path:
+    try:
+        return Path(folder, Path(name).expanduser())
+    except RuntimeError:  # `~nobody`
+        return Path(folder, name)
+
+
+# --- what Tab offers behind an @ --------------------------------------------------------------
+
+
+def paths_that_begin(begun: str, folder: str) -> Found:
+    """Files and folders that go on from what was typed; for a bare word also files below that hold it."""
+    begun = begun.removeprefix('"')
+    above, slash, name = begun.rpartition("/")
+    place = _path(above + slash or ".", folder)
+    found = list(_entries(place, above + slash, name))
+    if not slash and len(name) > 1:
+        found += [path for path in _below(folder, name) if path not in found]
+    return [(f'@"{path}"' if " " in path else f"@{path}", "") for path in found[:OFFERED]]
+
+
+def _entries(place: Path, before: str, begun: str) -> Iterator[str]:
+    for entry in _scanned(place):
+        hidden = entry.name.startswith(".") and not begun.startswith(".")
+        if not hidden and entry.name.casefold().startswith(begun.casefold()):
+            yield f"{before}{entry.name}{'/' if entry.is_dir() else ''}"
+
+
+def _below(folder: str, part: str) -> Iterator[str]:
+    """Files whose name holds the part, the nearest first."""
+    left, places = WALKED, [""]
+    while places and left > 0:
+        place = places.pop(0)
+        for entry in _scanned(Path(folder, place)):
+            left -= 1
+            if entry.name.startswith(".") or entry.name in PASSED_OVER:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                places.append(f"{place}{entry.name}/")
+            elif place and part.casefold() in entry.name.casefold():
+                yield f"{place}{entry.name}"
+
+
+def _scanned(place: Path) -> Iterable[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            return sorted(entries, key=lambda each: each.name.casefold())
+    except OSError:
+        return ()

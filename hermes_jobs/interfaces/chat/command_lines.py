@@ -1,0 +1,101 @@
+"""Slash commands that are command lines of `hermes-jobs`: the same words behind them, run in the chat."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.interfaces.chat.slash import ChatContext, Found
+
+SENTENCE_AT = {"add": 1, "preview": 1, "edit": 2}
+"""Subcommands of `schedule` that take a sentence, and at which word it begins."""
+
+
+def command_line(*before: str, default: Sequence[str] = ()) -> Callable[[ChatContext, str], None]:
+    """The command line of that name with the words that follow, `default` where none do."""
+
+    def act(chat: ChatContext, rest: str) -> None:
+        chat.command_line(*before, *(words(rest) or default))
+
+    return act
+
+
+def schedule(chat: ChatContext, rest: str) -> None:
+    """Add what a sentence says, else do what `hermes-jobs schedule` does with these words."""
+    given = words(rest)
+    if not given or given[0].startswith("-"):
+        pass
+    elif given[0] not in subcommands("schedule") or _says_when(chat, rest):
+        given = ["add", rest]
+    elif given[0] in SENTENCE_AT and not any(word.startswith("-") for word in given):
+        given = _joined(given, SENTENCE_AT[given[0]])  # a sentence needs no quotes here
+    chat.command_line("schedule", *(given or ["list"]))
+
+
+def _joined(given: Sequence[str], at: int) -> list[str]:
+    """The words, those from `at` on as one."""
+    return [*given[:at], *filter(None, [" ".join(given[at:])])]
+
+
+def _says_when(chat: ChatContext, rest: str) -> bool:
+    """Whether words that begin with a subcommand's name are a sentence: `run the tests every day at 9`.
+
+    They are a subcommand where a schedule is named: `edit backup every day at 9`.
+    """
+    from schedules.phrases import Understood, parse
+
+    subcommand, _, others = rest.partition(" ")
+    if subcommand in {"add", "preview"} or not others.strip():
+        return False
+    now = datetime.now(UTC).replace(microsecond=0)
+    if not isinstance(parse(rest, now, chat.application.timezone), Understood):
+        return False
+    try:
+        chat.application.views.find_schedule(words(others)[0])
+    except HermesJobsError:
+        return True
+    return False
+
+
+def search(chat: ChatContext, rest: str) -> None:
+    """Search what was said in all sessions."""
+    if not rest:
+        chat.say("/search WORDS looks through everything that was said in any session.")
+        return
+    given = words(rest)
+    chat.command_line("sessions", "search", *(given if given[0].startswith("-") else [rest]))
+
+
+def export(chat: ChatContext, rest: str) -> None:
+    """Write the session to a file. Raises `Rejected` where nothing was said yet."""
+    lineage = chat.conversation.require_session().lineage
+    given = words(rest) or [f"{lineage}.md"]
+    chat.command_line("sessions", "export", lineage, "-o", *given)
+
+
+def offers(group: str) -> Callable[[ChatContext], Found]:
+    """What Tab offers behind the command of that name."""
+    return lambda _chat: subcommands(group).items()
+
+
+def subcommands(group: str) -> Mapping[str, str]:
+    """What `hermes-jobs GROUP` takes, each with what it does."""
+    import click
+
+    from hermes_jobs.interfaces.cli import hermes_jobs
+
+    context = click.Context(hermes_jobs)
+    command = hermes_jobs.get_command(context, group)
+    assert isinstance(command, click.Group), f"{group} has no commands of its own"
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: each.get_short_help_str() for name, each in found.items() if each is not None}
+
+
+def words(rest: str) -> list[str]:
+    """What was typed, split as a shell does."""
+    try:
+        return shlex.split(rest)
+    except ValueError:
+        return rest.split()  # an apostrophe, not a quotation

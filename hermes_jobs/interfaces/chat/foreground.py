@@ -1,0 +1,117 @@
+"""What has the terminal while the prompt is out of the way: command lines of ours, and the person's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+import click
+import msgspec
+
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.exit_codes import report
+from hermes_jobs.interfaces.cli.output import note
+
+HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # of a command's output that are kept
+PIECE = 65_536  # bytes read at once
+LOOK_EVERY = 0.1  # seconds between looks at whether the shell has ended while others keep its pipe open
+
+
+class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command printed on both streams: the beginning, and the end where it was too long.
+
+    `left_out` bytes stood between them. `code` is the exit code, negative for a signal.
+    """
+
+    command: str
+    head: str
+    tail: str
+    left_out: int
+    code: int
+
+
+def run_command_line(context: CliContext, words: Sequence[str]) -> None:
+    """Run a command line of `hermes-jobs` within this process; a Ctrl-C breaks it off."""
+    from hermes_jobs.interfaces.cli import hermes_jobs
+
+    with _wakeup_off(), sigint_handler(signal.default_int_handler):
+        try:
+            hermes_jobs.main(list(words), prog_name="hermes-jobs", standalone_mode=False, obj=context)
+        except (KeyboardInterrupt, click.Abort):
+            note("")
+        except Exception as error:  # noqa: BLE001 - whatever went wrong becomes words, and the chat goes on
+            report(error, context)
+
+
+def run_shell(command: str, folder: str) -> ShellOutput:
+    """Run the person's command in their shell, showing what it prints; a Ctrl-C is the command's.
+
+    Raises `OSError` where the folder or the shell is missing.
+    """
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    with _wakeup_off(), sigint_handler(lambda *_: None):  # the command hears of it: it shares the terminal
+        process = subprocess.Popen(
+            [shell, "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        assert process.stdout is not None
+        head, tail, size = b"", b"", 0
+        for piece in _pieces(process):
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            size += len(piece)
+            room = HEAD_BYTES - len(head)
+            head += piece[:room]
+            tail = (tail + piece[max(room, 0) :])[-TAIL_BYTES:]
+        process.stdout.close()
+        code = process.wait()
+    left_out = size - len(head) - len(tail)
+    if not left_out:
+        head, tail = head + tail, b""
+    return ShellOutput(
+        command=command,
+        head=head.decode(errors="replace"),
+        tail=tail.decode(errors="replace"),
+        left_out=left_out,
+        code=code,
+    )
+
+
+def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """The output until its end, or until the shell has ended and what it left behind is silent."""
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    while True:
+        ended = process.poll() is not None
+        ready, _, _ = select.select([pipe], [], [], 0 if ended else LOOK_EVERY)
+        if ready:
+            piece = os.read(pipe, PIECE)
+            if not piece:
+                return
+            yield piece
+        elif ended:
+            return
+
+
+@contextlib.contextmanager
+def sigint_handler(handler: Callable[..., object]) -> Iterator[None]:
+    """What a Ctrl-C does meanwhile."""
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _wakeup_off() -> Iterator[None]:
+    """The prompt's loop does not hear of signals meanwhile."""
+    loop_hears_by = signal.set_wakeup_fd(-1)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(loop_hears_by)

@@ -1,0 +1,109 @@
+"""Slash commands that tell how things stand: the session, its cost, its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hermes_jobs.interfaces.chat.session_commands import MEANINGS
+from hermes_jobs.interfaces.chat.slash import ChatContext
+from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.tool_words import told
+from hermes_jobs.text.figures import money, unknown_costs
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.models import SessionView
+
+
+def status(chat: ChatContext, _rest: str) -> None:
+    """Who answers, where, how full the window is, who works."""
+    from hermes_jobs import __version__
+    from hermes_jobs.interfaces.chat.toolbar import toolbar_status
+
+    application, conversation = chat.application, chat.conversation
+    settings, here = application.settings, conversation.session
+    stands = toolbar_status(application, conversation)
+    name = here.id if here is not None else "new; it begins with what you say next"
+    state = "a turn runs" if stands.is_running else "idle"
+    if stands.waiting:
+        state += f", {pluralize(stands.waiting, 'turn')} waiting"
+    works = "workers (hermes-jobs queues lists them)" if application.has_live_workers() else "this process"
+    _fields(
+        chat,
+        {
+            "Model": f"{one_line(stands.model)} ({model_label(settings, stands.model)})",
+            "Session": f"{name} · {here.title}" if here is not None and here.title else name,
+            "State": state,
+            "Folder": conversation.workdir,
+            "Context": f"{stands.fill:.0%} of {stands.window:,} tokens",
+            "Cost": money(stands.cost_usd),
+            "Mode": f"{conversation.mode}: {MEANINGS[conversation.mode]}",
+            "Work done by": works,
+            "Home": str(settings.paths.home),
+            "Version": __version__,
+        },
+    )
+
+
+def cost(chat: ChatContext, _rest: str) -> None:
+    """What this session has used and cost, and what today has."""
+    application, lineage = chat.application, chat.conversation.lineage
+    budgets = application.settings.budgets
+    if lineage is None:
+        chat.say("This session: nothing yet.")
+    else:
+        _say_spent(chat, application.views.session(lineage), budgets.session_usd)
+    days = application.views.spending(by="day", zone=application.settings.zone)
+    today = application.clock.now()
+    key = _day(today, application.timezone)
+    spent = next((row for row in days if row.key == key), None)
+    if spent is not None:
+        cost = _money(spent.cost_usd, spent.known_cost_usd)
+        today_done = f"Today: {pluralize(spent.requests, 'model call')}, {cost}"
+        chat.say(f"{today_done}{_limit(budgets.day_usd)}. /usage adds up by model.")
+
+
+def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> None:
+    books = session.books
+    done = f"{pluralize(session.num_turns, 'turn')}, {pluralize(books.num_model_calls, 'model call')}"
+    cost = _money(books.cost_usd, books.known_cost_usd)
+    chat.say(f"This session: {done}, {cost}{_limit(limit)}.")
+    below = chat.application.views.used_below(session.lineage)
+    if below.num_model_calls:
+        calls = pluralize(below.num_model_calls, "model call")
+        chat.say(f"Its sub-agents: {calls}, {_money(below.cost_usd, below.known_cost_usd)}.")
+    if missing := unknown_costs(chat.application.views.unknown_costs(lineage=session.lineage)):
+        chat.say(f"Not in the cost: {missing}.")
+    chat.say(f"Tokens: {tokens_label(books.usage)}.")
+
+
+def _money(cost_usd: float | None, known_usd: float) -> str:
+    return money(cost_usd, known_usd) if cost_usd is not None or known_usd else "cost unknown"
+
+
+def _limit(limit: float | None) -> str:
+    return "" if limit is None else f" of at most ${limit:g}"
+
+
+def _day(moment: float, zone: str) -> str:
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    return datetime.fromtimestamp(moment, ZoneInfo(zone)).date().isoformat()
+
+
+def tools(chat: ChatContext, _rest: str) -> None:
+    """The tools that the agent has in this session, each with what it does."""
+    here, start = chat.conversation.session, chat.conversation.start
+    chosen = here.started.toolsets if here is not None and here.started is not None else start.toolsets
+    toolbox = chat.application.toolbox
+    found = (toolbox if here is None else toolbox.of(here)).specs(chosen)
+    _fields(chat, {each.name: told(each.name, each.description) for each in found})
+    chat.say("Other tools for a new session: hermes-jobs chat --toolsets A,B")
+
+
+def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
+    """Names and values below each other, each cut to one line of the terminal."""
+    width = max(map(len, fields), default=0)
+    for name, value in fields.items():
+        if value:
+            chat.say(cut(f"{name:<{width}}  {one_line(value)}", chat.columns() - 1))

@@ -1,0 +1,53 @@
+"""Prompts of MCP servers as slash commands: `/server:prompt`, or `/mcp__server__prompt` as elsewhere.
+
+What a prompt says is foreign text: it is submitted under its server's name, without suspicious lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from hermes_jobs.agent.mcp import prompts
+from hermes_jobs.agent.prompt.project_files import cut, scanned
+from hermes_jobs.agent.tools.output import cleaned
+from hermes_jobs.domain.events import McpPrompt
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.chat.command_lines import words
+from hermes_jobs.interfaces.chat.slash import ChatContext, SlashCommand
+
+
+def server_prompts(chat: ChatContext) -> Sequence[SlashCommand]:
+    """The prompts that servers have listed; none is asked for them."""
+    return [
+        SlashCommand(
+            f"{server}:{prompt.name}",
+            prompts.usage(prompt),
+            f"{server}: {prompt.description}" if prompt.description else f"a prompt of {server}",
+            partial(_run, server=server, prompt=prompt),
+            (f"mcp__{server}__{prompt.name}",),
+            partial(_arguments, prompt=prompt) if prompt.arguments else None,
+        )
+        for server, found in chat.application.mcp.prompts().items()
+        for prompt in found
+    ]
+
+
+def _arguments(_chat: ChatContext, *, prompt: McpPrompt) -> Sequence[tuple[str, str]]:
+    return [(f"{each.name}=", each.description) for each in prompt.arguments]
+
+
+def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> None:
+    """Submit what the prompt says.
+
+    Raises `Rejected` where an argument is missing, or the server says nothing.
+    """
+    arguments = prompts.given(prompt, rest, words(rest))
+    said = chat.application.mcp_reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
+    text = cleaned(said).strip()
+    if not text:
+        raise Rejected(f"The prompt {prompt.name} of {server} says nothing.", kind="mcp")
+    checked = scanned(cut(text, f"the prompt {prompt.name}"))
+    if checked != text:
+        chat.say(f"Parts of {server}:{prompt.name} were left out: too long, or they look like an attack.")
+    chat.send(f"The prompt {prompt.name} of the MCP server {server} says:\n\n{checked}", mentions=rest)

@@ -1,0 +1,298 @@
+"""Slash commands on the session that is talked in: another one, another model, taking back, answering."""
+
+from __future__ import annotations
+
+import re
+
+from hermes_jobs.domain.approval_rules import MODES
+from hermes_jobs.domain.events import Mode
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.chat.slash import ChatContext, Found
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.rewind import TurnRewind
+from hermes_jobs.interfaces.cli.session_fork import fork_session_at
+from hermes_jobs.interfaces.cli.turn_files import rewound_lines
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.plural import pluralize
+
+FILES = "--files"
+FORK_POINT = re.compile(r"--(?P<flag>at|before)[\s=]+(?P<turn>\S+)\s*")
+SHOWN = 10  # sessions that `/session` lists
+SCOPE_KEYS = {"once": "y", "session": "s", "always": "a"}
+SCOPE_MEANINGS = {
+    "once": "this one call",
+    "session": "the same, until this session ends",
+    "always": "the same, in this folder and below, from now on",
+}
+ANSWER = re.compile(r"(?P<key>y(?:es)?|s|a|no?|r|c)(?:(?<=[nor])[\s,:]+(?P<reason>.+))?", re.I | re.DOTALL)
+MEANINGS: dict[Mode, str] = {
+    "ask": "asks before what is dangerous",
+    "edits": "edits files; asks before every command that does more than read",
+    "plan": "reads and proposes, changes nothing",
+    "full": "asks only for keys, and for files that run by themselves",
+}
+RATINGS = {"up": "it was good", "down": "it was not", "none": "take the rating back"}
+CYCLE: tuple[Mode, ...] = ("ask", "edits", "plan")
+OFFERED = 50  # sessions that Tab offers
+
+
+def new(chat: ChatContext, _rest: str) -> None:
+    """Begin a session."""
+    chat.conversation.open(None)
+    chat.say("A new session begins with what you say next.")
+
+
+def clear(chat: ChatContext, rest: str) -> None:
+    """Empty the screen and begin a session."""
+    before = chat.conversation.lineage
+    chat.clear()
+    new(chat, rest)
+    if before is not None:
+        chat.say(f"The one before stays: /session {before}")
+
+
+def session(chat: ChatContext, rest: str) -> None:
+    """List sessions, or go on with one. Raises `Rejected` where none or several are meant."""
+    views = chat.application.views
+    if not rest:
+        here = chat.conversation.lineage
+        for each in views.sessions(limit=SHOWN):
+            mark = "*" if each.lineage == here else " "
+            when, label = format_time(each.last_at), cut(one_line(each.label), 50)
+            chat.say(f"{mark} {each.id}  {when:<16}  {label}")
+        chat.say("/session ID or TITLE goes on with one.")
+        return
+    found = views.session(views.find_session(rest))
+    chat.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
+    chat.conversation.open(found.lineage)
+
+
+def model(chat: ChatContext, rest: str) -> None:
+    """Tell or change who answers."""
+    if not rest:
+        chat.say(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
+        return
+    chat.conversation.change_model(rest)
+    chat.say(f"{chat.conversation.model} answers from now on in this session.")
+
+
+def go_on(chat: ChatContext, _rest: str) -> None:
+    """Go on with a turn that a limit stopped."""
+    chat.say(chat.conversation.go_on())
+
+
+def retry(chat: ChatContext, _rest: str) -> None:
+    """Go on with a failed turn, or ask the last one again."""
+    chat.say(chat.conversation.retry())
+
+
+def undo(chat: ChatContext, rest: str) -> None:
+    """Go on as if the last turn had not been, with `--files` also in files.
+
+    Raises `Rejected`, before anything is taken back, where a file was changed since.
+    """
+    if rest not in ("", FILES):
+        raise Rejected(f"/undo takes {FILES} or nothing, not {rest!r}.", kind="usage")
+    turn = chat.conversation.last_turn()
+    rewind = TurnRewind(chat.application, chat.application.views.turn(turn))
+    known = rewind.files()
+    if rest and known.standing:
+        for line in rewound_lines(rewind, rewind.run()):
+            chat.say(line)
+    text = chat.conversation.undo()
+    copy = chat.conversation.session
+    chat.say(f"Taken back: {cut(one_line(text), 60)}")
+    chat.say(f"It goes on in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
+    if known.files and not rest:
+        files = pluralize(len(known.files), "file")
+        chat.say(f"{files} stay as that turn left them: /rewind {turn} restores them.")
+    if known.commands:
+        chat.say("Commands ran in that turn; what they changed is not taken back.")
+
+
+def diff(chat: ChatContext, rest: str) -> None:
+    """Show what a turn, or the last one, changed in files. Raises `Rejected` where there is none."""
+    chat.command_line("turns", "diff", *(rest.split() or [chat.conversation.last_turn()]))
+
+
+def rewind_files(chat: ChatContext, rest: str) -> None:
+    """Restore the files of a turn, or of the last one. Raises `Rejected` where there is none."""
+    words = rest.split()
+    named = bool(words) and not words[0].startswith("-")
+    chat.command_line("turns", "rewind", *([] if named else [chat.conversation.last_turn()]), *words)
+
+
+def fork_session(chat: ChatContext, rest: str) -> None:
+    """Go on in a copy of the session, or of what it was at a turn; the words behind are its title.
+
+    Raises `Rejected`.
+    """
+    here = chat.conversation.require_session()
+    point: dict[str, str] = {}
+    while (found := FORK_POINT.match(rest)) is not None:
+        point[found["flag"]] = found["turn"]
+        rest = rest[found.end() :]
+    copy = fork_session_at(chat.application, chat.application.views.session(here.lineage), **point)
+    chat.conversation.open(copy, quiet=True)
+    if rest:
+        chat.conversation.rename(rest)
+    chat.say(f"It goes on in a copy, {copy}. The session before stays: /session {here.lineage}")
+
+
+def title(chat: ChatContext, rest: str) -> None:
+    """Tell or change what the session is called."""
+    if not rest:
+        here = chat.conversation.session
+        chat.say((here and here.title) or "It has no title. /title WORDS gives it one.")
+        return
+    chat.say(f"This session is called {chat.conversation.rename(rest)!r}.")
+
+
+def skill(chat: ChatContext, rest: str) -> None:
+    """Put a skill into the next turn. Raises `Rejected` where none is named, or none has that name."""
+    if not rest:
+        raise Rejected("Which skill? /skill NAME [TEXT]", kind="usage", hint="/skills lists them.")
+    name, *text = rest.split(maxsplit=1)
+    chat.send("".join(text), mentions="".join(text), skill=name)
+
+
+def compress(chat: ChatContext, rest: str) -> None:
+    """Make the history smaller."""
+    chat.conversation.compress(rest)
+
+
+def cancel(chat: ChatContext, rest: str) -> None:
+    """Cancel the running turn, or one sub-agent by its session or turn. Raises `Rejected` for another."""
+    if rest:
+        chat.say(f"Cancelled: {chat.conversation.cancel_child(rest)}")
+    elif not chat.conversation.cancel():
+        chat.say("Nothing runs in this session.")
+
+
+def agents(chat: ChatContext, _rest: str) -> None:
+    """List the sub-agents at work."""
+    found = chat.conversation.children()
+    for depth, child in found:
+        role = f"{child.ref.role}: " if child.ref.role else ""
+        chat.say(
+            cut(f"{'  ' * depth}{child.ref.session}  {role}{one_line(child.ref.goal)}", chat.columns() - 1)
+        )
+    if found:
+        chat.say("/cancel ID ends one. The kinds that there are: hermes-jobs agents list")
+    else:
+        chat.say("No sub-agent is at work. The kinds that there are: hermes-jobs agents list")
+
+
+def at_work(chat: ChatContext) -> Found:
+    """The sub-agents at work, for Tab."""
+    return [
+        (child.ref.session, cut(one_line(child.ref.goal), 50)) for _, child in chat.conversation.children()
+    ]
+
+
+def approve(chat: ChatContext, rest: str) -> None:
+    """Allow the tool call that waits: once, for this session, or always."""
+    words = rest.split()
+    scope = next((word for word in words if word in SCOPE_KEYS), "once")
+    call = next((word for word in words if word not in SCOPE_KEYS), None)
+    chat.say(chat.conversation.answer(SCOPE_KEYS[scope], call=call))
+
+
+def deny(chat: ChatContext, rest: str) -> None:
+    """Refuse the tool call that waits, with a reason."""
+    chat.say(chat.conversation.answer("n", rest))
+
+
+def answer(chat: ChatContext, text: str) -> bool:
+    """Take a text as the answer to the open question: a letter, `n` and a reason, or a field of the form that
+    is being filled in; whether it was one."""
+    if chat.conversation.question is None:
+        return False
+    filled_in = chat.conversation.fill_in(text)
+    if filled_in is not None:
+        chat.say(filled_in)
+        return True
+    found = ANSWER.fullmatch(text.strip())
+    if found is None:
+        return False
+    key, reason = found["key"][0].lower(), (found["reason"] or "").strip()
+    if key == "r" and not reason:
+        chat.say("Type the reason with it: n REASON")
+    else:
+        chat.say(chat.conversation.answer("n" if reason else key, reason))
+    return True
+
+
+def mode(chat: ChatContext, rest: str) -> None:
+    """Tell or change what the agent may do without asking. Raises `Rejected` for an unknown mode."""
+    chosen = next((each for each in MODES if each == rest.strip().lower()), None)
+    if rest and chosen is None:
+        hint = f"There are {', '.join(MODES)}; shift-tab goes from one to the next."
+        raise Rejected(f"There is no mode {rest!r}.", kind="usage", hint=hint)
+    if chosen is not None:
+        chat.conversation.change_mode(chosen)
+        chat.say(f"Mode {chosen}: {MEANINGS[chosen]}.")
+        return
+    for name, meaning in MEANINGS.items():
+        chat.say(f"{'*' if name == chat.conversation.mode else ' '} {name:<6} {meaning}")
+
+
+def next_mode(chat: ChatContext) -> None:
+    """Go on to the next mode; `full` has to be typed."""
+    now = chat.conversation.mode
+    at = CYCLE.index(now) if now in CYCLE else -1
+    chat.conversation.change_mode(CYCLE[(at + 1) % len(CYCLE)])
+
+
+# --- what Tab offers behind them ------------------------------------------------------------
+
+
+def rate(chat: ChatContext, rest: str) -> None:
+    """Rate the last turn. Raises `Rejected` without a rating."""
+    rating, _, note = rest.partition(" ")
+    if rating not in RATINGS:
+        raise Rejected("Say up, down or none: /rate up", kind="usage")
+    noted = ("--note", note) if note.strip() else ()
+    chat.command_line("turns", "rate", chat.conversation.last_turn(), rating, *noted)
+
+
+def known_skills(chat: ChatContext) -> Found:
+    """The skills that are told to the agent."""
+    catalog = chat.application.skills
+    for each in catalog.volumes()[0]:
+        if each.text is not None and not each.hidden(None, catalog.platform):
+            yield each.name, cut(one_line(each.text.description), 60)
+
+
+def known_ratings(_chat: ChatContext) -> Found:
+    """What `rate` takes."""
+    yield from RATINGS.items()
+
+
+def known_sessions(chat: ChatContext) -> Found:
+    """Titles, and ids of those that have none, the last used first."""
+    for each in chat.application.views.sessions(limit=OFFERED):
+        yield each.title or each.id, one_line(each.preview)[:60]
+
+
+def known_models(chat: ChatContext) -> Found:
+    """The configured model, aliases, ensembles, and those that have answered before."""
+    settings = chat.application.settings
+    configured = settings.model_name
+    yield configured, "as configured"
+    yield from settings.models.aliases.items()
+    for name, entry in settings.models.ensembles.items():
+        yield name, f"{', '.join(entry.members)}, then {entry.aggregator}"
+    for each in chat.application.views.spending(by="model"):
+        if each.key and each.key != configured:
+            yield each.key, f"{each.requests} answers so far"
+
+
+def known_scopes(_chat: ChatContext) -> Found:
+    """For how long a call is allowed."""
+    yield from SCOPE_MEANINGS.items()
+
+
+def known_modes(_chat: ChatContext) -> Found:
+    """The modes, with what they mean."""
+    yield from MEANINGS.items()

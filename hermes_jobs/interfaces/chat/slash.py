@@ -1,0 +1,83 @@
+"""What a slash command is: the row of the table in `commands`, and the chat that it acts on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.interfaces.chat.conversation import Conversation
+
+Group = Literal["Conversation", "Answer", "Look", "Agent", "Chat", "Your own", "MCP servers"]
+"""What `/help` lists commands under."""
+
+Found = Iterable[tuple[str, str]]
+"""Words that Tab offers, each with what it means."""
+
+COMMAND = re.compile(
+    r"/([a-z][a-z0-9_-]*|(?:mcp__|[A-Za-z0-9][A-Za-z0-9_-]*:)[A-Za-z0-9_./-]+)(?:\s+(.*))?", re.DOTALL
+)
+"""The name of a command, or that of a prompt of an MCP server, which has a colon; and what follows it."""
+BARE_EXITS = frozenset({"exit", "quit"})
+"""Texts that leave without a slash: what people type where they want to leave."""
+
+
+class ChatContext(Protocol):
+    """The chat that a command is typed into."""
+
+    conversation: Conversation
+    application: Application
+
+    def say(self, text: str) -> None:
+        """Tell the person something."""
+
+    def command_line(self, *words: str) -> None:
+        """Run a command line of `hermes-jobs` here."""
+
+    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
+        """Submit a text to the agent, with the files that `mentions` names by `@`, and the named skill."""
+
+    def shell(self, command: str) -> None:
+        """Run the person's own command; what it prints goes with their next message."""
+
+    def clear(self) -> None:
+        """Empty the screen."""
+
+    def columns(self) -> int:
+        """The width of the terminal."""
+
+    def leave(self) -> None:
+        """End the chat."""
+
+
+class SlashCommand(msgspec.Struct, frozen=True):
+    """A slash command. `takes` is what may follow its name, as `/help` writes it.
+
+    `run` gets the chat and what was typed behind the name. `completes` offers the words that may follow.
+    `aliases` do the same and stand in no list.
+    """
+
+    name: str
+    takes: str
+    summary: str
+    run: Callable[[ChatContext, str], None]
+    aliases: tuple[str, ...] = ()
+    completes: Callable[[ChatContext], Found] | None = None
+
+    @property
+    def usage(self) -> str:
+        """How it is typed."""
+        return f"/{self.name} {self.takes}".rstrip()
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """The command's name and what follows it; None for a text that is meant for the agent."""
+    text = text.strip()
+    if text.lower() in BARE_EXITS:
+        return "exit", ""
+    found = COMMAND.fullmatch(text)
+    return (found[1], (found[2] or "").strip()) if found else None

@@ -1,0 +1,62 @@
+"""What a chat says first and last: who answers; what was done, what it cost, how to come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.interfaces.cli.model_format import model_label
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.settings import Settings
+from hermes_jobs.text.figures import money
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.models import TurnView
+
+COUNTED = 1000  # turns of a session, the newest, that are looked through for those of this chat
+
+
+def greeting(settings: Settings, model: str) -> Iterator[str]:
+    """Who answers, in lines that fit 80 columns where the names do."""
+    if settings.choice(model).rehearsal:
+        yield "hermes-jobs chat. No language model is connected: a small script answers."
+        yield "Connect one: hermes-jobs setup"
+        return
+    yield f"hermes-jobs chat with {one_line(model)}"
+    yield f"({model_label(settings, model)})"
+
+
+class Summary:
+    """What was done since the chat began: turns from then on count, in whatever sessions they were."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._from = application.log.last_position()
+
+    def lines(self, lineage: str | None) -> Iterator[str]:
+        """Turns and cost since then, and how to come back to the lineage; none where nothing was said."""
+        if lineage is None:
+            return
+        try:
+            yield from self._done(self._application.views.turns(session=lineage, limit=COUNTED))
+            title = self._application.views.session(lineage).title
+        except HermesJobsError:
+            title = None
+        called = f"   ({cut(one_line(title), 40)})" if title else ""
+        session = self._application.engine().sessions.load(stream_of(lineage))
+        if session.children:
+            count = pluralize(len(session.children), "sub-agent")
+            where = "" if self._application.has_live_workers() else " when a worker runs: hermes-jobs up"
+            yield f"{count} at work: they go on{where}."
+        yield f"Come back with: hermes-jobs chat -s {lineage}{called}"
+
+    def _done(self, turns: tuple[TurnView, ...]) -> Iterator[str]:
+        ours = [each for each in turns if each.position > self._from]
+        if not ours:
+            return
+        costs = [self._application.views.tree_below(each.id).books.cost_usd for each in ours]
+        cost = None if None in costs else sum(each or 0 for each in costs)
+        failed = sum(each.status == "failed" for each in ours)
+        told = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"
+        yield f"{told}, cost {money(cost)}."

@@ -1,0 +1,244 @@
+"""`hermes-jobs approvals`: the rules for calls that would ask: list, test, add, remove."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+import msgspec
+
+from hermes_jobs.domain.events import Mode, Ruling
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_rule
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, workdir_option
+from hermes_jobs.interfaces.cli.output import note, print_fields, short_path, terminal_width
+from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.permission_options import mode_option, parsed_call, parsed_pattern
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.approval_rules import ApprovalRules
+    from hermes_jobs.domain.events import CallPattern
+
+BY = "user"
+FOLDER_SHOWN = 26  # columns of a folder on a terminal, cut at its front
+
+
+class RuleJson(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule as scripts see it; `folder` empty: anywhere. `at`: when it was made.
+
+    `answers`: the questions that it answers, no others; None: all that a pattern can answer.
+    """
+
+    number: int
+    ruling: Ruling
+    tool: str
+    pattern: str
+    exact: bool
+    folder: str
+    answers: tuple[str, ...] | None
+    by: str
+    at: str
+
+
+class TestedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What would become of a call: `reason`: why it asks or is refused; `by`: what allows it.
+
+    `beyond`: the rules that allow such calls, and do not reach as far as this one.
+    """
+
+    decision: str
+    reason: str
+    by: str
+    beyond: tuple[int, ...] = ()
+
+
+@click.group(epilog=example("hermes-jobs approvals list"))
+def approvals() -> None:
+    """Rules for tool calls: what runs without a question, what asks, what is refused.
+
+    A rule that denies wins over one that asks, and that over one that allows.
+    """
+
+
+@approvals.command("list", epilog=example("hermes-jobs approvals list"))
+@json_option
+@limit_option("rules, the newest", default=None)
+@pass_context
+def list_rules(context: CliContext, as_json: bool, limit: int | None) -> None:
+    """List the rules in force."""
+    rules = newest(_rules(context), limit)
+    RULES.print_list(rules, as_json=as_json)
+
+
+@approvals.command(
+    "test",
+    epilog=example(
+        "hermes-jobs approvals test 'rm -rf build'", "hermes-jobs approvals test edit:.bashrc --mode plan"
+    ),
+)
+@click.argument("command", type=NonEmpty())
+@mode_option("In that mode; `ask` by default.")
+@workdir_option("In that folder; else in this one.")
+@click.option("--unattended", is_flag=True, help="Where nobody can be asked.")
+@json_option
+@pass_context
+def test_call(
+    context: CliContext,
+    command: str,
+    mode: Mode | None,
+    workdir: str | None,
+    unattended: bool,
+    as_json: bool,
+) -> None:
+    """Say what would become of a command, or of `TOOL:ARGUMENT`. Nothing is run."""
+    from hermes_jobs.domain.approval_rules import STREAM, Permissions, pattern_text
+    from hermes_jobs.domain.session.messages import ToolCall
+    from hermes_jobs.engine.ports import ToolContext
+
+    calls = parsed_call(context, command, "COMMAND")
+    application = context.application
+    state: ApprovalRules = application.engine().state(STREAM)  # type: ignore[assignment]  # by its name
+    where = ToolContext(
+        session="",
+        turn="",
+        call="",
+        workdir=workdir or os.getcwd(),  # noqa: PTH109
+        attended=not unattended,
+        permissions=Permissions(mode=mode or "ask", rules=state.rules),
+    )
+    name, arguments = _example(calls)
+    toolbox = application.toolbox.having(application.mcp.current_tools())
+    if name not in toolbox.names:
+        raise click.BadParameter(f"there is no tool {name!r}.", param_hint="COMMAND")
+    call = ToolCall("", name, msgspec.json.encode(arguments).decode())
+    verdict = toolbox.verdict(call, where)
+    beyond = toolbox.allowing(call, where) if verdict.decision != "allow" else ()
+    tested = TestedCall(
+        decision=verdict.decision,
+        reason=verdict.rule,
+        by=verdict.by,
+        beyond=tuple(rule.number for rule in beyond),
+    )
+
+    def told() -> None:
+        verb = {"allow": "runs without a question", "ask": "asks you", "deny": "is refused"}[tested.decision]
+        click.echo(f"It {verb}.")
+        fields = [("allowed by", tested.by), ("because", "" if tested.by else tested.reason)]
+        fields += [("goes beyond", f"rule {rule.number}: {pattern_text(rule.calls)}") for rule in beyond]
+        if any(value for _, value in fields):
+            print_fields(fields)
+
+    print_result(lambda: tested, told, as_json=as_json)
+
+
+@approvals.command(
+    "add",
+    epilog=example(
+        "hermes-jobs approvals add allow 'npm test *'",
+        "hermes-jobs approvals add ask 'edit:*' --anywhere",
+        "hermes-jobs approvals add deny 'git push *' --anywhere",
+    ),
+)
+@click.argument("ruling", type=click.Choice(get_args(Ruling)))
+@click.argument("pattern", type=NonEmpty())
+@workdir_option("For that folder and below; else for this one.")
+@click.option("--anywhere", is_flag=True, help="For every folder.")
+@pass_context
+def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool) -> None:
+    """Make a rule for commands, or for TOOL:PATTERN.
+
+    `*` as the last word stands for any arguments, within a word for any part of it. Without one it is the
+    whole command. The tool `edit` stands for all that change files, `read` for those that read them.
+    """
+    from hermes_jobs.domain import approval_rules
+
+    if anywhere and workdir:
+        raise click.UsageError("--anywhere and --workdir exclude each other.")
+    folder = "" if anywhere else str(Path(workdir or ".").resolve())
+    calls = parsed_pattern(context, pattern, folder, "PATTERN")
+    made = context.application.engine().change(approval_rules.add_rule(ruling, calls, by=BY), "approvals add")
+    note(f"Rule {made.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}.")
+
+
+@approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))
+@click.argument("number", type=IntParam(min=1), shell_complete=complete_rule)
+@pass_context
+def remove_rule(context: CliContext, number: int) -> None:
+    """Remove a rule."""
+    from hermes_jobs.domain import approval_rules
+
+    context.application.engine().change(approval_rules.remove_rule(number, by=BY), "approvals remove")
+    note(f"Rule {number} is removed.")
+
+
+def _rules(context: CliContext) -> list[RuleJson]:
+    """The rules in force, oldest first, with when they were made."""
+    from hermes_jobs.domain.approval_rules import STREAM
+    from hermes_jobs.domain.events import ApprovalRuleAdded, ApprovalRuleRemoved
+
+    found: dict[int, RuleJson] = {}
+    for recorded in context.application.log.read(STREAM):
+        event = recorded.event
+        if isinstance(event, ApprovalRuleAdded):
+            found[event.number] = RuleJson(
+                number=event.number,
+                ruling=event.ruling,
+                tool=event.calls.tool,
+                pattern=event.calls.pattern,
+                exact=event.calls.exact,
+                folder=event.calls.folder,
+                answers=event.calls.answers,
+                by=event.by,
+                at=recorded.recorded_at,
+            )
+        elif isinstance(event, ApprovalRuleRemoved):
+            found.pop(event.number, None)
+    return list(found.values())
+
+
+def _shown(rule: RuleJson) -> str:
+    from hermes_jobs.domain.approval_rules import pattern_text
+    from hermes_jobs.domain.events import CallPattern
+
+    text = pattern_text(CallPattern(tool=rule.tool, pattern=rule.pattern))
+    return f"{text} (for {', '.join(rule.answers)})" if rule.answers else text
+
+
+def _place(folder: str, width: int | None = None) -> str:
+    return short_path(folder, width) if folder else "anywhere"
+
+
+def _example(calls: CallPattern) -> tuple[str, dict[str, str]]:
+    """A call of that tool, with its argument."""
+    names = {"edit": "write_file", "read": "read_file"}
+    name = names.get(calls.tool, calls.tool)
+    match name:
+        case "terminal":
+            return name, {"command": calls.pattern}
+        case "web_fetch":
+            return name, {"url": calls.pattern}
+        case "write_file":
+            return name, {"path": calls.pattern, "content": ""}
+        case "patch_file":
+            return name, {"path": calls.pattern, "old_string": "-", "new_string": ""}
+        case "read_file":
+            return name, {"path": calls.pattern}
+        case _:
+            return name, {}
+
+
+RULES: Resource[RuleJson] = Resource(
+    (
+        Column("N", lambda rule: str(rule.number), right=True),
+        Column("RULING", lambda rule: rule.ruling),
+        Column("CALLS", _shown, telling=True),
+        Column("WHERE", lambda rule: _place(rule.folder, FOLDER_SHOWN if terminal_width() else None)),
+        moment_column("WHEN", lambda rule: rule.at, rank=1),
+        Column("BY", lambda rule: rule.by, rank=2),
+    ),
+    "No rules. Answer a question with `a`, or: hermes-jobs approvals add allow 'npm test *'",
+)

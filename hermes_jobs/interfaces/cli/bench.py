@@ -1,0 +1,210 @@
+"""`hermes-jobs bench`: what a model makes of this agent, measured the same way for everybody."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.table import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.interfaces.bench.compressions import Survival
+    from hermes_jobs.interfaces.bench.learning import Played
+    from hermes_jobs.interfaces.bench.people import Person
+    from hermes_jobs.interfaces.bench.retention import Retained
+    from hermes_jobs.settings import Settings
+
+SUMMARIES = 10  # of the long piece of work
+COUNTS = ("KEPT", "MISSED", "WRONG", "STALE", "LEAKED", "GIVEN", "ANSWERED", "TOKENS")
+
+SHARES = ("COMPRESSIONS", "OLDEST", "ALL", "OUTCOMES", "FOUND", "TOKENS")
+
+
+@click.group(epilog=example("hermes-jobs bench learning --model gpt-5-mini"))
+def bench() -> None:
+    """Measure what a model makes of this agent."""
+
+
+@bench.command(
+    "learning",
+    epilog=example(
+        "hermes-jobs bench learning --model gpt-5-mini",
+        "hermes-jobs bench learning --person maya --yes --json",
+    ),
+)
+@click.option(
+    "-m", "--model", metavar="NAME", type=NonEmpty(), help="The model; the configured one if not given."
+)
+@click.option(
+    "--person", "names", metavar="NAME", type=NonEmpty(), multiple=True, help="Only this one; repeatable."
+)
+@click.option("--yes", is_flag=True, help="Do not ask before the model is called.")
+@json_option
+@pass_context
+def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes: bool, as_json: bool) -> int:
+    """Measure what the agent keeps of what people say over weeks.
+
+    Scripted people talk to it; then each fact is asked for in a session of its own: without memory, with
+    plain notes, with everything in the prompt, with the memory, and with recall. They live in a folder that
+    goes away; of your home only the configuration is read. Answers are judged by patterns, not by a model.
+    """
+    from hermes_jobs.interfaces.bench.learning import WAYS, Learning
+    from hermes_jobs.interfaces.bench.people import people
+    from hermes_jobs.interfaces.cli.confirmation import confirmed
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED
+
+    persons = _chosen(people(), names)
+    settings = _with_model(context.settings, model)
+    texts, facts = sum(len(each.texts) for each in persons), sum(len(each.facts) for each in persons)
+    calls = 2 * texts + len(WAYS) * facts + max(len(each.texts) for each in persons) + SUMMARIES
+    note(
+        f"At least {calls:,} calls of {settings.main_model.model}: {len(persons)} people, {facts} questions."
+    )
+    if not confirmed("Begin?", "Nothing was asked", yes=yes):
+        note("Nothing was asked.")
+        return FAILED
+    with tempfile.TemporaryDirectory(prefix="hermes-jobs-bench-") as folder:
+        played = Learning(settings, context.environ, Path(folder), note)
+        ways = [played.play(way, persons) for way in WAYS]
+        survived = _survived(context, settings, Path(folder), persons)
+        kept = _retained(context, settings, Path(folder))
+    print_result(
+        lambda: _as_object(ways, survived, kept), lambda: _print(ways, survived, kept), as_json=as_json
+    )
+    return 0
+
+
+def _chosen(everybody: Sequence[Person], names: Sequence[str]) -> Sequence[Person]:
+    unknown = next((name for name in names if all(each.name != name for each in everybody)), None)
+    if unknown is not None:
+        known = ", ".join(each.name for each in everybody)
+        raise Rejected(f"There is no person {unknown!r}.", kind="usage", hint=f"There are: {known}.")
+    return [each for each in everybody if not names or each.name in names]
+
+
+def _with_model(settings: Settings, model: str | None) -> Settings:
+    """The settings for that model. Raises where it could not be asked."""
+    from msgspec.structs import replace
+
+    from hermes_jobs.bootstrap.validation import check_choice
+
+    if model is not None:
+        settings = replace(settings, model=replace(settings.model, model=model))
+    if settings.rehearsal:
+        raise Misconfigured("No model is configured.", hint="`hermes-jobs setup` connects one.")
+    check_choice(settings, settings.main_model)
+    return settings
+
+
+def _survived(
+    context: CliContext, settings: Settings, folder: Path, persons: Sequence[Person]
+) -> Sequence[Survival]:
+    from hermes_jobs.interfaces.bench.compressions import survival
+
+    longest = max(persons, key=lambda each: len(each.texts))
+    note(f"{longest.name}: one conversation, five compressions")
+    return list(survival(settings, context.environ, folder / "long", longest))
+
+
+def _retained(context: CliContext, settings: Settings, folder: Path) -> Sequence[Retained]:
+    from hermes_jobs.engine.ports import ModelError
+    from hermes_jobs.interfaces.bench.home import opened, settings_for
+    from hermes_jobs.interfaces.bench.retention import asking, retained, work
+
+    note("a long piece of work, five compressions, by form of summary")
+    folder = folder / "work"
+    kept: list[Retained] = []
+    with opened(settings_for(settings, folder), context.environ, folder) as home:
+        try:
+            kept.extend(retained(lambda: asking(home.application), work().parts))
+        except ModelError as error:
+            note(f"No table of summaries: {error.message}")
+    return kept
+
+
+def _as_object(
+    ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[Retained]
+) -> dict[str, object]:
+    from hermes_jobs.interfaces.bench.learning import K, found_among, rows_of
+
+    return {
+        "ways": [row._asdict() for row in rows_of(ways)],
+        "recall_at": {str(k): found_among(ways[-1], k) for k in K},
+        "compressions": [each._asdict() for each in survived],
+        "summaries": [each._asdict() for each in kept],
+        "mistakes": [
+            {"way": each.way.name, "person": outcome.person, "what": what, "name": name}
+            for each in ways
+            for outcome in each.outcomes
+            for what, name in outcome.mistakes
+        ],
+    }
+
+
+def _print(ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[Retained]) -> None:
+    from hermes_jobs.interfaces.bench.learning import BASELINE, K, found_among, rows_of
+
+    print_table(
+        ("WAY", *COUNTS, "CALLS", "USED"),
+        [
+            (
+                row.way,
+                *(f"{count}" for count in (row.kept, row.missed, row.wrong, row.stale, row.leaked)),
+                f"{row.given:.0%}",
+                f"{row.answered:.0%}",
+                f"{row.tokens:,.0f}",
+                f"{row.requests:,}",
+                f"{row.used:,}",
+            )
+            for row in rows_of(ways)
+        ],
+        telling="WAY",
+        ranks=("USED", "CALLS"),
+        figures=(*COUNTS, "CALLS", "USED"),
+    )
+    shares = ", ".join(f"{found_among(ways[-1], k):.0%} among the first {k}" for k in K)
+    note(f"Passages of earlier sessions that hold what a question needs: {shares}.")
+    for after in survived:
+        note(
+            f"After {after.compressions} compressions, of {after.facts} facts: {after.in_conversation:.0%} "
+            f"in the conversation, {after.in_memory:.0%} in the memory, {after.found:.0%} found again."
+        )
+    _print_retained(kept)
+    if not survived:
+        note("No compression made the conversation smaller: it was too short.")
+    for each in ways:
+        for outcome in each.outcomes if each.way != BASELINE else ():
+            for what, name in outcome.mistakes:
+                note(f"{each.way.name}: {outcome.person}, {name}: {what}")
+
+
+def _print_retained(kept: Sequence[Retained]) -> None:
+    if not kept:
+        return
+    click.echo()
+    print_table(
+        ("SUMMARY", *SHARES),
+        [
+            (
+                each.form,
+                f"{each.compressions}",
+                *(f"{share:.0%}" for share in (each.oldest, each.all_facts, each.outcomes, each.found)),
+                f"{each.tokens:,}",
+            )
+            for each in kept
+        ],
+        telling="SUMMARY",
+        ranks=("FOUND", "TOKENS"),
+        figures=SHARES,
+    )

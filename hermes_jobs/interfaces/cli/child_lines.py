@@ -1,0 +1,117 @@
+"""Sub-agents at work below a turn, as a line each: what it does, its tokens, its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.text.figures import duration, money
+from hermes_jobs.text.plural import pluralize
+
+GOAL = 32  # characters of a goal in a line
+DOING = 28  # and of what it does
+QUIET = 60.0  # seconds after which it is said for how long nothing has happened
+HELD, THINKS, WAITS = "waits for its place", "thinks", "waits for you"
+ENDS: dict[e.ChildStatus, str] = {
+    "completed": "done",
+    "out_of_budget": "out of budget",
+    "stopped": "stopped by a limit",
+    "unknown": "outcome unknown",
+}
+
+
+class ChildLine(msgspec.Struct):
+    """One sub-agent at work; `depth` is 1 below the turn that is shown, `running` its calls by id.
+
+    `at`: when it did something last, in seconds since the epoch.
+    """
+
+    label: str
+    depth: int
+    doing: str = THINKS
+    running: dict[str, str] = {}
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    at: float = 0.0
+
+    def text(self, now: float) -> str:
+        """The line; who makes no progress for long is said to."""
+        doing = next(reversed(self.running.values()), self.doing)
+        if self.at and now - self.at >= QUIET:
+            doing = f"{doing} for {duration(now - self.at)}"
+        figures = f"{self.tokens / 1000:.1f}k tokens" if self.tokens else ""
+        cost = money(self.cost_usd) if self.cost_usd else ""
+        told = " · ".join(filter(None, (self.label, cut(doing, DOING), figures, cost)))
+        return f"{'  ' * self.depth}↳ {told}"
+
+
+class ChildLines:
+    """Follows the sub-agents below a session; `tell` is called with a line when one has ended.
+
+    `now` gives seconds since the epoch.
+    """
+
+    def __init__(self, tell: Callable[[str], None], now: Callable[[], float]) -> None:
+        self._tell = tell
+        self._now = now
+        self._lines: dict[str, ChildLine] = {}
+
+    def follows(self, stream: str) -> bool:
+        """Whether that is the stream of a sub-agent at work."""
+        return lineage_of(stream) in self._lines
+
+    def handle(self, recorded: RecordedEvent) -> None:
+        """One more event: of the session that is shown, or of a sub-agent below it."""
+        event, here = recorded.event, self._lines.get(lineage_of(recorded.stream))
+        match event:
+            case e.ChildrenStarted():
+                for ref in event.children:
+                    role = f"{ref.role}: " if ref.role else ""
+                    label = cut(one_line(f"{role}{ref.goal}"), GOAL)
+                    self._lines[ref.session] = ChildLine(label=label, depth=(here.depth if here else 0) + 1)
+            case e.ChildEnded():
+                line = self._lines.pop(event.child, None)
+                if line is not None:
+                    how = ENDS.get(event.status, event.status)
+                    cost = f", {money(event.cost_usd)}" if event.cost_usd else ""
+                    calls = pluralize(event.num_model_calls, "model call")
+                    calls += f", {pluralize(event.num_tool_calls, 'tool call')}"
+                    self._tell(f"{'  ' * (line.depth - 1)}· {line.label}: {how} ({calls}{cost})")
+            case _ if here is not None:
+                here.at = datetime.fromisoformat(recorded.recorded_at).timestamp()
+                _follow(here, event)
+            case _:
+                pass
+
+    def lines(self) -> list[str]:
+        """A line for each that is at work, children below their parents."""
+        return [line.text(self._now()) for line in self._lines.values()]
+
+
+def _follow(line: ChildLine, event: e.Event) -> None:
+    """What an event of a sub-agent changes in its line."""
+    match event:
+        case e.TurnSubmitted(held=True):
+            line.doing = HELD
+        case e.TurnReleased() | e.ModelCallStarted():
+            line.doing = THINKS
+        case e.ToolStarted():
+            line.running = {**line.running, event.call: event.name}
+        case e.ToolFinished() | e.ToolInterrupted():
+            line.running = {call: name for call, name in line.running.items() if call != event.call}
+        case e.ApprovalRequested() | e.InputRequested():
+            line.doing = WAITS
+        case e.ApprovalGiven() | e.ApprovalDenied() | e.InputAnswered():
+            line.doing = THINKS
+        case e.ModelReplied():
+            line.tokens += event.usage.total_tokens
+            known = line.cost_usd is not None and event.cost_usd is not None
+            line.cost_usd = (line.cost_usd or 0.0) + (event.cost_usd or 0.0) if known else None
+        case _:
+            pass

@@ -1,0 +1,154 @@
+"""What an experiment has come to, as JSON, as text and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.replay.experiment import CANCELLED, NEW, PREFIX, Experiment
+from hermes_jobs.domain.replay.replay import required_plan
+from hermes_jobs.domain.replay.results import Results, VariantResult, results
+from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, print_table
+from hermes_jobs.text.figures import duration, money
+from hermes_jobs.text.paired_statistics import Difference
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.cli.context import CliContext
+
+MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}
+"""What the measures that all experiments have are called."""
+
+
+def status(experiment: Experiment) -> str:
+    """How it stands, in a word."""
+    if experiment.stopped is not None:
+        return experiment.stopped.kind if experiment.stopped.kind in {NEW, CANCELLED} else "stopped"
+    return "completed" if experiment.is_done else "running"
+
+
+def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[str, object]:
+    """The experiment as scripts get it; `limit` variants are compared at most."""
+    plan, definition = required_plan(experiment), experiment.definition
+    assert definition is not None, f"{experiment.stream} is not defined"
+    found = results(experiment)
+    return {
+        "experiment": experiment.stream.removeprefix(PREFIX),
+        "status": status(experiment),
+        "query": definition.query,
+        "turns": [turn.turn for turn in plan.turns],
+        "samples": plan.samples,
+        "follow": plan.follow,
+        "checks": definition.checks,
+        "judge": definition.judge,
+        "seed": definition.seed,
+        "budget_usd": experiment.budget_usd,
+        "variants": found.variants,
+        "compared": found.compared[:limit],
+    }
+
+
+def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
+    """The experiment for people; `limit` variants are compared at most."""
+    plan, definition = required_plan(experiment), experiment.definition
+    assert definition is not None, f"{experiment.stream} is not defined"
+    found = results(experiment)
+    judge = definition.judge
+    print_fields(
+        [
+            ("Experiment", experiment.stream.removeprefix(PREFIX)),
+            ("Status", status(experiment)),
+            ("Turns", f"{len(plan.turns)} ({definition.query})"),
+            ("Samples", f"{plan.samples} of each turn in each variant"),
+            ("Judge", f"{judge.model}: {judge.rubric}" if judge else ""),
+            ("Budget", money(experiment.budget_usd) if experiment.budget_usd is not None else ""),
+        ]
+    )
+    click.echo()
+    print_table(
+        ("VARIANT", "ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
+        [_row(each) for each in found.variants],
+        figures=("ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
+    )
+    for each in found.compared[:limit]:
+        click.echo()
+        print_heading(f"{each.name} beside {plan.variants[0].name}")
+        if each.differences:
+            rows = [difference_row(name, found) for name, found in each.differences.items()]
+            print_table(("MEASURE", "MEAN", "95 %", "ABOVE", "BELOW", "P"), rows, figures=("ABOVE", "BELOW"))
+        else:
+            click.echo("Nothing to compare yet.")
+    for line in remarks(found):
+        note(line)
+
+
+def difference_row(name: str, found: Difference) -> tuple[str, ...]:
+    """A measure of a comparison as cells: its mean, its interval, the turns above and below zero, p."""
+    mean, low, high = (f"{value:+.3g}" if value else "0" for value in (found.mean, found.low, found.high))
+    return (
+        MEASURES.get(name, name),
+        mean,
+        f"{low} to {high}",
+        str(found.better),
+        str(found.worse),
+        f"{found.p:.3g}",
+    )
+
+
+def remarks(found: Results) -> Iterator[str]:
+    """What has to be known of the figures."""
+    for each in found.variants:
+        if each.missing or each.failed:
+            told = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
+            told += [f"{each.failed} failed"] if each.failed else []
+            yield f"{each.name}: {', '.join(told)}."
+        if each.unreadable:
+            yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
+
+
+def _row(each: VariantResult) -> Sequence[str]:
+    return (
+        each.name,
+        str(each.answers),
+        *("" if share is None else f"{share:.0%}" for share in each.checks.values()),
+        "" if each.output_tokens is None else f"{each.output_tokens:,.0f}",
+        "" if each.cost_usd is None else money(each.cost_usd),
+        "" if each.seconds is None else duration(each.seconds),
+    )
+
+
+def _variants(experiment: Experiment) -> str:
+    return ", ".join(each.name for each in required_plan(experiment).variants)
+
+
+def write_experiment(context: CliContext, experiment: Experiment) -> str:
+    """The experiment as a page."""
+    from hermes_jobs.interfaces.html.experiment_page import experiment_page
+
+    found = results(experiment)
+    rows = {
+        each.name: [difference_row(name, one) for name, one in each.differences.items()]
+        for each in found.compared
+    }
+    texts = {
+        turn.turn: context.application.views.turn(turn.turn).text for turn in required_plan(experiment).turns
+    }
+    told = list(remarks(found))
+    return experiment_page(experiment, found, rows, told, texts, context.redact, status=status(experiment))
+
+
+EXPERIMENTS: Resource[Experiment] = Resource(
+    (
+        Column("EXPERIMENT", lambda each: each.stream.removeprefix(PREFIX)),
+        Column("STATUS", status),
+        Column("TURNS", lambda each: str(len(required_plan(each).turns)), right=True),
+        Column("VARIANTS", _variants, telling=True),
+        Column("ANSWERS", lambda each: str(len(each.answers)), right=True),
+    ),
+    "No experiments yet: hermes-jobs experiments new --help",
+    experiment_json,
+)

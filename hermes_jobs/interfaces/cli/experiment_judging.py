@@ -1,0 +1,64 @@
+"""`hermes-jobs experiments judge`: a person compares answers without knowing whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.replay.experiment import Cell, Experiment, judge_cell, shows_first
+from hermes_jobs.domain.replay.replay import required_plan
+from hermes_jobs.interfaces.cli.output import print_heading, print_text
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain import events as e
+
+KEYS = ("1", "2", "s", "q")
+BY = "user"
+
+
+def judge_all(application: Application, experiment: Experiment) -> str:
+    """Ask about every cell that was not judged; what came of it, in a sentence."""
+    definition = experiment.definition
+    assert definition is not None, f"{experiment.stream} is not defined"
+    waiting = list(_waiting(experiment))
+    done = 0
+    for at, cell in enumerate(waiting, 1):
+        first = shows_first(definition.seed, cell)
+        answers = [experiment.answers[each].content for each in (cell, cell._replace(variant=0))]
+        if not first:
+            answers.reverse()
+        turn = required_plan(experiment).turns[cell.turn].turn
+        click.echo()
+        print_heading(f"{at} of {len(waiting)}: {turn}")
+        print_text(application.views.turn(turn).text)
+        for number, answer in enumerate(answers, 1):
+            click.echo()
+            print_heading(f"Answer {number}")
+            print_text(answer)
+        click.echo()
+        key = click.prompt("Better: 1, 2, s (the same), q (leave)", type=click.Choice(KEYS), err=True)
+        if key == "q":
+            break
+        verdict = _verdict(key, first=first)
+        application.engine().change(judge_cell(experiment.stream, cell, verdict, BY), "experiments judge")
+        done += 1
+    left = len(waiting) - done
+    return f"{pluralize(done, 'pair')} judged, {left} left." if waiting else "There is nothing to judge."
+
+
+def _waiting(experiment: Experiment) -> Iterator[Cell]:
+    """The cells whose answer and the first variant's are there, and that no person has judged."""
+    for cell in sorted(experiment.answers):
+        has_other = cell._replace(variant=0) in experiment.answers
+        if cell.variant and has_other and cell not in experiment.judged:
+            yield cell
+
+
+def _verdict(key: str, *, first: bool) -> e.Verdict:
+    if key == "s":
+        return "same"
+    return "better" if (key == "1") == first else "worse"

@@ -1,0 +1,337 @@
+"""`sessions delete`, `memory forget` and `redact`: what was said is removed, and that it was is recorded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.confirmation import confirmed
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, session_argument
+from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
+from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.stdio import read_stdin
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import ForgettingCause
+    from hermes_jobs.domain.forgetting import Family, Removal
+    from hermes_jobs.eventlog.forget import Matches
+    from hermes_jobs.runtime.forgetting import Forgetter
+    from hermes_jobs.views.models import SessionView
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SHOWN = 8  # streams that are listed
+LEFT = (
+    "Not reached: what providers keep, earlier backups and exports, what was delivered, files outside the"
+    " home, this terminal."
+)
+
+
+class Wish(NamedTuple):
+    """How a removal is asked for: the reason for the record, whether to ask, and how to say what was done."""
+
+    why: str
+    dry_run: bool
+    yes: bool
+    as_json: bool
+
+
+def _wish_options(function: F) -> F:
+    """The options of a `Wish`, which the command gets as `wish`."""
+    options = (
+        click.option("--why", metavar="TEXT", type=TextParam(), default="", help="A reason, for the record."),
+        click.option("--dry-run", is_flag=True, help="Only say what would go."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        json_option,
+    )
+
+    @wraps(function)
+    def command(*arguments: Any, why: str, dry_run: bool, yes: bool, as_json: bool, **others: Any) -> object:
+        return function(*arguments, wish=Wish(why, dry_run, yes, as_json), **others)
+
+    for option in reversed(options):
+        command = option(command)
+    return cast(F, command)
+
+
+class Request:
+    """One removal on the command line: what it finds, whether it is wanted, and how it ends."""
+
+    def __init__(self, context: CliContext, wish: Wish, *, force: bool = False) -> None:
+        from hermes_jobs.runtime.forgetting import Forgetter
+
+        self._context = context
+        self.forgetter: Forgetter = Forgetter(context.application)
+        self._wish = wish
+        self._force = force
+        if not self.forgetter.clean():
+            note(
+                "What was forgotten before is still being read by another process; it goes with the next one."
+            )
+
+    def find(self, removal: Removal) -> Matches:
+        """What goes. Raises `Rejected` where the reason holds what is to be forgotten."""
+        if removal.found(self._wish.why):
+            raise Rejected(
+                "The reason holds what is to be forgotten.", kind="usage", hint="Say it in other words."
+            )
+        return self.forgetter.find(removal)
+
+    def is_wanted(self, question: str, found: Matches) -> bool:
+        """Whether it is to be done; a dry run ends here. Raises a usage error where nobody can be asked."""
+        if self._wish.dry_run:
+            self._print(None, found)
+            return False
+        wanted = confirmed(question, "Nothing was removed", yes=self._wish.yes, default=False)
+        if not wanted:
+            note("Nothing was removed.")
+        return wanted
+
+    def carry_out(
+        self, removal: Removal, found: Matches, cause: ForgettingCause, family: Family | None = None
+    ) -> None:
+        """Remove it, and say what became of it."""
+        done = self.forgetter.forget(
+            removal,
+            found,
+            cause=cause,
+            why=self._wish.why,
+            sessions=family.sessions if family is not None else (),
+            force=self._force,
+        )
+        if family is not None:
+            self.forgetter.end_sessions(family)
+        is_clean = self.forgetter.clean()
+        self._print(done, found)
+        if not is_clean:
+            note(
+                "Another process still reads the log as it was: its file is cleaned by the next one that can."
+            )
+
+    def _print(self, forgetting: str | None, found: Matches) -> None:
+        if self._wish.as_json:
+            per_stream = Counter(each.stream for each in found.rewrites)
+            print_json(
+                {
+                    "forgetting": forgetting,
+                    "dry_run": self._wish.dry_run,
+                    "num_events": len(found.rewrites),
+                    "streams": per_stream,
+                    "num_results": len(found.results),
+                    "num_keys": len(found.keys),
+                    "num_names": found.named,
+                }
+            )
+        elif forgetting is not None:
+            note(
+                f"Removed, and recorded as {forgetting}: hermes-jobs events --stream forgetting-{forgetting}"
+            )
+        elif self._wish.dry_run:
+            note("Nothing was removed: this was a dry run.")
+        else:
+            note("Removed.")
+
+
+# --- sessions delete ----------------------------------------------------------------------------------
+
+
+@click.command(
+    "delete", epilog=example("hermes-jobs sessions delete s3k9", "hermes-jobs sessions delete s3k9 -y")
+)
+@session_argument
+@click.option("--with-forks", is_flag=True, help="Those too that were forked from it, and share its history.")
+@_wish_options
+@pass_context
+def delete_session(
+    context: CliContext,
+    session_id: str,
+    with_forks: bool,
+    wish: Wish,
+) -> None:
+    """Delete a session: everything that was said in it.
+
+    Its reviews, its sub-agents and its deliveries go with it. What it cost stays in the accounts, and what
+    was learned from it stays in memory and skills; a sub-agent's answer stays in the session that it worked
+    for. It cannot be taken back.
+    """
+    from hermes_jobs.domain.forgetting import Removal, deleted
+
+    views = context.application.views
+    session = views.session(views.find_session(session_id))
+    request = Request(context, wish)
+    family = request.forgetter.family(session.stream, with_forks=with_forks)
+    _check_forks(family)
+    _check_schedules(request.forgetter, family)
+    request.forgetter.check_idle(family)
+    removal = Removal(text=deleted, streams=family.streams)
+    found = request.find(removal)
+    if not wish.as_json:
+        note(f"Session {session.id}: {one_line(session.label)}")
+        note(f"  {pluralize(session.num_turns, 'turn')}, last used {format_time(session.last_at)}")
+        for line in _goes_with(session.stream, family):
+            note(f"  {line}")
+        for line in _stays(context, session, family):
+            note(f"  {line}")
+        note(LEFT)
+    if request.is_wanted("Delete it for good?", found):
+        request.carry_out(removal, found, "session", family)
+
+
+def _check_forks(family: Family) -> None:
+    if family.forks:
+        names = ", ".join(sorted(fork.removeprefix("session-") for fork in family.forks))
+        raise Rejected(
+            f"It was forked, and its forks begin with what was said in it: {names}.",
+            kind="forked",
+            hint="--with-forks deletes them too. Or delete them first.",
+        )
+
+
+def _check_schedules(forgetter: Forgetter, family: Family) -> None:
+    schedules = forgetter.schedules_of(family.sessions)
+    if schedules:
+        raise Rejected(
+            f"Schedule {schedules[0]} goes on in it.",
+            kind="scheduled",
+            hint=f"Remove it first: hermes-jobs schedule remove {schedules[0]}",
+        )
+
+
+def _goes_with(stream: str, family: Family) -> Iterator[str]:
+    others = sorted(family.streams - {stream})
+    sessions = [each.removeprefix("session-") for each in others if each.startswith("session-")]
+    if sessions:
+        yield f"with it: {', '.join(sessions[:SHOWN])}{' …' * (len(sessions) > SHOWN)}"
+    deliveries = sum(each.startswith("delivery-") for each in others)
+    if deliveries:
+        yield f"with it: {pluralize(deliveries, 'delivery', 'deliveries')}"
+
+
+def _stays(context: CliContext, session: SessionView, family: Family) -> Iterator[str]:
+    if session.place is not None:
+        yield f"stays: its task and its answer in session {session.place.parent}, which had it work"
+    writes = context.application.memory.writes()
+    learned = [
+        str(each.version)
+        for each in writes
+        if each.fact.evidence is not None and each.fact.evidence.session in family.sessions
+    ]
+    if learned:
+        yield f"stays: what it led to in the memory, writes {', '.join(learned)} (see `memory forget`)"
+    yield "stays: what it cost"
+
+
+# --- memory forget ------------------------------------------------------------------------------------
+
+
+@click.command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
+@click.argument("number", metavar="N", type=IntParam(min=1))
+@click.option("--force", is_flag=True, help="Also while work is under way where the entry stands.")
+@_wish_options
+@pass_context
+def forget_entry(context: CliContext, number: int, force: bool, wish: Wish) -> None:
+    """Forget the entry of write N of `memory log`, for good.
+
+    In every form that it had. It leaves the memory, and its text is removed wherever it stands word for word:
+    in the log, in prompts, in the calls that wrote it. `memory log` goes on to say that there was one. It
+    cannot be taken back; `memory remove` can.
+    """
+    from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, whole_texts
+    from hermes_jobs.domain.memory.provenance import Drop, forms_of
+
+    memory = context.application.memory
+    memory.sync()
+    writes = memory.writes()
+    if number > len(writes):
+        raise Rejected(
+            f"There is no write {number}.", kind="usage", hint="`hermes-jobs memory log` lists them."
+        )
+    request = Request(context, wish, force=force)
+    texts = forms_of(number, [write.fact for write in writes])
+    pattern = Pattern(whole_texts(texts), FORGOTTEN)
+    removal = Removal(text=pattern, found=pattern.found)
+    found = request.find(removal)
+    if not wish.as_json:
+        for text in texts:
+            print_text(f"- {text}")
+        _tell_places(found)
+    if request.is_wanted("Forget it for good?", found):
+        memory.change(Drop(texts), "memory forget")
+        request.carry_out(removal, request.find(removal), "memory")
+
+
+# --- redact -------------------------------------------------------------------------------------------
+
+
+@click.command(
+    epilog=example(
+        'hermes-jobs redact "4111 1111 1111 1111"', "hermes-jobs redact --regex 'DE\\d{20}' --dry-run"
+    )
+)
+@click.argument("pattern", type=NonEmpty())
+@click.option("--regex", is_flag=True, help="PATTERN is a regular expression (Python's), and minds case.")
+@click.option("--force", is_flag=True, help="Also while work is under way where it is found.")
+@_wish_options
+@pass_context
+def redact(
+    context: CliContext,
+    pattern: str,
+    regex: bool,
+    force: bool,
+    wish: Wish,
+) -> None:
+    """Remove a text wherever it is: in what was said, in memory and skills, results, titles, and logs.
+
+    `[redacted]` stands in its place. Upper and lower case are the same. `-` reads PATTERN from standard
+    input, which keeps it out of your shell's history. It cannot be taken back.
+    """
+    from hermes_jobs.domain.forgetting import Pattern, Removal, literal
+
+    wanted = read_stdin().strip("\n") if pattern == "-" else pattern
+    if not wanted.strip():
+        raise click.UsageError("PATTERN is empty.")
+    if pattern == "-" and not (wish.yes or wish.dry_run):
+        raise click.UsageError("Add --yes or --dry-run: standard input holds the pattern, and cannot answer.")
+    try:
+        compiled = re.compile(wanted) if regex else literal(wanted)
+    except re.error as error:
+        raise click.UsageError(f"PATTERN is no regular expression: {error}.") from error
+    replace = Pattern(compiled)
+    removal = Removal(text=replace, found=replace.found)
+    context.application.settle()
+    request = Request(context, wish, force=force)
+    found = request.find(removal)
+    files = request.forgetter.files_with(removal)
+    if not wish.as_json:
+        _tell_places(found, files)
+    if not (found or files or wish.as_json):
+        note("Nothing that can be removed holds it.")
+    elif request.is_wanted("Remove it for good?", found):
+        request.carry_out(removal, found, "pattern")
+
+
+def _tell_places(found: Matches, files: Sequence[str] = ()) -> None:
+    per_stream = Counter(each.stream for each in found.rewrites)
+    for stream, count in per_stream.most_common(SHOWN):
+        note(f"  {stream}: {pluralize(count, 'event')}")
+    if len(per_stream) > SHOWN:
+        note(f"  and {pluralize(len(per_stream) - SHOWN, 'more stream')}")
+    if found.results:
+        note(f"  {pluralize(len(found.results), 'large result')}")
+    if found.keys:
+        note(f"  {pluralize(len(found.keys), 'title or key', 'titles or keys')}")
+    if files:
+        note(f"  {', '.join(files)}")
+    if found.named:
+        note(f"  It stays in names, in {pluralize(found.named, 'event')}: ids, tools, models, skills, kinds.")
+    if found or files:
+        note(LEFT)

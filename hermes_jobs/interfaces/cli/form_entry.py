@@ -1,0 +1,105 @@
+"""A form of a server as it is filled in at a terminal, one field after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from hermes_jobs.domain.events import InputField, InputRequest
+from hermes_jobs.domain.session import forms
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.output import one_line
+
+SKIP = "-"
+"""What is typed for a field that is left as it is."""
+KINDS = {
+    "text": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "yes or no",
+    "choice": "one of these",
+    "choices": "some of these, with commas between",
+}
+FORMATS = {"email": "e-mail address", "uri": "address", "date": "date", "date-time": "date and time"}
+
+
+class FormEntry:
+    """The values so far. `field` is the one to be filled in next; None once there is none."""
+
+    def __init__(self, asked: InputRequest) -> None:
+        self.asked = asked
+        self._left = list(asked.fields)
+        self._values: dict[str, Any] = {}
+
+    @property
+    def field(self) -> InputField | None:
+        """The field to be filled in next."""
+        return self._left[0] if self._left else None
+
+    def lines(self) -> list[str]:
+        """What is to be typed for that field; the last line ends where it is typed."""
+        return [] if self.field is None else [f"  {each}" for each in field_lines(self.field)]
+
+    def take(self, text: str) -> None:
+        """Fill in the field. Raises `Rejected`, and the field stays, where the text does not fit."""
+        field = self._left[0]
+        if text.strip() in {"", SKIP}:
+            default = forms.default(field)
+            if default is None and field.required:
+                raise Rejected(f"The field {field.name} has to be filled in.", kind="usage")
+            if default is not None:
+                self._values[field.name] = default
+        else:
+            self._values[field.name] = forms.typed(field, text)
+        del self._left[0]
+
+    @property
+    def content(self) -> str:
+        """The JSON object of what was filled in."""
+        return msgspec.json.encode(self._values).decode()
+
+
+def field_lines(field: InputField) -> list[str]:
+    """A field for people: what it is, its choices, what may be typed."""
+    name = one_line(printable(forms.label(field)))
+    about = f": {one_line(printable(field.description))}" if field.description else ""
+    kind = FORMATS.get(field.format, KINDS[field.kind])
+    default = forms.default(field)
+    hints = [
+        kind,
+        limits(field),
+        "required" if field.required else f"{SKIP} skips",
+        "" if default is None else f"{SKIP} takes {one_line(printable(forms.shown(field, default)))}",
+    ]
+    if default is not None:
+        hints[2] = ""
+    choices = [
+        f"  {number} {one_line(printable(each.title or each.value))}"
+        for number, each in enumerate(field.choices, 1)
+    ]
+    return [f"{name}{about}", *choices, f"({', '.join(filter(None, hints))}) › "]
+
+
+def limits(field: InputField) -> str:
+    """The least and the most that fits, in words; empty without limits."""
+    unit = {"text": " characters", "choices": " of them"}.get(field.kind, "")
+    match field.least, field.most:
+        case None, None:
+            return ""
+        case least, None:
+            return f"at least {least:g}{unit}"
+        case None, most:
+            return f"at most {most:g}{unit}"
+        case least, most:
+            return f"{least:g} to {most:g}{unit}"
+
+
+def usage_of(field: InputField) -> str:
+    """A field for those who answer by a command: its name, and what may stand there."""
+    values = "|".join(each.value for each in field.choices) or FORMATS.get(field.format, KINDS[field.kind])
+    parts = (values, limits(field), "required" if field.required else "")
+    about = field.description or field.title
+    told = f"{field.name} ({', '.join(filter(None, parts))})"
+    return one_line(printable(f"{told}: {about}" if about and about != field.name else told))

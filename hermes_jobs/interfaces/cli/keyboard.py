@@ -1,0 +1,93 @@
+"""Answers from a terminal: one key, or a line, while somebody else may answer instead."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator
+
+LOOK_EVERY = 0.3  # seconds between two looks whether an answer is still wanted
+TERMINAL = "/dev/tty"
+
+
+def can_ask() -> bool:
+    """Whether a person is at the terminal: to read a question on standard error, and to answer it.
+
+    Where something is piped in, keys come from the terminal all the same. Nobody answers a background job.
+    """
+    if not sys.stderr.isatty():
+        return False
+    try:
+        with _terminal() as descriptor:
+            return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def read_key(
+    keys: str, wanted: Callable[[], bool], *, show: Callable[[], object], other: Callable[[], object]
+) -> str | None:
+    """Show a question, and return the first of these keys that is pressed; None once none is wanted any more.
+
+    What was typed before is dropped. `other` is called for any other key, and for what is pasted. Raises
+    `EOFError` where the terminal is gone.
+    """
+    with _terminal() as descriptor, _by_key(descriptor):
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+        show()
+        while wanted():
+            if select.select([descriptor], [], [], LOOK_EVERY)[0]:
+                pressed = _read(descriptor)
+                key = pressed.strip("\r\n").lower()
+                if len(key) == 1 and key in keys:
+                    return key
+                other()
+    return None
+
+
+def read_answer(wanted: Callable[[], bool]) -> str | None:
+    """A line that is typed; None once no answer is wanted any more. Raises `EOFError`."""
+    with _terminal() as descriptor:
+        while wanted():
+            if select.select([descriptor], [], [], LOOK_EVERY)[0]:
+                return _read(descriptor).strip()
+    return None
+
+
+def _read(descriptor: int) -> str:
+    """What was typed. Raises `EOFError` for a Ctrl-D, and where the terminal is gone."""
+    try:
+        typed = os.read(descriptor, 4096).decode(errors="replace")
+    except OSError as error:
+        raise EOFError from error
+    if typed in {"", "\x04"}:
+        raise EOFError
+    return typed
+
+
+@contextlib.contextmanager
+def _terminal() -> Iterator[int]:
+    """The terminal that keys come from. Raises `OSError` where there is none."""
+    if sys.stdin.isatty():
+        yield sys.stdin.fileno()
+        return
+    descriptor = os.open(TERMINAL, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _by_key(descriptor: int) -> Iterator[None]:
+    """Keys are read as they are pressed, and not shown; Ctrl-C interrupts as ever."""
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSANOW)
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)

@@ -1,0 +1,305 @@
+"""How MCP servers and their tools are shown."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import msgspec
+
+from hermes_jobs.agent.mcp.catalogue import full_name
+from hermes_jobs.agent.mcp.config import McpServer
+from hermes_jobs.agent.mcp.logins import Login, needed
+from hermes_jobs.agent.mcp.prompts import usage
+from hermes_jobs.agent.mcp.tools import asks, effect_of
+from hermes_jobs.domain.mcp_servers import McpServer as ServerState
+from hermes_jobs.domain.mcp_servers import stream_of
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.output import note, one_line, print_fields
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column
+from hermes_jobs.text.diff import file_diff
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.messages import Failed
+    from hermes_jobs.domain.events import McpTool, McpToolsListed
+    from hermes_jobs.interfaces.cli.context import CliContext
+
+
+class ServerRow(NamedTuple):
+    """A server: its entry, what the log knows of it, its login, and the file with its stderr, if it has
+    these."""
+
+    name: str
+    config: McpServer
+    state: ServerState
+    login: Login | None
+    log: Path | None
+
+    @property
+    def where(self) -> str:
+        """Its command or address, as it is written."""
+        if self.config.url is not None:
+            return self.config.url
+        return shlex.join([self.config.command or "", *self.config.args])
+
+    @property
+    def stands(self) -> str:
+        """How it stood when it was last asked."""
+        if not self.config.enabled:
+            return "off"
+        if self.login is not None and self.login.ended:
+            return f"away: {needed(self.name, self.login.ended)}"
+        if self.state.failed is not None:
+            return f"away: {self.state.failed.message}"
+        if self.state.waiting is not None:
+            return "changed: waits for you"
+        if self.state.usable is None:
+            return "not asked yet"
+        prompts = pluralize(len(self.state.usable.prompts), "prompt") if self.state.usable.prompts else ""
+        return ", ".join(filter(None, [pluralize(len(self.state.usable.tools), "tool"), prompts]))
+
+
+class ToolRow(NamedTuple):
+    """A tool of a server, under the entry of that."""
+
+    server: str
+    tool: McpTool
+    config: McpServer
+
+    @property
+    def name(self) -> str:
+        """Its name for the model."""
+        return full_name(self.server, self.tool.name)
+
+
+def row_of(context: CliContext, name: str) -> ServerRow:
+    """The server of that name."""
+    state = context.application.engine().state(stream_of(name))
+    assert isinstance(state, ServerState)
+    logs = sorted(
+        context.settings.paths.run.glob(f"mcp/{name}-*/stderr.log"), key=lambda path: path.stat().st_mtime
+    )
+    config = context.settings.mcp_servers[name]
+    return ServerRow(name, config, state, _login_at(context, name), logs[-1] if logs else None)
+
+
+def _login_at(context: CliContext, name: str) -> Login | None:
+    try:
+        return context.application.mcp.launches.login_at(name).file.read()
+    except Rejected:
+        return None  # it has none
+
+
+def known_row(context: CliContext, name: str) -> ServerRow:
+    """The server of that name. Raises `Rejected` where there is none."""
+    if name not in context.settings.mcp_servers:
+        raise unknown_server(context, name)
+    return row_of(context, name)
+
+
+def unknown_server(context: CliContext, name: str) -> Rejected:
+    """What is said of a name of no server."""
+    known = ", ".join(sorted(context.settings.mcp_servers)) or "none"
+    return Rejected(f"There is no MCP server {name!r}. There are: {known}.", kind="unknown")
+
+
+def try_server(context: CliContext, name: str, *, as_json: bool) -> None:
+    """Ask the server for its tools and print them.
+
+    Raises `Rejected` where its entry cannot be used, `SystemExit` after telling why it does not answer.
+    """
+    from hermes_jobs.agent.mcp.messages import Failed
+
+    config = context.settings.mcp_servers[name]
+    if not config.enabled:
+        raise Rejected(f"{name} is turned off (enabled: false).", kind="usage")
+    began = time.monotonic()
+    try:
+        listed: McpToolsListed | Failed = context.application.mcp.discover(name, os.getcwd())  # noqa: PTH109
+    except Rejected as refused:
+        raise Rejected(f"{name}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
+    took = time.monotonic() - began
+    if isinstance(listed, Failed):
+        row = row_of(context, name)
+        print_result(
+            lambda: {**server_json(row), "ok": False, "message": listed.message, "stderr": listed.stderr},
+            lambda: print_failure(name, config, listed),
+            as_json=as_json,
+        )
+        raise SystemExit(FAILED)
+    row = row_of(context, name)
+    print_result(
+        lambda: {**server_json(row), "ok": True, "seconds": round(took, 3)},
+        lambda: print_listing(row, listed, took),
+        as_json=as_json,
+    )
+
+
+def tool_rows(row: ServerRow) -> list[ToolRow]:
+    """The tools that new sessions get of a server."""
+    usable = row.state.usable
+    return [ToolRow(row.name, tool, row.config) for tool in usable.tools] if usable is not None else []
+
+
+def server_json(row: ServerRow) -> dict[str, Any]:
+    """The server for scripts. Values of its environment and headers are named, never shown."""
+    usable, waiting = row.state.usable, row.state.waiting
+    listed = usable or waiting
+    return {
+        "server": row.name,
+        "enabled": row.config.enabled,
+        "trust": row.config.trust,
+        "required": row.config.required,
+        "kind": "http" if row.config.url is not None else "stdio",
+        "where": row.where,
+        "env": sorted(row.config.env),
+        "headers": sorted(row.config.headers),
+        "tools": [each.tool.name for each in tool_rows(row)],
+        "prompts": [each.name for each in usable.prompts] if usable else [],
+        "left_out": {each.name: each.reason for each in listed.left_out} if listed else {},
+        "digest": usable.digest if usable else None,
+        "waiting": waiting.digest if waiting else None,
+        "away": row.state.failed.message if row.state.failed else None,
+        "protocol": listed.protocol if listed else None,
+        "version": listed.version if listed else None,
+        "listed_at": iso(listed.at) if listed else None,
+        "log": str(row.log) if row.log else None,
+        "login": _login_json(row.login) if row.login else None,
+    }
+
+
+def _login_json(login: Login) -> dict[str, Any]:
+    return {
+        "issuer": login.issuer,
+        "scope": login.scope,
+        "expires_at": iso(login.expires_at) if login.expires_at else None,
+        "renews": bool(login.refresh_token),
+        "ended": login.ended or None,
+        "wanted": login.wanted or None,
+    }
+
+
+def _login_text(login: Login) -> str:
+    if login.ended:
+        return f"ended: {login.ended}"
+    lacks = f"; calls have lacked {login.wanted}" if login.wanted else ""
+    return printable(f"at {login.issuer}{f', for {login.scope}' if login.scope else ''}{lacks}")
+
+
+def diff_of(state: ServerState) -> Iterator[str]:
+    """What a person would accept, against what sessions use now: a diff for each tool that differs."""
+    waiting = state.waiting
+    before = {each.name: each for each in state.usable.tools} if state.usable else {}
+    after = {each.name: each for each in waiting.tools} if waiting else {}
+    colours = {"+": "green", "-": "red"}
+    for name in sorted({*before, *after}):
+        for line in file_diff(name, _text(before.get(name)), _text(after.get(name))):
+            shown = printable(line)
+            yield click.style(shown, fg=colours[line[0]]) if line[:1] in colours else shown
+
+
+def _text(tool: McpTool | None) -> str | None:
+    if tool is None:
+        return None
+    hints = {
+        name: value
+        for name in ("read_only", "destructive", "idempotent")
+        if (value := getattr(tool, name)) is not None
+    }
+    schema = msgspec.json.format(msgspec.json.encode(tool.parameters, order="sorted"), indent=2).decode()
+    return f"{tool.title}\n{tool.description}\n{hints or ''}\n{schema}\n"
+
+
+def print_failure(name: str, config: McpServer, failed: Failed) -> None:
+    """Why a server could not be asked, its last words, and what to try."""
+    note(f"{name}: {failed.message}.")
+    if failed.stderr:
+        note("The last lines of its stderr:")
+        for line in failed.stderr.splitlines():
+            note(f"  {printable(line)}")
+    if config.command is not None:
+        note(f"Try it by hand: {shlex.join([config.command, *config.args])}")
+
+
+def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> None:
+    """What a server has just listed."""
+    by = f" by {printable(listed.version)}" if listed.version else ""
+    count = pluralize(len(listed.tools), "tool")
+    note(f"{row.name}: {count} in {seconds:.1f} s{by}, specification {listed.protocol}.")
+    TOOLS.print_list([ToolRow(row.name, tool, row.config) for tool in listed.tools], as_json=False)
+    print_prompts(row.name, listed)
+    for each in listed.left_out:
+        note(f"Left out: {printable(each.name)}: {printable(each.reason)}.")
+    if row.state.waiting is not None:
+        note(f"This differs from what you know of it. Look at it: hermes-jobs mcp accept {row.name}")
+    elif not row.config.trust and listed.tools:
+        note("Each call asks you. For servers that you trust: --trust, or `trust: true` in config.yaml.")
+
+
+def print_prompts(server: str, listed: McpToolsListed) -> None:
+    """The prompts of a server, as they are typed in a chat."""
+    if listed.prompts:
+        note("Prompts, as slash commands in chat:")
+        print_fields(
+            [(f"/{server}:{each.name} {usage(each)}".rstrip(), each.description) for each in listed.prompts]
+        )
+
+
+def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
+    listed = row.state.usable
+    return [
+        ("server", row.name),
+        ("stands", row.stands),
+        ("url" if row.config.url else "command", row.where),
+        ("env", ", ".join(row.config.env)),
+        ("headers", ", ".join(row.config.headers)),
+        ("login", _login_text(row.login) if row.login else ""),
+        ("trusted", "yes" if row.config.trust else "no: what it says of its tools is not believed"),
+        ("required", "yes" if row.config.required else ""),
+        ("specification", listed.protocol if listed else ""),
+        ("version", printable(listed.version) if listed else ""),
+        ("digest", listed.digest if listed else ""),
+        ("stderr", str(row.log) if row.log else ""),
+    ]
+
+
+SERVERS: Resource[ServerRow] = Resource(
+    (
+        Column("SERVER", lambda row: row.name),
+        Column("STANDS", lambda row: row.stands, telling=True),
+        Column("TRUST", lambda row: "yes" if row.config.trust else "no", rank=2),
+        Column("COMMAND OR URL", lambda row: row.where, rank=1),
+    ),
+    "No MCP servers. `hermes-jobs mcp add --help` says how to add one.",
+    server_json,
+    _fields,
+)
+
+TOOLS: Resource[ToolRow] = Resource(
+    (
+        Column("TOOL", lambda row: row.name),
+        Column("EFFECT", lambda row: effect_of(row.tool, row.config), rank=2),
+        Column("ASKS", lambda row: "yes" if asks(row.tool, row.config) else "no", rank=1),
+        Column("WHAT IT DOES", lambda row: one_line(row.tool.description or row.tool.title), telling=True),
+    ),
+    "No tools.",
+    lambda row: {
+        "name": row.name,
+        "server": row.server,
+        "tool": row.tool.name,
+        "description": row.tool.description,
+        "effect": effect_of(row.tool, row.config),
+        "asks": asks(row.tool, row.config),
+        "parameters": row.tool.parameters,
+    },
+)

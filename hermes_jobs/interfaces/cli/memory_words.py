@@ -1,0 +1,55 @@
+"""What `memory add`, `replace` and `remove` tell people: what was done, and what to do about a refusal.
+
+The answers and hints of the change itself are for the model, which calls it as a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.memory import chars
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.plural import pluralize
+
+SCANNED = "Say it without that. If it is harmless, `memory add --anyway` takes it as it is."
+
+
+def written(facts: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
+    """What a write did, and how full its target is by now. `limit` in characters."""
+    size = chars(entries)
+    fill = f"{pluralize(len(entries), 'entry', 'entries')}, {size * 100 // limit} % of {limit:,} characters"
+    if size > limit:
+        fill += "; what prompts have no room for is recalled"
+    done = [_done(fact) for fact in facts]
+    return f"{', '.join(done) or 'Nothing to do: it reads so already'}. {target.capitalize()}: {fill}."
+
+
+def _done(fact: e.Event) -> str:
+    match fact:
+        case e.MemoryAdded():
+            return "Added"
+        case e.MemoryReplaced(anyway=True) if fact.old == fact.content:
+            return "Let into prompts"
+        case e.MemoryReplaced() if fact.old == fact.content:
+            return f"Now {fact.kind}" if fact.kind else "Tagged"
+        case e.MemoryConfirmed():
+            return "Confirmed: it is there already"
+        case e.MemoryReplaced():
+            return "Replaced"
+        case e.MemoryRemoved():
+            return "Removed"
+        case _:
+            return "Written"
+
+
+def for_people(refused: Rejected, *, adds: bool) -> Rejected:
+    """The refusal with what a person can do."""
+    match refused.kind:
+        case "memory_old_text":
+            return Rejected("OLD is empty.", kind="usage", hint="Give a part of the entry that is meant.")
+        case "memory_scan":
+            hint = SCANNED if adds else "Say it without that: what is remembered goes into every prompt."
+            return Rejected(refused.message, kind=refused.kind, hint=hint)
+        case _:
+            return refused

@@ -1,0 +1,170 @@
+"""What a person should know at the next terminal, each thing once: what was learned, what conflicted, what
+happened meanwhile without them.
+
+A moment in the home says up to when terminals were told, which piped turns do not move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.bootstrap.conflicts import conflicts
+from hermes_jobs.domain.events import MemoryAdded, MemoryRemoved, MemoryReplaced
+from hermes_jobs.domain.session.reviews import SKILL_TOOL
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.inbox import unread_notice
+from hermes_jobs.interfaces.cli.output import cut, note, one_line
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.memory.memory_files import Write
+    from hermes_jobs.views.reviews import ReviewView
+    from hermes_jobs.views.unattended import Unattended
+
+LOOKED_AT = 20  # newest turns and reviews among which news is looked for
+PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person
+MOST_LEARNED = 5  # lines
+WORDS = 60  # columns of an entry, or of a schedule's name
+
+
+def print_notices(context: CliContext, turn: str, *, terminal: bool) -> None:
+    """Say what conflicted since the turn before this one; on a terminal all that `tell` has, too."""
+    for line in [*turn_notices(context, turn), *(tell(context) if terminal else ())]:
+        note(line)
+
+
+def turn_notices(context: CliContext, turn: str) -> list[str]:
+    """What conflicted since the turn before this one, a line each; then what prompts leave out of the
+    memory."""
+    application = context.application
+    turns = application.views.turns(limit=LOOKED_AT)
+    own = next((each for each in turns if each.id == turn), None)
+    if own is None:
+        return []
+    until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
+    before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
+    since = max((at for at in before if at <= until), default="")
+    found = conflicts(application.memory, application.skills, application.log, since, until)
+    return [*found, *_left_out(context)]
+
+
+def tell(context: CliContext) -> list[str]:
+    """What reviews learned and what happened without the person since a terminal was last told, a line each.
+
+    It counts as told from now on. Off with `display.news`.
+    """
+    since, now = _told_at(context), iso(context.application.clock.now())
+    with suppress(OSError):  # told again next time
+        write_bytes(context.settings.paths.told, now.encode(), durable=False)
+    if not context.settings.display.news:
+        return []
+    learned = list(_learned(context, since))
+    more = len(learned) - MOST_LEARNED
+    if more > 0:
+        learned[MOST_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
+    if not since:
+        return [*learned, *filter(None, [unread_notice(context)])]
+    told = unattended_line(context.application.views.unattended(since))
+    return [*learned, *([f"Meanwhile: {told}"] if told else [])]
+
+
+def unattended_line(found: Unattended) -> str:
+    """What happened unattended, in one line; empty for nothing."""
+    parts = []
+    if found.runs:
+        failed = f", {len(found.failed)} of them failed ({_names(found.failed)})" if found.failed else ""
+        parts.append(f"{pluralize(found.runs, 'scheduled run')}{failed}")
+    if found.missed:
+        parts.append(f"{pluralize(found.missed, 'scheduled run')} missed")
+    if found.waiting:
+        verb = "wait" if len(found.waiting) > 1 else "waits"
+        ask = f"hermes-jobs turns show {found.waiting[0]}"
+        parts.append(f"{pluralize(len(found.waiting), 'turn')} {verb} for your answer ({ask})")
+    if found.harmful:
+        verb = "make" if len(found.harmful) > 1 else "makes"
+        show = f"hermes-jobs reviews show {found.harmful[0]}"
+        parts.append(
+            f"{pluralize(len(found.harmful), 'thing')} that was learned {verb} answers worse ({show})"
+        )
+    if found.undelivered:
+        parts.append(f"{pluralize(found.undelivered, 'answer')} could not be delivered")
+    if found.unread:
+        parts.append(f"{pluralize(found.unread, 'unread answer')} (hermes-jobs inbox read)")
+    return "; ".join(parts)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(cut(one_line(name), WORDS) for name in dict.fromkeys(names))
+
+
+def _told_at(context: CliContext) -> str:
+    """Up to when terminals of this home were told, as the log writes moments; empty where none was yet."""
+    try:
+        return context.settings.paths.told.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _learned(context: CliContext, since: str) -> Iterator[str]:
+    """What reviews wrote that ended since that moment, with how to take it back."""
+    application = context.application
+    ended = reversed(application.views.reviews(limit=LOOKED_AT))
+    reviews = [review for review in ended if review.ended_at and since < review.ended_at]
+    writes = application.memory.writes() if any(review.saved for review in reviews) else ()
+    for review in reviews:
+        if review.kind == "curate" and review.saved:
+            yield f"Proposed meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"
+        elif review.saved:
+            saved = [*_entries(review, writes), *_skills(context, review)]
+            yield from saved or [f"Learned meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"]
+        if review.status == "completed" and review.message:
+            yield review.message
+
+
+def _entries(review: ReviewView, writes: Sequence[Write]) -> Iterator[str]:
+    for write in writes:
+        if write.fact.evidence is None or write.fact.evidence.session != review.id:
+            continue
+        match write.fact:
+            case MemoryAdded(content=text):
+                did, about = "Learned", text
+            case MemoryReplaced(content=text):
+                did, about = "Changed", text
+            case MemoryRemoved(old=text):
+                did, about = "Forgot", text
+            case _:
+                continue
+        words = cut(one_line(about), WORDS)
+        yield f"{did} meanwhile: “{words}” (take it back: hermes-jobs memory undo {write.version})"
+
+
+def _skills(context: CliContext, review: ReviewView) -> Iterator[str]:
+    """The skills that the review wrote, by the calls of its turn that went well."""
+    if review.work is None:
+        return
+    steps = context.application.views.turn(review.work).steps
+    asked = (step.arguments for step in steps if step.name == SKILL_TOOL and step.outcome == "ok")
+    for name in dict.fromkeys(filter(None, map(_skill_name, asked))):
+        yield f"Learned meanwhile: the skill {name} (take it back: hermes-jobs skills undo {name})"
+
+
+def _skill_name(arguments: str) -> str:
+    try:
+        name = msgspec.json.decode(arguments, type=dict[str, object]).get("name")
+    except msgspec.MsgspecError:
+        return ""
+    return one_line(name) if isinstance(name, str) else ""
+
+
+def _left_out(context: CliContext) -> Iterator[str]:
+    from hermes_jobs.interfaces.cli.memory_checks import memory
+
+    for finding in memory(context.application):
+        if finding.status != "ok":
+            yield f"{finding.message}. {finding.hint}"

@@ -1,0 +1,93 @@
+"""What a command may be given of permissions: a mode, calls approved beforehand, that nobody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_args
+
+import click
+
+from hermes_jobs.domain.events import Mode
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import CallPattern
+    from hermes_jobs.interfaces.cli.context import CliContext
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+GROUPS = ("edit", "read")
+"""What a rule may name beside tools."""
+
+
+class PermissionChoice(NamedTuple):
+    """What a turn may do without asking, as it was typed."""
+
+    mode: Mode | None
+    approve: tuple[str, ...]
+    unattended: bool
+
+
+def mode_option(text: str) -> Callable[[F], F]:
+    """`--mode M`."""
+    return click.option("--mode", type=click.Choice(get_args(Mode)), help=text)
+
+
+def permission_options(function: F) -> F:
+    """`--mode`, `--approve` and `--unattended`; the command gets them as `permitted`."""
+    options = (
+        mode_option("What it may do without asking: of a new session, else of this turn alone."),
+        click.option(
+            "--approve",
+            metavar="PATTERN",
+            type=NonEmpty(),
+            multiple=True,
+            help="Allow these calls in this turn, such as 'npm test *' or 'edit:src/*'.",
+        ),
+        click.option("--unattended", is_flag=True, help="Nobody answers: refuse what would ask."),
+    )
+
+    @wraps(function)
+    def command(
+        *arguments: Any, mode: Mode | None, approve: tuple[str, ...], unattended: bool, **others: Any
+    ) -> Any:
+        return function(*arguments, permitted=PermissionChoice(mode, approve, unattended), **others)
+
+    for option in reversed(options):
+        command = option(command)
+    return cast(F, command)
+
+
+def parsed_pattern(context: CliContext, text: str, folder: str, param: str) -> CallPattern:
+    """The calls that a pattern means. Raises `Rejected`, or a usage error for a tool that there is not."""
+    from hermes_jobs.domain.approval_rules import parse_pattern
+
+    return _of_known_tool(context, parse_pattern(text, folder), text, param)
+
+
+def parsed_call(context: CliContext, text: str, param: str) -> CallPattern:
+    """The call that a text is. Raises as `parsed_pattern`."""
+    from hermes_jobs.domain.approval_rules import parse_call
+
+    return _of_known_tool(context, parse_call(text), text, param)
+
+
+def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: str) -> CallPattern:
+    from difflib import get_close_matches
+
+    from hermes_jobs.domain.approval_rules import COMMANDS
+
+    known = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
+    if calls.tool == COMMANDS or calls.tool in known:
+        return calls
+    near = get_close_matches(calls.tool, known, n=1)
+    meant = f" Did you mean {near[0]}:…?" if near else ""
+    raise click.BadParameter(
+        f"there is no tool {calls.tool!r}.{meant} For a command: terminal:{text}", param_hint=param
+    )
+
+
+def resolve_approvals(context: CliContext, permitted: PermissionChoice) -> tuple[CallPattern, ...]:
+    """The calls that `--approve` allows in this turn. Raises a usage error."""
+    return tuple(parsed_pattern(context, text, "", "--approve") for text in permitted.approve)

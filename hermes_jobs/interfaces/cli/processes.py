@@ -1,0 +1,180 @@
+"""`hermes-jobs processes`: what the agent runs in the background of this home, on this host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_process
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import cut, note, one_line
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column
+from hermes_jobs.text.figures import duration
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.tools.background import BackgroundProcess
+    from hermes_jobs.bootstrap import Application
+
+LINES = 40
+CHUNK = 1 << 16
+POLL = 0.2
+ENDS = {"session": "its session", "turn": "its turn", "named": "stays"}
+"""With what a process ends, for people."""
+
+_ID = click.argument("process_id", metavar="ID", type=NonEmpty(), shell_complete=complete_process)
+
+
+@click.group(epilog=example("hermes-jobs processes list", "hermes-jobs processes kill p3k9"))
+def processes() -> None:
+    """List, read and kill what the agent runs in the background.
+
+    ID is an id, its unique beginning, or the name that the agent gave. They are those of this host; `down`
+    ends all of them.
+    """
+
+
+@processes.command("list", epilog=example("hermes-jobs processes list --all"))
+@click.option("--all", "everything", is_flag=True, help="Also what ended within the last day.")
+@limit_option("processes, the newest", default=None)
+@json_option
+@pass_context
+def list_processes(context: CliContext, everything: bool, limit: int | None, as_json: bool) -> None:
+    """List background processes, oldest first."""
+    found = [each for each in context.application.processes.all() if everything or not each.is_over]
+    found = found if limit is None else found[-limit:]
+    PROCESSES.print_list(found, as_json=as_json)
+
+
+@processes.command("read", epilog=example("hermes-jobs processes read p3k9 --follow"))
+@_ID
+@click.option("-f", "--follow", is_flag=True, help="Go on until it ends, or Ctrl-C.")
+@limit_option("lines, the last", default=LINES)
+@json_option
+@pass_context
+def read_process(context: CliContext, process_id: str, follow: bool, limit: int, as_json: bool) -> None:
+    """Print the end of a process's output."""
+    if follow and as_json:
+        raise click.UsageError("--follow and --json exclude each other.")
+    known = context.application.processes
+    process = known.find(process_id)
+    output = known.output(process, None, CHUNK * 4)
+    text = context.redact(_text(output.data))
+    shown = "".join(text.splitlines(keepends=True)[-limit:])
+    print_result(
+        lambda: {**_json(process), "output": shown, "end": output.end},
+        lambda: click.echo(shown, nl=bool(shown) and not shown.endswith("\n")),
+        as_json=as_json,
+    )
+    position = output.end
+    while follow and not process.is_over:
+        time.sleep(POLL)
+        process = known.find(process.record.id)
+        while (more := known.output(process, position, CHUNK)).data:
+            click.echo(context.redact(_text(more.data)), nl=False)
+            position = more.end
+    if not as_json:
+        note(f"{process.record.id}: {process.described()}.")
+
+
+@processes.command(
+    "kill", epilog=example("hermes-jobs processes kill p3k9", "hermes-jobs processes kill --all")
+)
+@click.argument("process_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_process)
+@click.option("--all", "everything", is_flag=True, help="All of them.")
+@json_option
+@pass_context
+def kill_processes(
+    context: CliContext, process_ids: tuple[str, ...], everything: bool, as_json: bool
+) -> None:
+    """End processes with all that they started.
+
+    They are asked to, and killed two seconds later.
+    """
+    if everything == bool(process_ids):
+        raise click.UsageError("Name the processes, or give --all.")
+    known = context.application.processes
+    if everything:
+        ended = known.kill_where(lambda _record: True, wait=True)
+    else:
+        ended = [known.kill(each) for each in [known.find(named) for named in process_ids]]
+    told = "\n".join(f"{each.record.id}: {each.described()}." for each in ended)
+    print_result(lambda: [_json(each) for each in ended], told or PROCESSES.empty, as_json=as_json)
+
+
+def processes_left(application: Application, lineage: str) -> list[str]:
+    """Lines about the processes that go on in the background of a session; none for none."""
+    from hermes_jobs.text.plural import pluralize
+
+    if not application.settings.paths.processes.is_dir():
+        return []
+    found = application.processes.running(session=lineage)
+    if not found:
+        return []
+    if len(found) == 1:
+        (one,) = found
+        named = f"{one.record.id}, {cut(one_line(one.record.command), 40)}"
+        return [
+            f"Goes on in the background: {named}",
+            f"  end it: hermes-jobs processes kill {one.record.id}",
+        ]
+    count = pluralize(len(found), "process", "processes")
+    return [f"{count} go on in the background: hermes-jobs processes list"]
+
+
+def ended_line(ended: Sequence[BackgroundProcess]) -> str:
+    """What is said of processes that were ended with something else; empty for none."""
+    from hermes_jobs.text.plural import pluralize
+
+    return f"Ended {pluralize(len(ended), 'background process', 'background processes')}." if ended else ""
+
+
+def _since(process: BackgroundProcess) -> str:
+    end = process.status.ended_at or time.time()
+    return duration(max(0.0, end - process.record.started_at))
+
+
+def _text(data: bytes) -> str:
+    from hermes_jobs.agent.tools.output import cleaned
+
+    return cleaned(data.decode(errors="replace"))
+
+
+def _json(process: BackgroundProcess) -> dict[str, Any]:
+    from hermes_jobs.engine.clock_and_ids import iso
+
+    record, status = process.record, process.status
+    return {
+        "process": record.id,
+        "name": record.name or None,
+        "state": process.state,
+        "how": process.described(),
+        "exit_code": status.code,
+        "ends_with": record.life,
+        "command": record.command,
+        "session": record.session,
+        "turn": record.turn,
+        "workdir": record.workdir,
+        "started_at": iso(record.started_at),
+        "ended_at": None if status.ended_at is None else iso(status.ended_at),
+        "pid": status.pid or None,
+    }
+
+
+PROCESSES: Resource[BackgroundProcess] = Resource(
+    (
+        Column("PROCESS", lambda each: each.record.id),
+        Column("NAME", lambda each: each.record.name or "-", rank=1),
+        Column("STATE", lambda each: each.described()),
+        Column("FOR", _since),
+        Column("ENDS WITH", lambda each: ENDS[each.record.life], rank=2),
+        Column("COMMAND", lambda each: each.record.command, telling=True),
+    ),
+    "No background processes.",
+    _json,
+)

@@ -1,0 +1,177 @@
+"""Takes a turn's changes of files back, and records that; for the command line and the chat."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.agent.snapshots.diffs import FileDiff, diff_of
+from hermes_jobs.agent.snapshots.file_writer import FileWriter
+from hermes_jobs.agent.snapshots.rewind import FORCEABLE, REFUSED, Judged, Rewind
+from hermes_jobs.agent.snapshots.turn_files import NetChange, TurnFiles, last_rewind, turn_files
+from hermes_jobs.agent.tools.path_policy import verify_opened
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.errors import Rejected
+from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.views.models import TurnView
+
+
+class Rewound(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rewind did, or (`dry_run`) would do. `left` are files that --force does not help either.
+
+    `recorded`: there is something that --undo, or without it a rewind, changes back.
+    """
+
+    turn: str
+    dry_run: bool
+    files: tuple[Judged, ...]
+    left: tuple[Judged, ...] = ()
+    recorded: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all files are as they should be."""
+        return not self.left and all(each.judgement == "already" for each in self.files)
+
+
+class TurnRewind:
+    """The changed files of one turn. Raises `Rejected` for what cannot be done."""
+
+    def __init__(self, application: Application, turn: TurnView) -> None:
+        self._application = application
+        self._store = application.snapshots
+        self._rewind = Rewind(self._store, FileWriter(self._store, verify_opened))
+        if turn.into is not None:
+            turn = application.views.turn(turn.into)
+        self.turn = turn
+        self.workdir = application.views.session(turn.session).workdir or ""
+
+    def files(self) -> TurnFiles:
+        """What the turn has changed."""
+        turn = self.turn
+        return turn_files(self._application.log, turn.stream, turn.position, turn.id, self._store)
+
+    def shown(self, path: str) -> str:
+        """The path from the session's folder, or as it is outside of it."""
+        folder = os.path.realpath(self.workdir) if self.workdir else ""
+        return path.removeprefix(f"{folder}/") if folder and path.startswith(f"{folder}/") else path
+
+    def chosen(self, changes: Sequence[NetChange], named: Sequence[str]) -> tuple[NetChange, ...]:
+        """The named files of them, all where none is named. Raises `Rejected` for another file."""
+        by_path = {each.path: each for each in changes}
+        found = []
+        for name in named:
+            places = [os.path.realpath(Path(base, name)) for base in (Path.cwd(), self.workdir) if base]
+            path = next((each for each in places if each in by_path), None)
+            if path is None:
+                known = ", ".join(self.shown(each) for each in by_path) or "none"
+                raise Rejected(
+                    f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {known}."
+                )
+            found.append(by_path[path])
+        return tuple(found) if named else tuple(changes)
+
+    def judge(self, changes: Sequence[NetChange]) -> tuple[Judged, ...]:
+        """Whether each can be taken back, as its file is now."""
+        return tuple(map(self._rewind.judge, changes))
+
+    def diff(self, change: NetChange) -> FileDiff:
+        """The whole change of a file, as far as its contents are kept or still there."""
+        before, after = (
+            (state, None if state is None else self._store.load(state.digest))
+            for state in (change.before, change.after)
+        )
+        return diff_of(self.shown(change.path), before, after, protected=change.protected)
+
+    def run(
+        self, *, undo: bool = False, force: bool = False, dry_run: bool = False, named: Sequence[str] = ()
+    ) -> Rewound:
+        """Take the changes back, or (`undo`) what the last rewind did. Raises `Rejected`, kind `changed`,
+        where a file is not as it was left, before anything is touched."""
+        if self.turn.ended_at is None:
+            hint = f"Wait for it, or cancel it: hermes-jobs turns cancel {self.turn.id}"
+            raise Rejected(f"Turn {self.turn.id} has not ended.", kind="not_ended", hint=hint)
+        with self._locked():
+            judged = self.judge(self.chosen(self._changes(undo=undo), named))
+            refused = [each for each in judged if each.judgement in REFUSED]
+            if refused and not force:
+                raise self._refusal(refused, len(judged))
+            left = tuple(each for each in refused if each.judgement not in FORCEABLE)
+            files = tuple(each for each in judged if each not in left)
+            recorded = not dry_run and self._restore(files, forced=bool(refused), undo=undo)
+        return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=left, recorded=recorded)
+
+    def _changes(self, *, undo: bool) -> tuple[NetChange, ...]:
+        known = self.files()
+        if undo:
+            changes = last_rewind(known)
+            if not changes:
+                again = " that was not put there again" if known.restored else ""
+                raise Rejected(f"Nothing of turn {self.turn.id} was taken back{again}.", kind="nothing_to_do")
+            return changes
+        if not known.files:
+            raise Rejected(
+                f"Turn {self.turn.id} has changed no files by file tools.",
+                kind="nothing_to_do",
+                hint="What commands change is not kept." if known.commands else "",
+            )
+        return known.standing
+
+    def _restore(self, files: Sequence[Judged], *, forced: bool, undo: bool) -> bool:
+        """Restore the files and record it; whether there was something to record. Raises `Rejected`."""
+        done = self._rewind.restore(files)
+        if done.done:
+            record = c.RecordRestored(
+                turn=self.turn.id,
+                by="user",
+                files=done.done,
+                host=socket.gethostname(),
+                forced=forced,
+                undo=undo,
+            )
+            self._application.engine().execute(self.turn.stream, record)
+        if done.failed:
+            others = ", ".join(self.shown(each.path) for each in done.done) or "no file"
+            raise Rejected(
+                f"{self.shown(done.failed)} could not be restored: {done.reason}.",
+                kind="not_restored",
+                hint=f"Restored before it: {others}.",
+            )
+        return bool(done.done)
+
+    def _refusal(self, refused: Sequence[Judged], total: int) -> Rejected:
+        here = socket.gethostname()
+        lines = []
+        for each in refused:
+            host = each.change.host
+            where = f" (written on {host})" if host not in ("", here) else ""
+            lines.append(f"  {self.shown(each.change.path)}: {each.reason}{where}")
+        others = total > len(refused)
+        hints = ["Name the files to restore"] * others
+        if any(each.judgement in FORCEABLE for each in refused):
+            hints.append("overwrite with --force")
+        elif others:
+            hints.append(f"leave {'it' if len(refused) == 1 else 'them'} out with --force")
+        hint = ", or ".join(hints)
+        said = "\n".join(["Nothing was restored:", *lines])
+        return Rejected(said, kind="changed", hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(
+            self._application.settings.paths.run / "rewind.lock", "the files' lock", seconds=WAIT_SECONDS
+        )
+        try:
+            with lock.held():
+                yield
+        finally:
+            lock.close()

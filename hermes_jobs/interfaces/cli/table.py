@@ -1,0 +1,177 @@
+"""Tables for people. On a terminal they fit its width: one column, the telling one, gets the room and wraps
+between words. In a pipe a row is one line, and no column is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import click
+
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, line_width, one_line, terminal_width, wrap
+from hermes_jobs.interfaces.cli.zones import format_time, local_moment
+
+T = TypeVar("T")
+
+CELL = 100  # columns of the telling cell in a pipe
+TELLING = 36  # columns that the telling one is to have before others are left out
+NARROW = 14  # columns that another one keeps, unless it is narrower by itself: an id is whole
+LINES = 2  # of a cell on a terminal
+
+
+class Column(NamedTuple, Generic[T]):
+    """A column of a table: what a value's cell says.
+
+    The telling column says which thing a row is; each table has one, by default its last. Columns with a
+    rank are left out where a terminal is narrow, the highest first. `right`: figures, aligned at their end.
+    `moment`: the time that the cell is, in ISO 8601; below a heading with its day the cell is its clock time.
+    """
+
+    header: str
+    cell: Callable[[T], str]
+    rank: int = 0
+    telling: bool = False
+    right: bool = False
+    moment: Callable[[T], str | None] | None = None
+
+
+def moment_column(header: str, moment: Callable[[T], str | None], rank: int = 0) -> Column[T]:
+    """A column of times."""
+    return Column(header, lambda value: format_time(moment(value)), rank=rank, moment=moment)
+
+
+def print_table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    telling: str = "",
+    ranks: Sequence[str] = (),
+    figures: Sequence[str] = (),
+) -> None:
+    """Rows of cells that nothing else lists.
+
+    `ranks`: headers of columns that a narrow terminal does without, the first to go last. `figures`: those of
+    numbers.
+    """
+    columns: list[Column[Any]] = [
+        Column(
+            header,
+            itemgetter(at),
+            rank=1 + ranks.index(header) if header in ranks else 0,
+            telling=header == telling,
+            right=header in figures,
+        )
+        for at, header in enumerate(headers)
+    ]
+    print_rows(columns, rows)
+
+
+def print_rows(columns: Sequence[Column[T]], values: Sequence[T], *, by_day: bool = False) -> None:
+    """The values as a table; `by_day` puts a heading above those of a day, on a terminal."""
+    room = terminal_width()
+    days = next((column.moment for column in columns if column.moment), None) if by_day and room else None
+    if days is not None:
+        columns = [_clock(column) if column.moment is days else column for column in columns]
+    cells = [[one_line(column.cell(value)) for column in columns] for value in values]
+    table = Table(columns, cells, room)
+    click.echo(table.header())
+    heading = None
+    for value, row in zip(values, cells, strict=True):
+        if days is not None and (day := _day(days(value))) != heading:
+            heading = day
+            click.secho(day, dim=True)
+        for line in table.lines(row):
+            click.echo(line)
+
+
+class Table(Generic[T]):
+    """Columns laid out for the cells of all rows. `room`: the terminal's columns; None for a pipe."""
+
+    def __init__(
+        self, columns: Sequence[Column[T]], cells: Sequence[Sequence[str]], room: int | None
+    ) -> None:
+        self._columns = columns
+        self._room = room
+        self._telling = next((at for at, each in enumerate(columns) if each.telling), len(columns) - 1)
+        natural = {
+            at: max(map(line_width, (each.header, *(row[at] for row in cells))))
+            for at, each in enumerate(columns)
+            if room is None or at in {0, self._telling} or any(row[at] for row in cells)
+        }
+        if room is None:
+            natural[self._telling] = min(natural[self._telling], CELL)
+            self._widths = natural
+        else:
+            self._widths = self._fitted(natural, room)
+
+    def header(self) -> str:
+        """The line of the headers."""
+        return click.style(self._line({at: self._columns[at].header for at in self._widths}), bold=True)
+
+    def lines(self, row: Sequence[str]) -> list[str]:
+        """A row, on as many lines as its cells need."""
+        wrapped = {at: self._wrapped(row[at], at) for at in self._widths}
+        height = max(map(len, wrapped.values()))
+        return [
+            self._line({at: lines[number] if number < len(lines) else "" for at, lines in wrapped.items()})
+            for number in range(height)
+        ]
+
+    def _wrapped(self, cell: str, at: int) -> list[str]:
+        width = self._widths[at]
+        if self._room is None:
+            return [cut(cell, width)]
+        return wrap(cell, width, LINES)
+
+    def _line(self, cells: dict[int, str]) -> str:
+        shown = []
+        for at, cell in cells.items():
+            blank = " " * (self._widths[at] - line_width(cell))
+            styled = self._coloured(cell, at)
+            shown.append(f"{blank}{styled}" if self._columns[at].right else f"{styled}{blank}")
+        return GAP.join(shown).rstrip()
+
+    def _coloured(self, cell: str, at: int) -> str:
+        """A state in its colour; the first column's cells are names, and the telling one's are texts."""
+        is_state = 0 < at != self._telling and cell in COLOURS
+        return click.style(cell, fg=COLOURS[cell]) if is_state else cell
+
+    def _fitted(self, natural: dict[int, int], room: int) -> dict[int, int]:
+        """The columns that are shown on a terminal, each with its width."""
+        widths, telling = natural, self._telling
+        least = min(widths[telling], TELLING)
+        while (over := _total(widths) - room) > 0:
+            if widths[telling] - least >= over:
+                return widths | {telling: widths[telling] - over}
+            ranked = [at for at in widths if self._columns[at].rank and at != telling]
+            if not ranked:
+                break
+            del widths[max(ranked, key=lambda at: self._columns[at].rank)]
+        return self._narrowed(widths, room) if over > 0 else widths
+
+    def _narrowed(self, widths: dict[int, int], room: int) -> dict[int, int]:
+        """The columns that have to be shown, narrower than their cells: the widest give way, then all."""
+        telling = self._telling
+        widths[telling] = min(widths[telling], TELLING)
+        for _ in range(_total(widths) - room):
+            widest = max(widths, key=lambda at: (at != telling and widths[at] > NARROW, widths[at]))
+            widths[widest] = max(widths[widest] - 1, 1)
+        return widths
+
+
+def _total(widths: dict[int, int]) -> int:
+    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
+
+
+def _clock(column: Column[T]) -> Column[T]:
+    moment = column.moment
+    assert moment is not None
+    return column._replace(cell=lambda value: f"{local_moment(at):%H:%M}" if (at := moment(value)) else "")
+
+
+def _day(moment: str | None) -> str:
+    from hermes_jobs.interfaces.cli.zones import format_day
+
+    told = format_day(moment) if moment else ""
+    return told[:1].upper() + told[1:]

@@ -1,0 +1,112 @@
+"""Which turns a query chooses: words that their texts hold, and `key:value` pairs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.session.labels import normal
+from hermes_jobs.domain.session.stops import STOPPED
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.moments import read_moment
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.views.models import TurnView
+
+HELP = (
+    "Keys: label:NAME, rated:up, rated:down, status:failed (or completed, stopped …), session:ID, "
+    "model:NAME, source:NAME, since:DAY, cost:USD (at least), turn:ID, expensive:N (the dearest), newest:N. "
+    "Other words have to be in the turn's text."
+)
+Keep = Callable[["TurnView"], bool]
+
+
+def chosen_turns(application: Application, query: str) -> list[TurnView]:
+    """The turns that have a model's answer and fit all of the query, oldest first.
+
+    Raises `Rejected` for a query that cannot be read, and where nothing fits.
+    """
+    pairs, words = _parsed(query)
+    views = application.views
+    session = views.find_session(pairs.pop("session")) if "session" in pairs else None
+    dearest, newest = (int(_number(key, pairs.pop(key, "0"))) for key in ("expensive", "newest"))
+    tests = [_test(application, key, value) for key, value in pairs.items()]
+    found = [
+        turn
+        for turn in views.turns(session=session, limit=sys.maxsize)
+        if turn.status in {"completed", "failed", "cancelled"} and turn.books.num_model_calls
+        if all(test(turn) for test in tests)
+        if all(word.lower() in turn.text.lower() for word in words)
+    ]
+    if dearest:
+        found = sorted(found, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
+    found = sorted(found, key=lambda turn: turn.position)[-newest:]
+    if not found:
+        raise Rejected(f"No turn fits {query!r}: nothing was recorded.", kind="usage", hint=HELP)
+    return found
+
+
+def _parsed(query: str) -> tuple[dict[str, str], list[str]]:
+    try:
+        parts = shlex.split(query)
+    except ValueError as error:
+        raise Rejected(f"The query cannot be read: {error}.", kind="usage", hint=HELP) from error
+    pairs: dict[str, str] = {}
+    words: list[str] = []
+    for part in parts:
+        key, colon, value = part.partition(":")
+        if not colon:
+            words.append(part)
+        elif key not in KEYS or not value or key in pairs:
+            raise Rejected(f"{part!r} is not understood in a query.", kind="usage", hint=HELP)
+        else:
+            pairs[key] = value
+    if not pairs and not words:
+        raise Rejected("The query is empty.", kind="usage", hint=HELP)
+    return pairs, words
+
+
+def _test(application: Application, key: str, value: str) -> Keep:
+    match key:
+        case "rated" if value in {"up", "down"}:
+            return lambda turn: turn.rating == value
+        case "label":
+            wanted_label = normal(value)
+            return lambda turn: wanted_label in turn.labels
+        case "status" if value in {"completed", "failed", "cancelled", STOPPED}:
+            return lambda turn: turn.status_word == value
+        case "model":
+            return lambda turn: turn.model == value
+        case "source":
+            return lambda turn: turn.source == value
+        case "cost":
+            least = _number(key, value)
+            return lambda turn: turn.books.known_cost_usd >= least
+        case "since":
+            since = read_moment(value).at.astimezone(UTC).isoformat()
+            return lambda turn: turn.submitted_at >= since
+        case "turn":
+            wanted = application.views.find_turn(value)
+            return lambda turn: turn.id == wanted
+        case _:
+            pass
+    raise Rejected(f"{key}:{value} is not understood in a query.", kind="usage", hint=HELP)
+
+
+def _number(key: str, value: str) -> float:
+    try:
+        number = float(value) if key == "cost" else int(value)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise Rejected(f"{key}:{value} needs a number.", kind="usage", hint=HELP)
+    return number
+
+
+KEYS: Mapping[str, None] = dict.fromkeys(
+    ("label", "rated", "status", "session", "model", "source", "since", "cost", "turn", "expensive", "newest")
+)

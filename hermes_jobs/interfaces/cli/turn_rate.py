@@ -1,0 +1,53 @@
+"""`hermes-jobs turns rate`: whether a turn was good, as a person says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from hermes_jobs.domain.events import Rating
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
+from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.param_types import TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.models import TurnView
+
+
+@click.command(
+    "rate",
+    epilog=example(
+        "hermes-jobs turns rate last up", 'hermes-jobs turns rate t3k9 down --note "It guessed the date."'
+    ),
+)
+@turn_argument
+@click.argument("rating", type=click.Choice(get_args(Rating)))
+@click.option("--note", metavar="TEXT", type=TextParam(), default="", help="Why.")
+@json_option
+@pass_context
+def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_json: bool) -> None:
+    """Say whether a turn that has ended was good: up or down.
+
+    The last rating counts; none takes it back. Ratings go into exports for training (`export --format`), and
+    experiments can choose turns by them.
+    """
+    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.views.turn_json import turn_json
+
+    views = context.application.views
+    found = views.turn(views.find_turn(turn_id))
+    command = c.RateTurn(turn=found.id, rating=rating, note=note.strip())
+    context.application.engine().execute(found.stream, command)
+    after = views.turn(found.id)
+    told = f"Turn {after.id} is rated {after.rating}." if after.rating else f"Turn {after.id} is not rated."
+    print_result(lambda: turn_json(after), told, as_json=as_json)
+
+
+def rating_label(turn: TurnView) -> str:
+    """What a person said of the turn, in a line; empty where nobody did."""
+    if turn.rating is None:
+        return ""
+    return f"{turn.rating}: {one_line(turn.rating_note)}" if turn.rating_note else turn.rating

@@ -1,0 +1,127 @@
+"""The text of a turn as `send` takes it: TEXT, then files under their names, then what was piped."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from hermes_jobs.interfaces.cli.output import one_line
+
+STDIN = "-"
+MAX_BYTES = 1_000_000  # of all files and the piped input of one turn
+PIPED = "standard input"
+_LONGEST_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def read_text(
+    text: str | None,
+    files: Sequence[str],
+    *,
+    may_be_empty: bool = False,
+    named_in: Callable[[str, Inputs], Sequence[str]] | None = None,
+) -> str:
+    """What is sent: the text, what goes along by `named_in(text, inputs)`, each file in a fence under its
+    name as it was given, the piped input.
+
+    A single file without TEXT is the text itself. Raises a usage error where there is nothing to send
+    (unless it `may_be_empty`), where an input is no UTF-8 text, or where files and piped input have more than
+    `MAX_BYTES` together.
+    """
+    if [text, *files].count(STDIN) > 1:
+        raise click.UsageError("Standard input (-) is named twice; it can be read once.")
+    named = [each for each in files if each != STDIN]
+    inputs = Inputs()
+    contents = [inputs.read_file(each) for each in named]
+    said = text if text not in {None, STDIN} else None
+    parts = [] if said is None else [said, *(named_in(said, inputs) if named_in is not None else ())]
+    if said is None and len(named) == 1:
+        parts += contents
+    else:
+        parts += [fenced(name, content) for name, content in zip(named, contents, strict=True)]
+    if text == STDIN or STDIN in files or _is_piped():
+        parts.append(inputs.read(sys.stdin.buffer, PIPED))
+    whole = "\n\n".join(part for part in parts if part.strip())
+    if not whole and not may_be_empty:
+        raise click.UsageError('There is nothing to send: give TEXT, --file, or standard input ("-").')
+    return whole
+
+
+class Inputs:
+    """Reads inputs of at most `MAX_BYTES` together. Raises usage errors."""
+
+    def __init__(self) -> None:
+        self._left = MAX_BYTES
+
+    def read_file(self, name: str, *, label: str = "") -> str:
+        """The file's text. `label` is its name in errors, where that is another.
+
+        Raises a `BadParameter` for a file that cannot be read.
+        """
+        shown = _printed(label or name)
+        try:
+            with Path(name).expanduser().open("rb") as file:
+                return self.read(file, shown)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise click.BadParameter(f"{shown}: {reason}.", param_hint="--file") from error
+
+    def read(self, file: BinaryIO, name: str) -> str:
+        """The rest of the file as text. Raises a `UsageError` for what is too large or no text."""
+        content = file.read(self._left + 1)
+        if len(content) > self._left:
+            raise click.UsageError(
+                f"{name} is too large: files and piped input may have {MAX_BYTES:,} bytes together.\n"
+                "Send the part that matters (head, tail, grep), or name the file's path in TEXT: the agent"
+                " reads files of its folder itself."
+            )
+        self._left -= len(content)
+        return _decoded(content, name)
+
+
+def _decoded(content: bytes, name: str) -> str:
+    if b"\0" in content:
+        raise click.UsageError(
+            f"{name} is a binary file (it has a NUL at byte {content.index(0)}).\n"
+            "Convert it to text first, or name its path in TEXT: the agent can look at it with its tools."
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(
+            f"{name} is not UTF-8 text (byte {error.start}).\n"
+            "Where it is text of another encoding, convert it: iconv -f LATIN1 -t UTF-8."
+        ) from error
+
+
+def fenced(name: str, content: str) -> str:
+    """The file under its name, in a fence that nothing in it closes."""
+    return f"{_printed(name)}:\n{in_fence(content)}"
+
+
+def in_fence(content: str) -> str:
+    """The content in a Markdown fence that nothing in it closes."""
+    longest = max((len(each) for each in _LONGEST_FENCE.findall(content)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if content.endswith("\n") or not content else "\n"
+    return f"{fence}\n{content}{end}{fence}"
+
+
+def _printed(name: str) -> str:
+    """The file's name on one line; a byte of it that is no UTF-8 is shown as a mark."""
+    return one_line(name.encode(errors="replace").decode())
+
+
+def _is_piped() -> bool:
+    """Whether something was redirected to standard input: a pipe, a file or a socket, not a terminal."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)

@@ -1,0 +1,160 @@
+"""`hermes-jobs update-check`: whether something newer is where this came from, asked on request alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any, NamedTuple
+
+import click
+
+from hermes_jobs import __version__
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.installation import NAME, GitSource, this_installation
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import note, one_line, print_json
+from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
+
+INDEX = "https://pypi.org"
+MOST_BYTES = 20_000_000
+SHORT = 10  # characters of a commit that people are shown
+
+
+class Answer(NamedTuple):
+    """What a source knows. `told`: the comparison in words."""
+
+    installed: str
+    newest: str
+    is_newer: bool
+    told: str
+
+
+@click.command(epilog=example("hermes-jobs update-check", "hermes-jobs update-check --json"))
+@click.option(
+    "--index",
+    metavar="URL",
+    type=NonEmpty(),
+    help=f"Ask this package index, by its JSON API. Default: the git address that it was installed from, "
+    f"else {INDEX}.",
+)
+@click.option(
+    "--timeout", type=FloatParam(), metavar="SECONDS", default=10.0, show_default=True, help="Wait so long."
+)
+@json_option
+def update_check(index: str | None, timeout: float, as_json: bool) -> None:
+    """Ask where this was installed from whether there is something newer.
+
+    Nothing but the request itself is sent, and nothing is installed.
+    """
+    installed = this_installation()
+    if installed.git is not None and index is None:
+        source, answer = installed.git.url, newest_commit(installed.git, timeout)
+    else:
+        source = (index or INDEX).rstrip("/")
+        answer = _newest_release(source, timeout, installed.upgrade)
+    if as_json:
+        print_json(
+            {
+                "source": source,
+                "installed": answer.installed,
+                "newest": answer.newest,
+                "is_newer": answer.is_newer,
+                "upgrade": installed.upgrade if answer.is_newer else None,
+            }
+        )
+        return
+    note(answer.told)
+    note(f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer.")
+
+
+def newest_commit(git: GitSource, timeout: float) -> Answer:
+    """What the branch or tag points to that was asked for; a commit stays what it is. Raises `Rejected`."""
+    # An annotated tag is an object of its own; NAME^{} is the commit that it names.
+    names = ("refs/heads/{}", "refs/tags/{}^{{}}", "refs/tags/{}", "{}")
+    wanted = [name.format(git.revision) for name in names] if git.revision else ["HEAD"]
+    # Neither git nor ssh may ask anything: nobody would see the question.
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
+    try:
+        done = subprocess.run(
+            ["git", "ls-remote", "--", git.url, *wanted],
+            env={**quiet, **os.environ},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _unusable(git.url, f"it did not answer within {timeout:g} s") from error
+    except OSError as error:
+        raise _unusable(git.url, f"git cannot be run: {error.strerror}") from error
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+        raise _unusable(git.url, one_line(said[0]))
+    found = dict(line.split("\t", 1)[::-1] for line in done.stdout.splitlines() if "\t" in line)
+    newest = next((found[name] for name in wanted if name in found), None)
+    if newest is None and not git.commit.startswith(git.revision or " "):
+        raise _unusable(git.url, f"it has no branch and no tag {git.revision}")
+    newest = newest or git.commit
+    where = f"{git.revision} of {git.url}" if git.revision else git.url
+    told = f"Installed: {__version__}, commit {git.commit[:SHORT]}. {where} is at {newest[:SHORT]}."
+    return Answer(git.commit, newest, newest != git.commit, told)
+
+
+def _newest_release(index: str, timeout: float, upgrade: str) -> Answer:
+    """The newest release on a package index. Raises `Rejected`."""
+    from packaging.version import InvalidVersion, Version
+
+    info = _asked(index, timeout, upgrade)
+    try:
+        newest = str(info["version"])
+        is_newer = Version(newest) > Version(__version__)
+    except (KeyError, TypeError, InvalidVersion) as error:
+        raise _unusable(index, "its answer names no version") from error
+    summary = one_line(str(info.get("summary") or ""))
+    told = f"Installed: {__version__}. Newest on {index}: {newest}{f' ({summary})' if summary else ''}."
+    return Answer(__version__, newest, is_newer, told)
+
+
+def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
+    """What the index says of the package. Raises `Rejected`."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    url = f"{index}/pypi/{NAME}/json"
+    if not url.startswith(("https://", "http://")):
+        raise click.BadParameter("it begins with https:// or http://.", param_hint="--index")
+    request = Request(url, headers={"Accept": "application/json", "User-Agent": f"{NAME}/{__version__}"})
+    try:
+        with urlopen(request, timeout=timeout) as answer:
+            info = json.loads(answer.read(MOST_BYTES))["info"]
+    except HTTPError as error:
+        if error.code == 404:
+            raise Rejected(
+                f"{NAME} is not published on {index}.",
+                kind="not_published",
+                hint=f"You have {__version__}. Look where you have it from; to upgrade: {upgrade}",
+            ) from error
+        raise _unusable(index, f"it answered HTTP {error.code}") from error
+    except TimeoutError as error:
+        raise _unusable(index, f"it did not answer within {timeout:g} s") from error
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        slow = f"it did not answer within {timeout:g} s"
+        raise _unusable(index, slow if isinstance(reason, TimeoutError) else str(reason)) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unusable(index, "its answer is no JSON of a package index") from error
+    if not isinstance(info, dict):
+        raise _unusable(index, "its answer is no JSON of a package index")
+    return info
+
+
+def _unusable(source: str, why: str) -> Rejected:
+    return Rejected(
+        f"{source} could not be asked: {why}.",
+        kind="unreachable",
+        hint="Try again later; --timeout waits longer, --index asks a package index.",
+    )

@@ -1,0 +1,167 @@
+"""What verifications found, as people see it, and what a person decides of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.memory.writes import preview
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain.decision import Decision
+    from hermes_jobs.domain.memory.entries import Entry
+    from hermes_jobs.views.verifications import VerificationView
+
+NOT_YET = "not tried out yet"
+Found = dict[tuple[str, str, str], "VerificationView"]
+
+
+def found_by_thing(application: Application) -> Found:
+    """What was found, by kind, name and review."""
+    return {(each.kind, each.name, each.review): each for each in application.views.verifications()}
+
+
+def mark_of(review: str, found: VerificationView | None) -> str:
+    """How a thing that the review saved is marked in lists; empty where it is not provisional any more."""
+    if not review or (found is not None and found.is_settled):
+        return ""
+    if found is None:
+        return f"provisional: {NOT_YET}"
+    return f"{'harmful' if found.is_proposal else 'provisional'}: {one_line(found.why)}"
+
+
+def standing_of(found: VerificationView) -> str:
+    """How it stands, in a word or two."""
+    if found.keep is not None:
+        return "kept by you" if found.keep else "taken back"
+    return "provisional" if found.standing == "open" else found.standing
+
+
+def figures_of(found: VerificationView) -> str:
+    """What the answers came to, in a line; empty where none was compared."""
+    if not found.pairs:
+        return ""
+    same = found.pairs - found.better - found.worse - found.unknown
+    parts = [f"{found.better} better", f"{found.worse} worse", f"{same} the same"]
+    parts += [f"{found.unknown} unknown"] if found.unknown else []
+    tokens = f"{found.tokens_with:,.0f} tokens with it, {found.tokens_without:,.0f} without"
+    return f"{pluralize(found.pairs, 'comparison')}: {', '.join(parts)}; {tokens}"
+
+
+def finding_lines(review: str, found: VerificationView | None) -> Iterator[str]:
+    """A thing's verification, with the commands that decide about it."""
+    if found is None:
+        yield f"provisional: {NOT_YET} (hermes-jobs reviews show {review})"
+        return
+    yield f"tried out: {standing_of(found)}, {one_line(found.why)}"
+    if figures_of(found):
+        yield f"{figures_of(found)} (hermes-jobs experiments show {found.experiment})"
+    if found.is_proposal:
+        yield f"to take it back: hermes-jobs reviews apply {review}"
+        yield f"to keep it: hermes-jobs reviews keep {review}"
+    elif found.standing == "open" and found.keep is None:
+        yield f"to keep it all the same: hermes-jobs reviews show {review}, then reviews keep"
+        if found.pairs:
+            yield f"to ask what has no answer: hermes-jobs experiments run {found.experiment}"
+
+
+def print_findings(application: Application, found: Sequence[VerificationView]) -> None:
+    """What was found of a review's things, each with its number, and the commands that decide."""
+    if not found:
+        return
+    click.echo()
+    print_heading("Tried out")
+    for at, each in enumerate(found, start=1):
+        lines = [f"{at}. {thing_of(application, each)}", f"{standing_of(each)}, {one_line(each.why)}"]
+        print_text("\n   ".join([*lines, *filter(None, [figures_of(each)])]))
+    review = found[0].review
+    if any(each.is_proposal for each in found):
+        note(f"To take back what is harmful: hermes-jobs reviews apply {review}, or --only N")
+        note(f"To keep it: hermes-jobs reviews keep {review}, or --only N")
+    left = [each for each in found if each.standing == "open" and each.keep is None]
+    if left:
+        note(f"To keep what is provisional all the same: hermes-jobs reviews keep {review} --only N")
+    for name in dict.fromkeys(each.experiment for each in left if each.pairs):
+        note(f"To ask what has no answer: hermes-jobs experiments run {name}")
+
+
+def thing_of(application: Application, found: VerificationView) -> str:
+    """What it is, in a few words."""
+    if found.kind == "skill":
+        return f"skill {found.name}"
+    writes = application.memory.writes()
+    fact = writes[int(found.name) - 1].fact if int(found.name) <= len(writes) else None
+    return f"entry “{preview(str(getattr(fact, 'content', '')))}”"
+
+
+def decide(
+    application: Application, review: str, numbers: Collection[int], *, keep: bool
+) -> Sequence[VerificationView]:
+    """Take back, or keep for good, those of that review's things, all or none; no `numbers`: what is harmful
+    and undecided. Raises `Rejected`."""
+    from hermes_jobs.domain.streams import combine
+
+    found = application.views.verifications(review)
+    wanted = _chosen(found, numbers)
+    if not wanted:
+        raise Rejected(
+            f"Nothing that review {review} saved is proposed to be taken back.",
+            kind="no_proposal",
+            hint=f"hermes-jobs reviews show {review}",
+        )
+    application.memory.sync()
+    application.skills.sync()
+    changes = [_decision(application, each, keep=keep) for each in wanted]
+    application.engine().change(combine(changes, all_or_none=True), f"reviews {'keep' if keep else 'apply'}")
+    return wanted
+
+
+def _chosen(found: Sequence[VerificationView], numbers: Collection[int]) -> Sequence[VerificationView]:
+    unknown = next((number for number in numbers if number > len(found)), None)
+    if unknown is not None:
+        hint = f"There are 1 to {len(found)}." if found else "Nothing was tried out."
+        raise Rejected(f"There is no number {unknown}.", kind="usage", hint=hint)
+    if numbers:
+        return [found[number - 1] for number in sorted(set(numbers))]
+    return [each for each in found if each.is_proposal]
+
+
+def _decision(application: Application, found: VerificationView, *, keep: bool) -> Decision:
+    from hermes_jobs.domain.replay import verification
+    from hermes_jobs.domain.replay.experiment import stream_of
+
+    back = None if keep else _taking_back(application, found)
+    return verification.decide(stream_of(found.experiment), found.kind, found.name, "user", back)
+
+
+def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> list[Decision]:
+    """The decisions about entries that the same append removes."""
+    from hermes_jobs.domain.decision import DecisionResult
+    from hermes_jobs.domain.replay import verification
+    from hermes_jobs.domain.replay.experiment import stream_of
+
+    found = found_by_thing(application)
+    verified = (found["memory", str(each.version), each.review] for each in entries)
+    return [
+        verification.decide(
+            stream_of(each.experiment), each.kind, each.name, "user", lambda load: DecisionResult()
+        )
+        for each in verified
+    ]
+
+
+def _taking_back(application: Application, found: VerificationView) -> Decision:
+    """The change that takes back what the review wrote of it."""
+    from hermes_jobs.domain.memory.provenance import Undo
+    from hermes_jobs.engine.saved_items import taking_back_skill
+
+    if found.kind == "skill":
+        return taking_back_skill(application.log, found.name, found.review)
+    number = int(found.name)
+    return Undo(number, application.memory.writes()[number - 1].fact)

@@ -1,0 +1,143 @@
+"""An experiment as a page: its variants, their differences with intervals, and every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.replay.experiment import PREFIX, Cell, Experiment, judged_by_model
+from hermes_jobs.domain.replay.replay import required_plan
+from hermes_jobs.domain.replay.results import Results, VariantResult
+from hermes_jobs.interfaces.html.render import Redact, render
+from hermes_jobs.text.paired_statistics import Difference
+
+ROOM = 0.05  # of the axis that stays free at each end
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A difference on the axis of its row, in percent of its width: the mean, and the interval.
+
+    Zero is in the middle.
+    """
+
+    mean: float
+    low: float
+    width: float
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """A measure: its cells, and its mark."""
+
+    cells: Sequence[str]
+    mark: Mark
+
+
+class PageVariant(msgspec.Struct, frozen=True, kw_only=True):
+    """A variant with what it came to; `differs` says how its requests differ from the recorded ones."""
+
+    differs: str
+    found: VariantResult
+
+
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer of a cell; `told` says what checks and judges made of it."""
+
+    variant: str
+    sample: int
+    content: str
+    told: str
+
+
+def experiment_page(
+    experiment: Experiment,
+    found: Results,
+    rows: Mapping[str, Sequence[Sequence[str]]],
+    remarks: Sequence[str],
+    texts: Mapping[str, str],
+    redact: Redact,
+    *,
+    status: str,
+) -> str:
+    """The page, as HTML. `rows` are the cells of each compared variant's measures, `texts` those of turns."""
+    plan, definition = required_plan(experiment), experiment.definition
+    assert definition is not None, f"{experiment.stream} is not defined"
+    name = experiment.stream.removeprefix(PREFIX)
+    compared = [
+        (
+            each.name,
+            [
+                PageRow(cells, mark_of(one))
+                for cells, one in zip(rows[each.name], each.differences.values(), strict=True)
+            ],
+        )
+        for each in found.compared
+    ]
+    turns = [
+        (turn.turn, texts[turn.turn], _answers(experiment, number)) for number, turn in enumerate(plan.turns)
+    ]
+    return render(
+        "experiment.html",
+        redact,
+        title=f"Experiment {name}",
+        name=name,
+        query=definition.query,
+        samples=plan.samples,
+        checks=[each.name for each in definition.checks],
+        judge=definition.judge,
+        status=status,
+        variants=[
+            PageVariant(differs=_differs(variant), found=each)
+            for variant, each in zip(plan.variants, found.variants, strict=True)
+        ],
+        first=plan.variants[0].name,
+        compared=compared,
+        remarks=remarks,
+        turns=turns,
+    )
+
+
+def mark_of(found: Difference) -> Mark:
+    """Where the difference stands on an axis that has zero in the middle and shows the whole interval."""
+    most = max(abs(found.low), abs(found.high)) or 1.0
+
+    def at(value: float) -> float:
+        return round(50 + (50 - 100 * ROOM) * value / most, 2)
+
+    low, high = at(found.low), at(found.high)
+    return Mark(mean=at(found.mean), low=low, width=round(max(high - low, 0.5), 2))
+
+
+def _differs(variant: e.Variant) -> str:
+    parts = [f"model {variant.model}"] if variant.model else []
+    parts += ["another system prompt"] if variant.system is not None else []
+    parts += [f"without {each.kind} {each.name}" for each in variant.without]
+    return ", ".join(parts) or "as recorded"
+
+
+def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
+    plan = required_plan(experiment)
+    return [
+        PageAnswer(
+            variant=plan.variants[cell.variant].name,
+            sample=cell.sample + 1,
+            content=experiment.answers[cell].content,
+            told=", ".join(_told(experiment, cell)),
+        )
+        for cell in sorted(experiment.answers)
+        if cell.turn == turn
+    ]
+
+
+def _told(experiment: Experiment, cell: Cell) -> Sequence[str]:
+    definition = experiment.definition
+    checked = experiment.checked.get(experiment.answers[cell].step)
+    told = []
+    if checked is not None and definition is not None:
+        for check, result in zip(definition.checks, checked.kept, strict=True):
+            told.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
+    has_judged, verdict = judged_by_model(experiment, cell)
+    told += [f"judge: {verdict or 'not readable'}"] if has_judged else []
+    person = experiment.judged.get(cell)
+    return [*told, f"person: {person}"] if person else told

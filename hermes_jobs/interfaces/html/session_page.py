@@ -1,0 +1,33 @@
+"""A conversation as a page: what was said, and what tools answered, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from markupsafe import Markup
+
+from hermes_jobs.interfaces.html.render import Redact, prose, render
+
+
+class Utterance(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was said: by `user` or `assistant`, as Markdown, or by a `tool`, as plain text."""
+
+    role: str
+    heading: str
+    text: str
+
+    def prose(self, redact: Redact) -> Markup:
+        """The text as HTML."""
+        return prose(redact(self.text))
+
+
+def session_page(title: str, about: str, said: Sequence[Utterance], redact: Redact) -> str:
+    """The page, as HTML. `about` is a line on the session."""
+    return render(
+        "session.html",
+        redact,
+        title=title,
+        about=about,
+        said=[(each, each.prose(redact) if each.role != "tool" else each.text) for each in said],
+    )

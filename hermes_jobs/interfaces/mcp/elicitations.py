@@ -1,0 +1,40 @@
+"""Questions of a turn as elicitations of the SDK, and a reply as the result of a call."""
+
+from __future__ import annotations
+
+from mcp.types import (
+    CallToolResult,
+    ClientCapabilities,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    TextContent,
+)
+
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.mcp import forms
+from hermes_jobs.interfaces.mcp.requests import Reply
+
+
+def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
+    """What a client can show a person. One that does not say which can show forms."""
+    asking = capabilities.elicitation if capabilities is not None else None
+    if asking is None:
+        return frozenset()
+    can: dict[forms.Mode, bool] = {
+        "form": asking.form is not None or asking.url is None,
+        "url": asking.url is not None,
+    }
+    return frozenset(mode for mode, shown in can.items() if shown)
+
+
+def elicitation(question: AnyQuestion, text: str) -> ElicitRequest:
+    """The question with that text, as it travels in a result."""
+    if address := forms.address(question):
+        return ElicitRequest(params=ElicitRequestURLParams(message=text, url=address))
+    return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=forms.form(question)))
+
+
+def result_of(reply: Reply) -> CallToolResult:
+    """The reply as the result of a call."""
+    return CallToolResult(content=[TextContent(text=reply.text)], structured_content=reply.value)

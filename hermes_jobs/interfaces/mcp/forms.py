@@ -1,0 +1,108 @@
+"""A question of a turn as the form of an MCP elicitation, and what the client's answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from hermes_jobs.domain.events import InputField
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.forms import default
+from hermes_jobs.interfaces.cli.approval_question import Question
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+
+ANSWERS = {"y": "once", "s": "session", "n": "no"}
+"""The keys of answers to an approval that a client can give, with their names in the form. A lasting rule is
+left to the command line."""
+TYPES = {"text": "string", "choice": "string", "choices": "array"}
+LIMITS = {
+    "text": ("minLength", "maxLength"),
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "choices": ("minItems", "maxItems"),
+}
+
+
+Mode = Literal["form", "url"]
+
+
+def mode(question: AnyQuestion) -> Mode:
+    """How a person is asked: with a form, or with an address to be opened."""
+    return "url" if address(question) else "form"
+
+
+def address(question: AnyQuestion) -> str:
+    """The address that a server wants to be opened; empty where it has another question."""
+    return "" if isinstance(question, Question) else question.asked.url
+
+
+def form(question: AnyQuestion) -> dict[str, Any]:
+    """The schema of the answer."""
+    if isinstance(question, Question):
+        return _approval(question)
+    fields = question.asked.fields
+    return {
+        "type": "object",
+        "properties": {field.name: _property(field) for field in fields},
+        "required": [field.name for field in fields if field.required],
+    }
+
+
+def command(
+    question: AnyQuestion, action: str, content: Mapping[str, Any] | None, now: float
+) -> c.SessionCommand | None:
+    """The command of an answer, by the time `now`; None where the person has decided nothing.
+
+    To decline an approval is to refuse. A form that was closed, or that holds anything else, decides nothing.
+    """
+    given = content or {}
+    if isinstance(question, Question):
+        if action == "decline":
+            return question.command("n", "", now)
+        key = next((key for key, name in ANSWERS.items() if name == given.get("answer")), None)
+        reason = given.get("reason")
+        if action != "accept" or key is None:
+            return None
+        return question.command(key, reason.strip() if isinstance(reason, str) else "", now)
+    if action == "accept" and question.asked.url:
+        return question.answer("accept", now)
+    if action == "accept":
+        return question.answer("accept", now, msgspec.json.encode(dict(given)).decode())
+    return question.answer("decline", now) if action == "decline" else None
+
+
+def _approval(question: Question) -> dict[str, Any]:
+    given = {key for key, _ in question.answers()}
+    return {
+        "type": "object",
+        "properties": {
+            "answer": {
+                "type": "string",
+                "title": "May it run?",
+                "description": "once, for the rest of the session, or no",
+                "enum": [name for key, name in ANSWERS.items() if key in given],
+            },
+            "reason": {"type": "string", "title": "Why not?", "description": "The agent is told."},
+        },
+        "required": ["answer"],
+    }
+
+
+def _property(field: InputField) -> dict[str, Any]:
+    values = [choice.value for choice in field.choices]
+    found: dict[str, Any] = {
+        "type": TYPES.get(field.kind, field.kind),
+        "title": field.title,
+        "description": field.description,
+        "format": field.format,
+        "default": default(field),
+    }
+    if field.kind == "choice":
+        found |= {"enum": values, "enumNames": [choice.title or choice.value for choice in field.choices]}
+    if field.kind == "choices":
+        found["items"] = {"type": "string", "enum": values}
+    for name, limit in zip(LIMITS.get(field.kind, ()), (field.least, field.most), strict=False):
+        found[name] = int(limit) if limit is not None and limit == int(limit) else limit
+    return {name: value for name, value in found.items() if value not in ("", None)}

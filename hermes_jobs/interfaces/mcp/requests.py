@@ -1,0 +1,276 @@
+"""What a client of the MCP server can ask for, without MCP: turns, searches, memory, schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from hermes_jobs.agent.tools.schedule import Action
+from hermes_jobs.bootstrap.toolbox import schedule_tool
+from hermes_jobs.domain.events import Mode, Opening
+from hermes_jobs.domain.memory.memory import TARGETS
+from hermes_jobs.domain.schedule.commands import USER
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.engine.ports import ToolContext
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.approval_question import Question
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.input_question import how_to_answer, require_no_secret
+from hermes_jobs.interfaces.cli.memory import TITLES
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.cli.options import SessionChoice
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.param_types import FolderParam
+from hermes_jobs.interfaces.cli.schedule_format import schedule_json, timing_words
+from hermes_jobs.interfaces.cli.session_search import hit_json
+from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_session
+from hermes_jobs.interfaces.cli.turns import listed_json
+from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.interfaces.mcp import forms
+from hermes_jobs.interfaces.mcp.watched_turn import WatchedTurn
+from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
+from hermes_jobs.settings.turn_settings import TurnSettings
+from hermes_jobs.text.search.snippet import CLOSE, OPEN
+from hermes_jobs.views.models import TurnStatus, TurnView
+from hermes_jobs.views.turn_json import as_object, turn_json
+
+SOURCE = "mcp"
+TEXT_WIDTH = 100  # columns of a turn's text in a list
+
+
+class NewSession(NamedTuple):
+    """What the sessions that clients begin have: their folder, and what they may do without asking."""
+
+    workdir: str
+    mode: Mode | None
+
+
+class Reply(NamedTuple):
+    """A text for the client's model, and the same as a JSON object."""
+
+    text: str
+    value: dict[str, Any]
+
+
+class Requests:
+    """Answers the requests of one client. For several threads."""
+
+    def __init__(self, context: CliContext, new: NewSession) -> None:
+        self._context = context
+        self._new = new
+        self._application = context.application
+        self._engine = self._application.engine()
+        self._views = self._application.views
+
+    # --- turns ------------------------------------------------------------------------------------
+
+    def submit(self, text: str, *, session: str, workdir: str, model: str, key: str) -> Submitted:
+        """Accept a text, in a new session unless one is named; once for each key that is not empty.
+
+        Raises `Rejected`, click's usage errors, `LogUnavailable`.
+        """
+        application, name = self._application, self._application.ids.name
+        if not text.strip():
+            raise Rejected("The text is empty.", kind="usage")
+        if session and workdir:
+            raise Rejected("A session keeps its folder: leave out `workdir`.", kind="usage")
+        choice = SessionChoice(session=session or None, newest=False, anywhere=False, workdir=None)
+        found = resolve_session(self._context, choice)
+        lineage = found.lineage if found else None
+        folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
+        named = resolve_model(self._context, model or None, lineage)
+        carried = self._carried(named)
+        application.settle()
+        command = c.SubmitTurn(
+            turn=name("t"),
+            session=lineage or name("s"),
+            text=text,
+            source=SOURCE,
+            key=key or None,
+            if_busy=application.settings.session.if_busy,
+            model=named if lineage else None,
+            opening=None if lineage else Opening(model=named, workdir=folder, mode=self._new.mode),
+            settings=carried.values,
+            requires=carried.requires,
+        )
+        return self._engine.submit(command, asked_for=lineage or "")
+
+    def _carried(self, model: str | None) -> TurnSettings:
+        """What this process's environment sets. Raises `Misconfigured` where live workers lack some of it."""
+        carried = self._application.travelling(model)
+        if carried.requires and self._application.has_live_workers():
+            missing = self._application.lacking(carried.requires)
+            if missing:
+                raise Misconfigured(
+                    f"The workers do not have what is set for this server ({', '.join(missing)}).",
+                    hint="Put it into .env or config.yaml in the home, which the workers read again.",
+                )
+        return carried
+
+    def find(self, given: str) -> Submitted:
+        """The turn that an id or the beginning of one means. Raises `Rejected`."""
+        turn = self._views.turn(self._views.find_turn(given))
+        return Submitted(turn=turn.id, stream=turn.stream)
+
+    def is_own(self, submitted: Submitted) -> bool:
+        """Whether an MCP client has sent the turn."""
+        return self._views.turn(submitted.turn).source == SOURCE
+
+    def times(self, submitted: Submitted) -> tuple[str, str]:
+        """When the turn was submitted, and when something happened last (ISO 8601)."""
+        view = self._views.turn(submitted.turn)
+        return view.submitted_at, view.seen_at
+
+    def watch(self, submitted: Submitted) -> WatchedTurn:
+        """The turn, to be waited for."""
+        return WatchedTurn(self._application, submitted)
+
+    def answer(
+        self, submitted: Submitted, question: AnyQuestion, action: str, content: Mapping[str, Any] | None
+    ) -> bool:
+        """Record a person's answer to a question, unless it comes too late or does not fit; whether they have
+        decided something that fits."""
+        command = forms.command(question, action, content, self._application.clock.now())
+        stream = question.asker.stream if question.asker else submitted.stream
+        try:
+            if isinstance(command, c.AnswerInput):
+                require_no_secret(command.content, self.redact)
+            if command is not None:
+                self._engine.execute(stream, command)
+        except Rejected:
+            return False
+        return command is not None
+
+    def cancel(self, given: str) -> Reply:
+        """Cancel a turn that an MCP client has sent. Raises `Rejected`."""
+        found = self.find(given)
+        if not self.is_own(found):
+            raise Rejected(f"Turn {found.turn} was not sent by an MCP client.", kind="usage")
+        session = self._engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=SOURCE))
+        if found.turn not in session.ended:
+            reclaim_from_dead_workers(self._engine, self._application.observer())
+        return self.turn(found.turn)
+
+    def turn(self, given: str) -> Reply:
+        """How a turn stands, with its answer, or what it waits for. Raises `Rejected`."""
+        found = self.find(given)
+        view = self._views.turn(found.turn)
+        questions = self.watch(found).look().questions
+        waiting = [{"call": each.call, "question": self.question_text(each)} for each in questions]
+        lines = [*self._lines(view), *(line for each in questions for line in _asked(found.turn, each))]
+        waits = {"questions": waiting} if waiting else {}
+        return self._reply("\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **waits})
+
+    def _lines(self, view: TurnView) -> Iterator[str]:
+        """The answer or the failure, and a line about the turn."""
+        if view.answer is not None:
+            yield f"{view.answer}\n"
+        if view.error is not None:
+            yield f"{view.error.message} {view.error.hint}".rstrip()
+        stands: str = view.status_word
+        if view.waits_until is not None:
+            stands += f" until {format_time(view.waits_until)}"
+        yield f"[turn {view.id} of session {view.session}: {stands}]"
+        if view.waits_for:
+            yield view.waits_for
+        if view.ended_at is None and not self._application.has_live_workers():
+            yield "No worker is alive: it goes on with the next process that works."
+
+    def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> Reply:
+        """The newest turns. Raises `Rejected` for an unknown session."""
+        chosen = self._views.find_session(session) if session else None
+        found = self._views.turns(session=chosen, status=status, limit=limit)
+        lines = [
+            f"{each.id}  {each.status_word}  {format_time(each.submitted_at)}  "
+            f"{cut(one_line(each.text), TEXT_WIDTH)}"
+            for each in found
+        ]
+        return self._reply("\n".join(lines) or "No turns.", {"turns": [listed_json(each) for each in found]})
+
+    # --- what else there is -----------------------------------------------------------------------
+
+    def search(self, query: str, limit: int) -> Reply:
+        """What was said in all conversations, the best hits first."""
+        hits = [
+            msgspec.structs.replace(each, snippet=each.snippet.replace(OPEN, "").replace(CLOSE, ""))
+            for each in self._views.search(query, limit=limit)
+        ]
+        lines = [f"{each.session}  {format_time(each.at)}  {each.role}: {each.snippet}" for each in hits]
+        told = "\n".join(lines) or "Nothing was found."
+        return self._reply(told, {"hits": [hit_json(each) for each in hits]})
+
+    def memory(self) -> Reply:
+        """What the agent remembers."""
+        now = self._application.memory.sync()
+        entries = {each: list(now.entries(each)) for each in TARGETS}
+        parts = (
+            "\n".join((f"{TITLES[each]}:", *(f"- {entry}" for entry in entries[each] or ("(nothing)",))))
+            for each in reversed(TARGETS)
+        )
+        return self._reply("\n\n".join(parts), {str(each): found for each, found in entries.items()})
+
+    def schedules(self) -> Reply:
+        """The prompts that are sent by the clock, the next that is due first."""
+        found = self._views.schedules()
+        lines = [f"{each.id}  {each.status}  {timing_words(each.plan)}: {each.plan.name}" for each in found]
+        told = "\n".join(lines) or "No schedules."
+        return self._reply(told, {"schedules": [schedule_json(each) for each in found]})
+
+    def change_schedules(self, action: Action, *, when: str, task: str, name: str, schedule: str) -> Reply:
+        """Add, pause, resume or remove a schedule. Raises `Rejected`, `ToolFailed`."""
+        application = self._application
+        tool = schedule_tool(
+            self._context.settings, application.timezone, application.log, application.clock, application.ids
+        )
+        caller = ToolContext(
+            session="", turn=USER, call="", workdir=self._new.workdir, attended=False, source=SOURCE
+        )
+        outcome = tool.schedule(
+            caller, action, when or None, task or None, name or None, schedule=schedule or None
+        )
+        assert outcome.change is not None, outcome
+        told = self._engine.change(outcome.change, f"{SOURCE} {action}").answer
+        return self._reply(told, {"done": told})
+
+    def question_text(self, question: AnyQuestion) -> str:
+        """What a person is asked, whole, without colours and secrets."""
+        return self.redact(_plain(question))
+
+    def redact(self, text: str) -> str:
+        """The text without any secret of this process."""
+        return self._context.redact(text)
+
+    def _reply(self, text: str, value: dict[str, Any]) -> Reply:
+        return Reply(self.redact(text), _redacted(msgspec.to_builtins(value), self.redact))
+
+
+def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
+    """What waits for a person, and the command with which they answer."""
+    flags = f" --call {question.call}"
+    if isinstance(question, Question):
+        yield _plain(question)
+        yield f"A person answers it: hermes-jobs turns approve {turn}{flags} (or: turns deny)"
+    else:
+        yield _plain(question).partition("\n")[0]
+        yield from how_to_answer(question.asked, turn, flags)
+
+
+def _plain(question: AnyQuestion) -> str:
+    """What a person is asked, whole, without colours."""
+    return click.unstyle("\n".join(question.lines(None)))
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            return {name: _redacted(each, redact) for name, each in value.items()}
+        case list() | tuple():
+            return [_redacted(each, redact) for each in value]
+        case _:
+            return value

@@ -1,0 +1,126 @@
+"""A `send` of `mcp serve` as a task, for clients that know tasks: the turn's id is the handle.
+
+Nothing is kept here: how a task stands is how its turn stands in the log, so a handle is good for ever, and
+with every `mcp serve` of the home. Source: the extension `io.modelcontextprotocol/tasks` of the specification
+of 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from anyio import to_thread
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolRequestParams, CallToolResult, ElicitResult, RequestParams
+from mcp.types.jsonrpc import INVALID_PARAMS
+
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.errors import HermesJobsError, Rejected
+from hermes_jobs.interfaces.mcp import forms
+from hermes_jobs.interfaces.mcp.elicitations import elicitation, modes, result_of
+from hermes_jobs.interfaces.mcp.requests import Requests
+
+GOES_ON = frozenset({"queued", "running", "waiting"})
+POLL_MS = 1_000  # between two looks of the client
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TaskParams(RequestParams):  # type: ignore[misc]
+    """Which task; with `tasks/update` the answers to what it asks."""
+
+    task_id: str
+    input_responses: dict[str, ElicitResult] | None = None
+
+
+class TurnTasks(Extension):  # type: ignore[misc]
+    """Tasks over `requests`. `asks`: clients may answer what turns ask."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def __init__(self, requests: Requests, *, asks: bool) -> None:
+        self._requests = requests
+        self._asks = asks
+
+    def methods(self) -> Sequence[MethodBinding]:
+        """See the base class."""
+        handlers = (("tasks/get", self._get), ("tasks/update", self._update), ("tasks/cancel", self._cancel))
+        return [MethodBinding(name, TaskParams, handler) for name, handler in handlers]
+
+    async def intercept_tool_call(
+        self, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """A `send` whose turn goes on by itself becomes a task; everything else is as it is."""
+        result = await call_next(ctx)
+        if params.name != "send" or not isinstance(result, CallToolResult) or not self._is_known_to(ctx):
+            return result
+        stands = result.structured_content or {}
+        if stands.get("status") not in GOES_ON or stands.get("questions"):
+            return result
+        return {"resultType": "task", **await self._do(self._state, str(stands["turn"]), frozenset())}
+
+    def _is_known_to(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        capabilities = ctx.session.client_capabilities
+        return capabilities is not None and self.identifier in (capabilities.extensions or {})
+
+    async def _get(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> dict[str, Any]:
+        can = modes(ctx.session.client_capabilities) if self._asks else frozenset[forms.Mode]()
+        return await self._do(self._state, params.task_id, can)
+
+    async def _update(self, _ctx: ServerRequestContext[Any, Any], params: TaskParams) -> dict[str, Any]:
+        if self._asks:
+            await self._do(self._answer, params.task_id, params.input_responses or {})
+        return {}
+
+    async def _cancel(self, _ctx: ServerRequestContext[Any, Any], params: TaskParams) -> dict[str, Any]:
+        await self._do(self._requests.cancel, params.task_id)
+        return {}
+
+    def _state(self, task: str, can: frozenset[forms.Mode]) -> dict[str, Any]:
+        """How the task stands, in the form of the extension; `can`: how the client asks a person."""
+        found = self._own(task)
+        reply = self._requests.turn(found.turn)
+        created, seen = self._requests.times(found)
+        state: dict[str, Any] = {"taskId": found.turn, "createdAt": created, "lastUpdatedAt": seen}
+        state |= {"ttlMs": None, "pollIntervalMs": POLL_MS}
+        if reply.value["status"] == "cancelled":
+            return {**state, "status": "cancelled", "statusMessage": reply.text}
+        if reply.value["status"] not in GOES_ON:
+            result = result_of(reply).model_dump(mode="json", by_alias=True, exclude_none=True)
+            return {**state, "status": "completed", "result": result}
+        asked = {
+            each.id: elicitation(each, self._requests.question_text(each)).model_dump(
+                mode="json", by_alias=True, exclude_none=True
+            )
+            for each in self._requests.watch(found).look().questions
+            if forms.mode(each) in can
+        }
+        if asked:
+            return {**state, "status": "input_required", "inputRequests": asked}
+        return {**state, "status": "working", "statusMessage": reply.text}
+
+    def _answer(self, task: str, answers: Mapping[str, ElicitResult]) -> None:
+        """Record the answers. What comes too late or does not fit is asked again with the next look."""
+        found = self._own(task)
+        for question in self._requests.watch(found).look().questions:
+            given = answers.get(question.id)
+            if given is not None:
+                self._requests.answer(found, question, given.action, given.content)
+
+    def _own(self, task: str) -> Submitted:
+        """The turn of a task. Raises `Rejected`."""
+        found = self._requests.find(task)
+        if not self._requests.is_own(found):
+            raise Rejected(f"Turn {found.turn} was not sent by an MCP client.", kind="usage")
+        return found
+
+    async def _do(self, act: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Do it in a thread. Raises `MCPError` with what was wrong."""
+        try:
+            return await to_thread.run_sync(partial(act, *arguments, **named))
+        except (Rejected, HermesJobsError) as error:
+            raise MCPError(code=INVALID_PARAMS, message=self._requests.redact(str(error))) from error

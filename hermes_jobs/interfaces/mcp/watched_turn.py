@@ -1,0 +1,74 @@
+"""One turn as a client of the MCP server waits for it: its end, its questions, its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.interfaces.cli.child_questions import questions_of, waits_for_person
+from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.cli.progress import ProgressLines
+from hermes_jobs.interfaces.cli.turn_waiter import last_turn
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How a turn stands: its open questions for a person, and the lines of progress since the last look.
+
+    `is_held`: nothing goes on in it before a person has answered.
+    """
+
+    is_over: bool
+    is_held: bool
+    questions: tuple[AnyQuestion, ...]
+    progress: tuple[str, ...]
+
+
+class WatchedTurn:
+    """Looks at one turn again and again. For one thread at a time."""
+
+    def __init__(self, application: Application, submitted: Submitted) -> None:
+        self.submitted = submitted
+        self._clock = application.clock
+        self._engine = application.engine()
+        self._position = application.log.last_position()
+        self._lines: list[str] = []
+        self._progress = ProgressLines(self._lines.append, application.clock.now)
+
+    def look(self, seconds: float = 0.0) -> Standing:
+        """How the turn stands, after an event of the log or `seconds`. Raises `LogUnavailable`."""
+        log = self._engine.log
+        if seconds > 0:
+            log.wait(self._position, seconds)
+        last = log.last_position()
+        batch = log.tail(self._position, stream=self.submitted.stream)
+        # Events of other streams are passed over: what is waited for comes after them.
+        self._position = batch[-1].position if batch else max(self._position, last)
+        session = self._engine.sessions.load(self.submitted.stream)
+        turn = last_turn(self._engine, self.submitted)
+        for recorded in batch:
+            if getattr(recorded.event, "turn", turn) == turn:
+                self._progress.handle(recorded)
+        self._progress.report_slow()
+        current = session.current
+        return Standing(
+            is_over=turn in session.ended,
+            is_held=current is not None
+            and current.id == turn
+            and waits_for_person(self._engine.sessions.load, session, current),
+            questions=tuple(self._questions(turn)),
+            progress=self._new_lines(),
+        )
+
+    def _questions(self, turn: str) -> Sequence[AnyQuestion]:
+        session = self._engine.sessions.load(self.submitted.stream)
+        now = self._clock.now()
+        found = questions_of(self._engine.sessions.load, session, turn)
+        return [each for each in found if now < each.expires_at]
+
+    def _new_lines(self) -> tuple[str, ...]:
+        lines = tuple(self._lines)
+        self._lines.clear()
+        return lines

@@ -1,0 +1,286 @@
+"""Forgetting in an installation: the log, and the files of this home that hold what the log had.
+
+The texts go in one transaction of the log. Everything else follows from it, and is done again until it is
+done, by whoever comes next: the views are made again, the files of memory and skills written from the log,
+the files of large results deleted, and the database is told to keep nothing that was deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import child_slots
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.forgetting import (
+    ENDED_BECAUSE,
+    KEY_SCOPE,
+    NEWEST,
+    PREFIX,
+    Family,
+    Pattern,
+    Removal,
+    deleted,
+    family_of,
+)
+from hermes_jobs.domain.session.commands import EndSession
+from hermes_jobs.domain.session.session import is_session, lineage_of, require_no_children, stream_of
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.forget import Matches, erase_remains, events_of_type, find, forget
+from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.runtime.home_texts import HomeTexts
+from hermes_jobs.system.atomic_file import write_bytes
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+logger = logging.getLogger(__name__)
+
+DAY_SECONDS = 86_400.0
+RETENTION = "retention"
+
+
+class Forgetter:
+    """Removes texts from one installation. Every method raises `LogUnavailable`."""
+
+    def __init__(self, application: Application) -> None:
+        log = application.log
+        assert isinstance(log, SqlEventLog), "only a log in a database can forget"
+        self._application = application
+        self._log = log
+
+    # --- what there is ----------------------------------------------------------------------------
+
+    def family(self, stream: str, *, with_forks: bool) -> Family:
+        """The streams that go with a session, its deliveries among them."""
+        return self._families()(stream, with_forks)
+
+    def _families(self) -> Callable[[str, bool], Family]:
+        """Gives the streams that go with a session, with its forks or without, as of now.
+
+        Forks that were deleted before count for nothing.
+        """
+        past = [recorded.event for recorded in self.past()]
+        gone = {
+            stream_of(each) for fact in past if isinstance(fact, e.TextsForgotten) for each in fact.sessions
+        }
+        started = events_of_type(self._log, e.SessionStarted)
+        delegated = events_of_type(self._log, e.ChildrenStarted)
+        requested = events_of_type(self._log, e.DeliveryRequested)
+        planned = events_of_type(self._log, e.ReplayPlanned)
+
+        def family(stream: str, with_forks: bool) -> Family:
+            found = family_of(stream, started, delegated, with_forks=with_forks)
+            delivered = frozenset(its for its, event in requested if event.session in found.sessions)
+            replayed = frozenset(its for its, event in planned if _replays(event, found.streams))
+            return replace(found, streams=found.streams | delivered | replayed, forks=found.forks - gone)
+
+        return family
+
+    def _deleted_streams(self) -> set[str]:
+        past = (cast(e.TextsForgotten, recorded.event) for recorded in self.past())
+        return {stream_of(session) for fact in past for session in fact.sessions}
+
+    def schedules_of(self, sessions: Collection[str]) -> list[str]:
+        """The ids of the schedules that go on in one of these sessions."""
+        return [each.id for each in self._application.views.schedules() if each.plan.session in sessions]
+
+    def find(self, removal: Removal) -> Matches:
+        """What the log holds of it. Raises what `hermes_jobs.eventlog.forget.find` does."""
+        return find(self._log, removal)
+
+    def past(self) -> list[RecordedEvent]:
+        """What was forgotten so far, in order: events `TextsForgotten`."""
+        heads = self._log.streams(PREFIX)
+        found = [recorded for head in heads for recorded in self._log.read(head.stream)]
+        return sorted(found, key=lambda recorded: recorded.position)
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def forget(
+        self,
+        removal: Removal,
+        matches: Matches,
+        *,
+        cause: e.ForgettingCause,
+        by: str = "user",
+        why: str = "",
+        sessions: Iterable[str] = (),
+        force: bool = False,
+    ) -> str | None:
+        """Remove what was found; the id of the forgetting, None where there was nothing in the log.
+
+        The files of the home follow with `clean`. Raises what `hermes_jobs.eventlog.forget.forget` does.
+        """
+        application = self._application
+        self._scrub_files(removal)
+        fact = e.TextsForgotten(
+            forgetting=application.ids.name("f"),
+            cause=cause,
+            by=by,
+            why=why,
+            sessions=tuple(sorted(sessions)),
+        )
+        position = forget(
+            self._log,
+            removal,
+            matches,
+            fact,
+            meta=EventMeta(worker="cli" if by == "user" else by),
+            recorded_at=iso(application.clock.now()),
+            force=force,
+        )
+        return fact.forgetting if position else None
+
+    def end_sessions(self, family: Family) -> None:
+        """End those sessions: nothing is said in them any more. Raises `Rejected` while one is busy."""
+        engine = self._application.engine()
+        for stream in sorted(filter(is_session, family.streams)):
+            if self._log.head(stream) is not None:
+                engine.execute(stream, EndSession(reason=ENDED_BECAUSE))
+
+    def check_idle(self, family: Family) -> None:
+        """Raise `Rejected` where a turn runs or waits in one of these sessions."""
+        engine = self._application.engine()
+        for stream in sorted(filter(is_session, family.streams)):
+            session = engine.sessions.load(stream)
+            turn = session.current or next(iter(session.waiting), None)
+            if turn is not None:
+                raise Rejected(
+                    f"Session {session.id} is busy with turn {turn.id}.",
+                    kind="busy",
+                    hint=f"Wait for it, or cancel it: hermes-jobs turns cancel {turn.id}",
+                )
+            require_no_children(session)
+
+    # --- the home ---------------------------------------------------------------------------------
+
+    def clean(self) -> bool:
+        """Bring this home's files and the database after the log; whether nothing is left of any text.
+
+        Does nothing where that was done before.
+        """
+        newest = self._log.key(KEY_SCOPE, NEWEST)
+        if newest is None:
+            return True
+        marker, done = self._application.settings.paths.forgotten, f"{self._log.log_id} {newest.position}\n"
+        with suppress(OSError):
+            if marker.read_text(encoding="utf-8") == done:
+                return True
+        self._application.views.catch_up()
+        self._application.settle()
+        self._delete_results()
+        self._delete_snapshots()
+        if not erase_remains(self._log):
+            return False
+        write_bytes(marker, done.encode())
+        return True
+
+    def _delete_results(self) -> None:
+        """They are made again from the log where somebody reads them."""
+        for file in self._application.settings.paths.results.glob("*.txt"):
+            file.unlink(missing_ok=True)
+
+    def _delete_snapshots(self) -> None:
+        """Contents of files that only deleted sessions have written, and their processes."""
+        gone = self._deleted_streams()
+        kept, forgotten, calls = set[str](), set[str](), set[str]()
+        for stream, event in events_of_type(self._log, e.FileWritten) if gone else ():
+            states = (event.change.before, event.change.after)
+            digests = {state.digest for state in states if state is not None}
+            (forgotten if stream in gone else kept).update(digests)
+            if stream in gone:
+                calls.add(event.call)
+        self._application.snapshots.forget(forgotten - kept, calls)
+        self._application.processes.forget({lineage_of(stream) for stream in gone})
+
+    def files_with(self, removal: Removal) -> list[str]:
+        """Names of places in the home, beside the log, that hold what is to be forgotten."""
+        return HomeTexts(self._application).places(removal.found)
+
+    def _scrub_files(self, removal: Removal) -> None:
+        """What nothing in the log leads to: nobody could find it there later on."""
+        texts = HomeTexts(self._application)
+        texts.scrub_typed(removal.text if removal.streams is None else self._said_in(removal.streams))
+        if isinstance(removal.text, Pattern):
+            texts.scrub(removal.text)
+
+    def _said_in(self, streams: Iterable[str]) -> Callable[[str], str]:
+        """Removes a text that was said there, as a whole."""
+        said = {
+            recorded.event.text.strip()
+            for stream in streams
+            if is_session(stream)
+            for recorded in self._log.read(stream)
+            if isinstance(recorded.event, e.TurnSubmitted)
+        }
+        return lambda text: "" if text.strip() in said else text
+
+    # --- retention --------------------------------------------------------------------------------
+
+    def apply_retention(self, days: int) -> int:
+        """Delete the conversations that nobody has used for so many days; how many those were.
+
+        One stays while work is due in it, while a schedule goes on in it, and while a fork of it stays.
+        """
+        old = self._old(days)
+        if not old:
+            return 0
+        streams = frozenset[str]().union(*(family.streams for family in old))
+        sessions = frozenset[str]().union(*(family.sessions for family in old))
+        removal = Removal(text=deleted, streams=streams)
+        why = f"Not used for {days} days (retention.days)."
+        self.forget(removal, self.find(removal), cause="retention", by=RETENTION, why=why, sessions=sessions)
+        for family in old:
+            self.end_sessions(family)
+        return len(old)
+
+    def _children_at_work(self) -> set[str]:
+        """The sessions of children that have not ended: no step is due of one that is held back."""
+        slots = cast(ChildSlots, self._application.engine().state(child_slots.STREAM))
+        return {stream_of(each.session) for each in (*slots.running, *slots.waiting)}
+
+    def _old(self, days: int) -> list[Family]:
+        until = iso(self._application.clock.now() - days * DAY_SECONDS)
+        every = self._application.views.sessions(hidden=True, limit=2**31 - 1)
+        busy = {row.step.stream for row in self._log.steps()} | self._children_at_work()
+        family_of_session = self._families()
+        old = {
+            each.stream: family_of_session(each.stream, False)
+            for each in every
+            if each.last_at < until and each.ended_because != ENDED_BECAUSE
+        }
+        while True:
+            kept = [
+                stream
+                for stream, family in old.items()
+                if not family.streams.isdisjoint(busy)
+                or self.schedules_of(family.sessions)
+                or any(fork not in old for fork in family.forks)
+            ]
+            if not kept:
+                return list(old.values())
+            for stream in kept:
+                del old[stream]
+
+
+def _replays(planned: e.ReplayPlanned, streams: Collection[str]) -> bool:
+    """Whether a turn of one of these streams is replayed: the new answers say what it was about."""
+    return any(turn.stream in streams for turn in planned.turns)
+
+
+def forgotten_in(past: Sequence[RecordedEvent], stream: str) -> dict[int, RecordedEvent]:
+    """What was forgotten in a stream: for each version the newest forgetting."""
+    found = {}
+    for recorded in past:
+        fact = recorded.event
+        if isinstance(fact, e.TextsForgotten):
+            found.update(dict.fromkeys((each.version for each in fact.tombstones.get(stream, ())), recorded))
+    return found

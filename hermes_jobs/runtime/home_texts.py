@@ -1,0 +1,114 @@
+"""Texts in a home that nothing in the log leads to, so that whoever removes them has to search for them.
+
+What was typed in `chat`, logs, kept contents of files, commands and outputs of background processes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from hermes_jobs.domain.forgetting import Pattern
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+
+class HomeTexts:
+    """Finds and removes them in one home. Methods raise `OSError`."""
+
+    def __init__(self, application: Application) -> None:
+        self._paths = application.settings.paths
+        self._snapshots = application.snapshots
+        self._processes = application.processes.files
+
+    def places(self, found: Callable[[str], bool]) -> list[str]:
+        """Names of the places that hold what `found` finds."""
+        names = [
+            file.relative_to(self._paths.home).as_posix()
+            for file in (self._paths.chat_history, *self._logs())
+            if file.is_file() and found(file.read_bytes().decode("utf-8", "replace"))
+        ]
+        kept = sum(1 for _ in self._snapshots.files_holding(found))
+        held = sum(found(self._processes.texts(name)) for name in self._processes.ids())
+        names += [f"snapshots/ ({pluralize(kept, 'file')})"] * bool(kept)
+        return names + [f"run/processes/ ({pluralize(held, 'process', 'processes')})"] * bool(held)
+
+    def scrub_typed(self, text: Callable[[str], str]) -> None:
+        """Rewrite what was typed in `chat`: an entry becomes what `text` gives for it; none for no text.
+
+        An entry of that file is a comment, and lines that begin with a plus.
+        """
+        file = self._paths.chat_history
+        try:
+            stored = file.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return
+        kept = []
+        for entry in re.split(r"\n(?=# )", f"\n{stored}")[1:]:
+            comment, _, lines = entry.partition("\n")
+            typed = "\n".join(line.removeprefix("+") for line in lines.rstrip("\n").split("\n"))
+            after = text(typed)
+            if after:
+                kept.append(f"\n{comment}\n" + "".join(f"+{line}\n" for line in after.split("\n")))
+        if "".join(kept) != stored:
+            write_bytes(file, "".join(kept).encode())
+
+    def scrub(self, pattern: Pattern) -> None:
+        """Remove a pattern: stars take its place in logs and outputs, kept contents with it are deleted."""
+        for file in self._logs():
+            _mask([file], pattern)
+        for path in self._snapshots.files_holding(pattern.found):
+            path.unlink(missing_ok=True)
+        for name in self._processes.ids():
+            self._processes.rewrite(name, pattern)
+            _mask(list(self._processes.parts(name).values()), pattern)
+
+    def _logs(self) -> Iterator[Path]:
+        for file in sorted(self._paths.logs.glob("*")):
+            if file.is_file() and not file.is_symlink():
+                yield file
+
+
+def _mask(parts: Sequence[Path], pattern: Pattern) -> None:
+    """Write stars over what matches in a text, which may be cut into several files anywhere.
+
+    At its place, for whoever writes there goes on doing so.
+    """
+    with ExitStack() as opened:
+        files = []
+        for part in parts:
+            with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
+                files.append(opened.enter_context(part.open("r+b")))
+        start = 0
+        for line in _lines(files):
+            for begin, length in pattern.spans(line.decode("utf-8", "surrogateescape")):
+                _overwrite(files, start + begin, length)
+            start += len(line)
+
+
+def _lines(files: Sequence[BinaryIO]) -> Iterator[bytes]:
+    """The lines of the files as of one; the last of a file goes on in the next one."""
+    begun = b""
+    for file in files:
+        for piece in file:
+            begun += piece
+            if piece.endswith(b"\n"):
+                yield begun
+                begun = b""
+    yield begun
+
+
+def _overwrite(files: Sequence[BinaryIO], at: int, length: int) -> None:
+    for file in files:
+        size = os.fstat(file.fileno()).st_size
+        here = min(length, max(0, size - at))
+        if here:
+            os.pwrite(file.fileno(), b"*" * here, at)
+        at, length = max(0, at - size), length - here

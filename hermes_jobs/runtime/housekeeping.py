@@ -1,0 +1,138 @@
+"""What a home needs from time to time: what is old is deleted, what was forgotten is cleaned up after, and
+the memory is curated.
+
+Workers do it hourly, `send` after an answer when a day has passed; one process of a home at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.system.file_lock import FileLock
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+logger = logging.getLogger(__name__)
+
+FIRST_AFTER = 30.0  # seconds after a worker's start
+EVERY = 3_600.0
+LOOK_EVERY = 600.0  # for what has no vector yet
+DAY = 86_400.0
+
+
+def keep_house(application: Application) -> None:
+    """Do it now, unless another process is at it. What fails is logged, and done the next time."""
+    paths = application.settings.paths
+    lock = FileLock(paths.run / "housekeeping.lock")
+    try:
+        with lock.held_if_free() as is_held:
+            if is_held:
+                _keep_house(application)
+                (paths.run / "housekept").touch(mode=0o600)
+    except (HermesJobsError, OSError) as error:
+        logger.warning("housekeeping is tried again later: %s", error)
+    finally:
+        lock.close()
+
+
+def keep_house_if_due(application: Application) -> None:
+    """Do it where nobody has for a day, or where something was forgotten and is not cleaned up after yet."""
+    with suppress(HermesJobsError):  # the next one looks again
+        if _is_unfinished(application) or _is_due(application):
+            keep_house(application)
+
+
+def _is_unfinished(application: Application) -> bool:
+    settings = application.settings
+    newest = application.log.key(KEY_SCOPE, NEWEST)
+    if newest is None:
+        return False
+    with suppress(OSError):
+        done = settings.paths.forgotten.read_text(encoding="utf-8")
+        return done != f"{application.log.log_id} {newest.position}\n"
+    return True
+
+
+def _is_due(application: Application) -> bool:
+    settings = application.settings
+    if settings.retention.days is None and settings.memory.curate != "apply":
+        return False
+    try:
+        return time.time() - (application.settings.paths.run / "housekept").stat().st_mtime >= DAY
+    except FileNotFoundError:
+        return True
+
+
+def _keep_house(application: Application) -> None:
+    from hermes_jobs.runtime.forgetting import Forgetter
+
+    forgetter = Forgetter(application)
+    days = application.settings.retention.days
+    if days is not None:
+        count = forgetter.apply_retention(days)
+        if count:
+            logger.info("%d conversations that nobody used for %d days were deleted", count, days)
+    forgetter.clean()
+    application.snapshots.prune_if_due(time.time())
+    if application.settings.memory.curate == "apply":
+        _curate(application)
+
+
+def _curate(application: Application) -> None:
+    """Do what is safe of what the memory's curator proposes."""
+    from hermes_jobs.domain.memory.curation import Curate
+
+    version, found = application.memory_places.proposed()
+    safe = [each for each in found if each.is_safe]
+    if safe:
+        change = Curate(safe, version, application.ids.name("c"), "curator")
+        done = application.memory.change(change, "curator")
+        logger.info("the curator made %s", done.answer)
+
+
+def plan_embeddings(application: Application) -> None:
+    """Plan calls for what has no vector yet, where embeddings are on. What fails is tried the next time."""
+    if application.settings.embeddings.model is None:
+        return
+    try:
+        embedder = application.endpoints.embedder
+        if embedder is not None:
+            application.embedding_plans.add(application.engine(), embedder.model)
+    except HermesJobsError as error:
+        logger.warning("embeddings are planned later: %s", error)
+
+
+class Housekeeper:
+    """A thread of a worker that keeps house."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="housekeeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin, a little later."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; what is under way is left to the next one."""
+        self._stopping.set()
+
+    def _run(self) -> None:
+        wait, kept_at = FIRST_AFTER, float("-inf")
+        while not self._stopping.wait(wait):
+            wait = LOOK_EVERY
+            try:
+                plan_embeddings(self._application.current())
+                if time.monotonic() - kept_at >= EVERY:
+                    kept_at = time.monotonic()
+                    keep_house(self._application)
+            except Exception:
+                logger.exception("housekeeping stumbled; it is tried again later")

@@ -1,0 +1,104 @@
+"""Times, durations, money and amounts as people read them, on a terminal and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Protocol
+
+from hermes_jobs.text.plural import pluralize
+
+PRICE = "{input: 0.25, output: 2}"
+"""An example of a price: US dollars for a million tokens."""
+
+UNNAMED = "an unnamed model"
+
+
+class UnknownCost(Protocol):
+    """Responses of a model whose cost is not known; of `unreported` ones not even the usage is."""
+
+    @property
+    def model(self) -> str:
+        """The model's name; may be empty."""
+
+    @property
+    def requests(self) -> int:
+        """How many there were."""
+
+    @property
+    def unreported(self) -> int:
+        """How many of them without usage."""
+
+
+_UNITS = (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1))
+
+
+def duration(seconds: float) -> str:
+    """Such as `4 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 0.9995:
+        return f"{round(seconds * 1000)} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, size, smaller, part in _UNITS:
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size} {unit} {rest} {smaller}" if rest else f"{whole // size} {unit}"
+    return f"{whole} s"
+
+
+def money(cost_usd: float | None, at_least: float = 0.0) -> str:
+    """US dollars; an unknown cost is said, not guessed, with what is known of the sum."""
+    if cost_usd is None:
+        return f"≥ {money(at_least)}" if at_least else "unknown"
+    return f"${cost_usd:,.2f}" if cost_usd >= 0.1 or cost_usd == 0 else f"${cost_usd:.4f}"
+
+
+def unknown_costs(found: Sequence[UnknownCost]) -> str:
+    """What a cost leaves out: responses whose own is not known, by model; empty for none."""
+    unpriced = {each.model or UNNAMED: each.requests - each.unreported for each in found}
+    unreported = {each.model or UNNAMED: each.unreported for each in found}
+    parts = [
+        *(f"{pluralize(n, 'call')} of {name} without a price" for name, n in unpriced.items() if n),
+        *(f"{pluralize(n, 'call')} of {name} without reported usage" for name, n in unreported.items() if n),
+    ]
+    hint = " (set one in models.prices)" if any(unpriced.values()) else ""
+    return f"{', '.join(parts)}{hint}"
+
+
+def price_command(found: Sequence[UnknownCost]) -> str:
+    """The command that sets a price for the first of those models that lacks one; empty for none."""
+    model = next((each.model for each in found if each.model and each.requests > each.unreported), None)
+    return f"hermes-jobs config set models.prices.{model} '{PRICE}'" if model else ""
+
+
+def amount(number: float) -> str:
+    """A count for narrow places: `950`, `1.2k`, `3.4M`."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= size:
+            return f"{number / size:.1f}".removesuffix(".0") + unit
+    return f"{number:g}"
+
+
+NAMED_DAYS = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+
+
+def moment(at: datetime, now: datetime | None = None, *, seconds: bool = False) -> str:
+    """A moment, with the zone in which it is read: `tomorrow 09:00`, `Mon 23 Nov 08:00`.
+
+    `now` is in the same zone; without it, for what is read on another day, the day and year stand there.
+    """
+    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+    return f"{day(at, now)} {clock}"
+
+
+def day(at: datetime, now: datetime | None = None) -> str:
+    """The day of a moment: `today`, `Mon 23 Nov`, with the year where it is another one, or without `now`."""
+    near = None if now is None else NAMED_DAYS.get((at.date() - now.date()).days)
+    year = "" if now is not None and at.year == now.year else f" {at.year}"
+    return near or f"{at:%a} {at.day} {at:%b}{year}"
+
+
+def when(period: str, kind: str) -> str:
+    """A period, which is called by its first day, in few characters: `21 Sep`, or `Sep 2026` for a month."""
+    return f"{date.fromisoformat(period):{'%b %Y' if kind == 'month' else '%-d %b'}}"

@@ -1,0 +1,164 @@
+"""Vectors of texts as rows, and which texts have none yet. See `domain.embedding`."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from sqlite3 import Connection
+from typing import Final, NamedTuple
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.embedding import vectors_of
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.text.vectors import nearest, signs
+from hermes_jobs.views.children import CHAIN
+from hermes_jobs.views.exchanges import LINEAGES, Exchange, positions_of
+from hermes_jobs.views.search_index import Kept
+
+
+class Near(NamedTuple):
+    """A text that is near, by its digest, and the cosine."""
+
+    digest: str
+    cosine: float
+
+
+class EmbeddingCounts(NamedTuple):
+    """Texts that have vectors of a model, and those for which one is planned."""
+
+    there: int
+    planned: int
+
+
+class Embeddings:
+    """Table `embeddings`. `vector` is null while it is planned; `place` is that in the plan of `stream`."""
+
+    name: Final = "embeddings"
+    tables: Final = """
+        CREATE TABLE embeddings (
+            number INTEGER PRIMARY KEY, model TEXT NOT NULL, digest TEXT NOT NULL, stream TEXT NOT NULL,
+            place INTEGER NOT NULL, signs BLOB, vector BLOB, UNIQUE (model, digest)
+        );
+        CREATE INDEX embeddings_by_stream ON embeddings (stream, place);
+    """
+    event_types: Final = (e.EmbeddingPlanned, e.EmbeddingEnded, e.EmbeddingFailed)
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            match recorded.event:
+                case e.EmbeddingPlanned() as plan:
+                    connection.executemany(
+                        "INSERT OR IGNORE INTO embeddings (model, digest, stream, place) VALUES (?, ?, ?, ?)",
+                        [
+                            (plan.model, each.digest, recorded.stream, at)
+                            for at, each in enumerate(plan.texts)
+                        ],
+                    )
+                case e.EmbeddingEnded():
+                    self._take(connection, recorded.stream)
+                case e.EmbeddingFailed(retry_at=None):
+                    connection.execute("DELETE FROM embeddings WHERE stream = ?", (recorded.stream,))
+                case _:
+                    pass
+
+    def _take(self, connection: Connection, stream: str) -> None:
+        lines = (self._kept(vectors_of(stream)) or "").split("\n")
+        vectors = [(at, b64decode(line)) for at, line in enumerate(lines) if line]
+        connection.executemany(
+            "UPDATE embeddings SET signs = ?, vector = ? WHERE stream = ? AND place = ?",
+            [(signs(vector), vector, stream, at) for at, vector in vectors],
+        )
+        connection.execute("DELETE FROM embeddings WHERE stream = ? AND vector IS NULL", (stream,))
+
+
+def select_missing(rows: Connection, model: str, digests: Iterable[str]) -> frozenset[str]:
+    """Those of the digests for which no vector of the model is there or planned."""
+    query = """
+        SELECT value FROM json_each(?)
+        WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.digest = value)
+    """
+    return frozenset(digest for (digest,) in rows.execute(query, (_json(digests), model)))
+
+
+def select_exchanges_without(rows: Connection, model: str, before: str, limit: int) -> tuple[Exchange, ...]:
+    """Exchanges of people that have no vector of the model, oldest first; open ones, where nothing was said
+    since `before` (ISO 8601, UTC)."""
+    query = f"""
+        SELECT lineage, digest, positions, chars FROM exchanges x
+        WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.digest = x.digest)
+            AND lineage IN {LINEAGES}
+            AND (at < ? OR EXISTS (
+                SELECT 1 FROM exchanges n WHERE n.lineage = x.lineage AND n.exchange > x.exchange))
+        GROUP BY digest ORDER BY min(exchange) LIMIT ?
+    """
+    found = rows.execute(query, (model, before, limit))
+    return tuple(_exchange(*row) for row in found)
+
+
+def select_exchanges(rows: Connection, digests: Iterable[str]) -> Mapping[str, Exchange]:
+    """The exchanges with these digests."""
+    query = """
+        SELECT lineage, digest, positions, chars FROM exchanges
+        WHERE digest IN (SELECT value FROM json_each(?))
+    """
+    return {each.digest: each for each in (_exchange(*row) for row in rows.execute(query, (_json(digests),)))}
+
+
+def _exchange(lineage: str, digest: str, positions: str, chars: int) -> Exchange:
+    return Exchange(stream_of(lineage), digest, positions_of(positions), chars)
+
+
+def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
+    """How many vectors of the model there are."""
+    query = "SELECT count(vector), count(*) FROM embeddings WHERE model = ?"
+    there, known = rows.execute(query, (model,)).fetchone()
+    return EmbeddingCounts(there, known - there)
+
+
+def nearest_texts(
+    rows: Connection, model: str, wanted: bytes, digests: Collection[str], most: int
+) -> tuple[Near, ...]:
+    """Those of the digests whose vectors are nearest, best first."""
+    query = """
+        SELECT number, digest, signs FROM embeddings
+        WHERE model = ? AND signs IS NOT NULL AND digest IN (SELECT value FROM json_each(?))
+    """
+    return _nearest(rows, rows.execute(query, (model, _json(digests))).fetchall(), wanted, most)
+
+
+def nearest_exchanges(
+    rows: Connection, model: str, wanted: bytes, outside: str, most: int
+) -> tuple[Near, ...]:
+    """The exchanges of people whose vectors are nearest, best first; none of the lineage `outside`, nor of
+    those above and below it where work was delegated."""
+    query = f"""
+        SELECT number, digest, signs FROM embeddings e
+        WHERE model = ? AND signs IS NOT NULL AND EXISTS (
+            SELECT 1 FROM exchanges x WHERE x.digest = e.digest
+                AND x.lineage IN {LINEAGES} AND x.lineage NOT IN ({CHAIN}))
+    """
+    return _nearest(rows, rows.execute(query, (model, outside)).fetchall(), wanted, most)
+
+
+def _nearest(
+    rows: Connection, known: Sequence[tuple[int, str, bytes]], wanted: bytes, most: int
+) -> tuple[Near, ...]:
+    digests = {number: digest for number, digest, _ in known}
+
+    def vectors(numbers: Sequence[int]) -> Mapping[int, bytes]:
+        query = "SELECT number, vector FROM embeddings WHERE number IN (SELECT value FROM json_each(?))"
+        return dict(rows.execute(query, (_json(numbers),)).fetchall())
+
+    found = nearest(wanted, [(number, bits) for number, _, bits in known], vectors, most)
+    return tuple(Near(digests[number], cosine) for number, cosine in found)
+
+
+def _json(values: Iterable[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()

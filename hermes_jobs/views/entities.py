@@ -1,0 +1,66 @@
+"""What people and the memory name: people, hosts, paths, projects, preferences, as rows by their aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from sqlite3 import Connection
+from typing import Final
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.embedding import digest_of
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.text.entities import entities
+from hermes_jobs.views.exchanges import LINEAGES
+
+NAMES = 8  # that a text means at most, the newest
+OF_MEMORY = ""  # the column `lineage` of what an entry names
+
+
+class Entities:
+    """Table `entities`. `source` is the digest of an entry of the memory, or the turn of a person's text."""
+
+    name: Final = "entities"
+    tables: Final = """
+        CREATE TABLE entities (
+            alias TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, source TEXT NOT NULL,
+            lineage TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (alias, name, source)
+        ) WITHOUT ROWID;
+        CREATE INDEX entities_by_source ON entities (source);
+    """
+    event_types: Final = (e.TurnSubmitted, e.MemoryAdded, e.MemoryReplaced, e.MemoryRemoved)
+
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, e.MemoryReplaced | e.MemoryRemoved):
+                connection.execute("DELETE FROM entities WHERE source = ?", (digest_of((event.old,)),))
+            connection.executemany(
+                "INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?, ?, ?)", _rows(recorded)
+            )
+
+
+def _rows(recorded: RecordedEvent) -> Iterator[tuple[str, str, str, str, str, int]]:
+    match recorded.event:
+        case e.TurnSubmitted(turn=source, text=text):
+            lineage = lineage_of(recorded.stream)
+        case e.MemoryAdded(content=text) | e.MemoryReplaced(content=text):
+            source, lineage = digest_of((text,)), OF_MEMORY
+        case _:
+            return
+    for each in sorted(entities(text)):
+        yield each.alias, each.name, each.kind, source, lineage, recorded.position
+
+
+def select_names(rows: Connection, aliases: Collection[str]) -> tuple[str, ...]:
+    """The names that these aliases mean, the newest first."""
+    query = f"""
+        SELECT name FROM entities
+        WHERE alias IN (SELECT value FROM json_each(?)) AND (lineage = ? OR lineage IN {LINEAGES})
+        GROUP BY name ORDER BY max(position) DESC, name LIMIT ?
+    """
+    values = (msgspec.json.encode(sorted(aliases)).decode(), OF_MEMORY, NAMES)
+    return tuple(name for (name,) in rows.execute(query, values))

@@ -1,0 +1,101 @@
+"""A turn with its sub-agents, theirs, and so on, each with what the whole of it below has used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from sqlite3 import Connection
+
+import msgspec
+
+from hermes_jobs.domain.usage import NO_USAGE
+from hermes_jobs.views.message_texts import Texts
+from hermes_jobs.views.models import StepView, TurnView, UsageTotals
+from hermes_jobs.views.queries import BOOKS, books_of, fetched, select_turns_below, select_waiting_calls
+
+
+class Tree(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn and those that it began by delegation, in that order.
+
+    `waiting`: the turn's calls that wait for a person.
+    `books` and `num_tool_calls` are those of the turn and of all below it.
+    """
+
+    turn: TurnView
+    children: tuple[Tree, ...]
+    waiting: tuple[StepView, ...]
+    books: UsageTotals
+    num_tool_calls: int
+
+    @property
+    def about(self) -> str:
+        """What the turn is for: a sub-agent's goal, else its text."""
+        return self.turn.place.goal if self.turn.place is not None else self.turn.text
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a sub-agent below the turn has not ended."""
+        return any(each.turn.place is not None and each.turn.place.ended is None for each in self._below())
+
+    def _below(self) -> Iterator[Tree]:
+        for child in self.children:
+            yield from child.walk()
+
+    def walk(self) -> Iterator[Tree]:
+        """It and all below it, each before its own children."""
+        yield self
+        yield from self._below()
+
+    def path(self, turn: str) -> tuple[TurnView, ...]:
+        """The turns from this one down to that one; none where it is not below."""
+        if turn == self.turn.id:
+            return (self.turn,)
+        below = (child.path(turn) for child in self.children)
+        return next(((self.turn, *found) for found in below if found), ())
+
+    def find(self, turn: str) -> Tree | None:
+        """The part of the tree that begins with that turn."""
+        return next((each for each in self.walk() if each.turn.id == turn), None)
+
+
+def select_tree(connection: Connection, texts: Texts, turn: str) -> Tree:
+    """The whole tree that the turn belongs to, from its root. Raises `Rejected`, kind `unknown_turn`."""
+    turns = select_turns_below(connection, texts, turn)
+    waiting: dict[str, list[StepView]] = {}
+    for found, step in select_waiting_calls(connection, [each.id for each in turns]):
+        waiting.setdefault(found, []).append(step)
+    below: dict[str, list[TurnView]] = {}
+    for each in turns[1:]:
+        assert each.place is not None
+        below.setdefault(each.place.parent_turn, []).append(each)
+    return _tree(turns[0], below, waiting)
+
+
+def select_used_below(connection: Connection, root: str) -> UsageTotals:
+    """What the sub-agents of that lineage, and theirs, have used."""
+    query = f"SELECT {BOOKS} FROM responses r WHERE r.turn IN (SELECT turn FROM children WHERE root = ?)"
+    (row,) = fetched(connection, query, (root,))
+    return books_of(row)
+
+
+def _tree(
+    turn: TurnView, below: Mapping[str, Sequence[TurnView]], waiting: Mapping[str, Sequence[StepView]]
+) -> Tree:
+    children = tuple(_tree(each, below, waiting) for each in below.get(turn.id, ()))
+    return Tree(
+        turn=turn,
+        children=children,
+        waiting=tuple(waiting.get(turn.id, ())),
+        books=_sum([turn.books, *(each.books for each in children)]),
+        num_tool_calls=turn.num_tool_calls + sum(each.num_tool_calls for each in children),
+    )
+
+
+def _sum(books: Sequence[UsageTotals]) -> UsageTotals:
+    costs = [each.cost_usd for each in books]
+    known = [each for each in costs if each is not None]
+    return UsageTotals(
+        usage=sum((each.usage for each in books), NO_USAGE),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        num_model_calls=sum(each.num_model_calls for each in books),
+        known_cost_usd=sum(each.known_cost_usd for each in books),
+    )

@@ -1,0 +1,100 @@
+"""What verifications found of the things that reviews saved, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection, Row
+from typing import Final
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.replay.experiment import PREFIX
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.views.queries import fetched
+
+
+class VerificationView(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found at `at` (ISO 8601, UTC) of a thing that `review` saved: see `Finding`. `keep`: whether a
+    person keeps it, or took it back; None: nobody has decided."""
+
+    experiment: str
+    review: str
+    kind: e.LearnedKind
+    name: str
+    standing: e.Standing
+    why: str
+    pairs: int
+    better: int
+    worse: int
+    unknown: int
+    tokens_with: float
+    tokens_without: float
+    at: str
+    keep: bool | None
+
+    @property
+    def is_proposal(self) -> bool:
+        """Whether it is proposed to take the thing back, and nobody has decided."""
+        return self.standing == "harmful" and self.keep is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the thing is provisional no longer."""
+        return self.standing == "kept" or self.keep is not None
+
+
+class Verifications:
+    """Table `verifications`."""
+
+    name: Final = "verifications"
+    tables: Final = """
+        CREATE TABLE verifications (
+            review TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, experiment TEXT NOT NULL,
+            standing TEXT NOT NULL, why TEXT NOT NULL, pairs INTEGER NOT NULL, better INTEGER NOT NULL,
+            worse INTEGER NOT NULL, unknown INTEGER NOT NULL, tokens_with REAL NOT NULL,
+            tokens_without REAL NOT NULL, at TEXT NOT NULL, keep INTEGER, position INTEGER NOT NULL,
+            PRIMARY KEY (review, kind, name)
+        ) WITHOUT ROWID;
+        CREATE INDEX verifications_by_time ON verifications (at);
+    """
+    event_types: Final = (e.LearningVerified, e.LearningDecided)
+
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, e.LearningVerified):
+                rows = [_row(recorded, event.review, each) for each in event.findings]
+                connection.executemany(_INSERT, rows)
+            elif isinstance(event, e.LearningDecided):
+                connection.execute(
+                    "UPDATE verifications SET keep = ? WHERE review = ? AND kind = ? AND name = ?",
+                    (event.keep, event.review, event.kind, event.name),
+                )
+
+
+_FOUND = (*("standing", "why", "pairs", "better", "worse", "unknown"), *("tokens_with", "tokens_without"))
+_INSERT = f"""
+    INSERT INTO verifications (review, kind, name, experiment, at, position, {", ".join(_FOUND)})
+    VALUES ({", ".join("?" * (6 + len(_FOUND)))})
+    ON CONFLICT (review, kind, name) DO UPDATE SET experiment = excluded.experiment, at = excluded.at,
+        position = excluded.position, {", ".join(f"{name} = excluded.{name}" for name in _FOUND)}
+"""
+
+
+def _row(recorded: RecordedEvent, review: str, found: e.Finding) -> tuple[object, ...]:
+    own = (review, found.kind, found.name, recorded.stream.removeprefix(PREFIX))
+    return (*own, recorded.recorded_at, recorded.position, *(getattr(found, name) for name in _FOUND))
+
+
+def select_verifications(connection: Connection, review: str | None = None) -> tuple[VerificationView, ...]:
+    """Everything that was found, or that was found of what one review saved, in the order of time."""
+    query = "SELECT * FROM verifications WHERE ?1 IS NULL OR review = ?1 ORDER BY position, kind, name"
+    return tuple(_verification(row) for row in fetched(connection, query, (review,)))
+
+
+def _verification(row: Row) -> VerificationView:
+    keep = row["keep"]
+    names = ("experiment", "review", "kind", "name", *_FOUND, "at")
+    return VerificationView(**{name: row[name] for name in names}, keep=None if keep is None else bool(keep))

@@ -1,0 +1,184 @@
+"""What is kept of what people say over weeks: `python -m tests.benchmarks learning`.
+
+The model is scripted: it saves what an attentive model would, or everything that is said to it. So the tables
+show what the machinery makes of that (limits, scans, prompts, recall, compressions) and nothing of a model's
+judgement: what is worth saving, and whether an answer uses what it was given. `hermes-jobs bench learning`
+asks a real model the same.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+import msgspec
+
+from hermes_jobs.interfaces.bench.compressions import survival
+from hermes_jobs.interfaces.bench.learning import (
+    NOTES,
+    WAYS,
+    K,
+    Learning,
+    Played,
+    Way,
+    found_among,
+    rows_of,
+)
+from hermes_jobs.interfaces.bench.people import Person, Said, people
+from hermes_jobs.interfaces.bench.retention import Work, retained, work
+from hermes_jobs.settings import Settings, load
+from tests.benchmarks.summarisers import Copyist
+from tests.model_script import Action, Answer, AskedCall, Seen
+from tests.model_server import ModelServer
+from tests.reviews.talker import CHECKPOINT, is_summary
+
+SEEDS = 20
+HEADS = ("kept", "missed", "wrong", "stale", "leaked", "given", "tokens")
+
+
+def main(names: Sequence[str] = ()) -> None:
+    """Print the tables."""
+    persons = [each for each in people() if not names or each.name in names]
+    facts, never = sum(len(each.facts) for each in persons), sum(len(each.never) for each in persons)
+    texts = sum(len(each.texts) for each in persons)
+    print(f"{len(persons)} people, {texts} texts; {facts} facts to keep, {never} things never to write\n")
+    print("A scripted model that saves what an attentive one would:")
+    played = play(persons, Scripted(persons))
+    show(played)
+    print("\nA scripted model that saves every text as it is:")
+    show(play(persons, Scripted(persons, eager=True)))
+    print("\nPassages of earlier sessions that hold what a question needs, among the first k:")
+    print("  ".join(f"{k}: {found_among(played[-1], k):.0%}" for k in K))
+    longest = max(persons, key=lambda person: len(person.texts))
+    for name, copies in (("copies what was said", True), ("says nothing", False)):
+        print(f"\nOne conversation, {len(longest.texts)} texts, with a summary that {name}:")
+        print(f"{'compressions':<16}{'facts':>8}{'in it':>8}{'memory':>8}{'found':>8}")
+        with scripted(Scripted(persons, copies=copies)) as (settings, environ, folder):
+            for each in survival(settings, environ, folder, longest):
+                shares = (each.in_conversation, each.in_memory, each.found)
+                print(
+                    f"{each.compressions:<16}{each.facts:>8}" + "".join(f"{share:>8.0%}" for share in shares)
+                )
+    for name, every in (("forgets nothing", 0), ("leaves out one thing in five each time", 5)):
+        print(f"\nA long piece of work, compressed five times by a scripted summariser that {name}:")
+        show_retained(work(), every)
+
+
+def show_retained(long: Work, every: int) -> None:
+    """The table of the forms of summaries; its columns are those of `Retained`, as means over the seeds."""
+    heads = ("oldest", "all", "outcomes", "found", "tokens")
+    print(f"{'form':<16}{'compressions':>14}" + "".join(f"{head:>10}" for head in heads))
+    runs = [
+        retained(partial(Copyist, long, every, seed), long.parts) for seed in range(SEEDS if every else 1)
+    ]
+    for rows in zip(*runs, strict=True):
+        shares = (
+            fmean(column)
+            for column in zip(
+                *((each.oldest, each.all_facts, each.outcomes, each.found) for each in rows), strict=True
+            )
+        )
+        cells = "".join(f"{share:>10.0%}" for share in shares)
+        size = fmean(each.tokens for each in rows)
+        print(f"{rows[0].form:<16}{rows[0].compressions:>14}{cells}{size:>10,.0f}")
+
+
+def play(persons: Sequence[Person], model: Scripted, ways: Sequence[Way] = WAYS) -> list[Played]:
+    """Every way of remembering, with that model."""
+    with scripted(model) as (settings, environ, folder):
+        learning = Learning(settings, environ, folder, lambda text: None)
+        return [learning.play(way, persons) for way in ways]
+
+
+@contextmanager
+def scripted(model: Scripted) -> Iterator[tuple[Settings, Mapping[str, str], Path]]:
+    """Settings with that model behind a server, their environment, and a folder that goes away."""
+    with tempfile.TemporaryDirectory() as folder, closing(ModelServer(model).start()) as server:
+        environ = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HERMES_JOBS_HOME": folder,
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "none",
+            "HERMES_JOBS_MODEL": "scripted",
+        }
+        yield load(environ), environ, Path(folder)
+
+
+def show(played: Sequence[Played]) -> None:
+    """The table of the ways. `given`: questions for which what they need stood before the model."""
+    print(f"{'':<26}" + "".join(f"{head:>8}" for head in HEADS))
+    for row in rows_of(played):
+        counts = (row.kept, row.missed, row.wrong, row.stale, row.leaked)
+        cells = "".join(f"{count:>8}" for count in counts)
+        print(f"{row.way:<26}{cells}{row.given:>8.0%}{row.tokens:>8,.0f}")
+    for each in played[-1].outcomes:
+        for what, name in each.mistakes:
+            print(f"  {played[-1].way.name}: {each.person}, {name}: {what}")
+
+
+class Scripted:
+    """A model that follows the people's data files. It keeps no state: what it saves at a text follows from
+    the text, and from those before it."""
+
+    def __init__(self, persons: Sequence[Person], *, eager: bool = False, copies: bool | None = None) -> None:
+        """`eager`: saves every text. `copies`: its answers are long, and its summaries have every text, or
+        none (False)."""
+        self._persons = persons
+        self._eager = eager
+        self._copies = copies
+
+    def __call__(self, seen: Seen) -> Action:
+        """The next reply."""
+        if is_summary(seen):
+            return Answer(text=CHECKPOINT + (self._copied(seen.last_user_text) if self._copies else ""))
+        found = self._said(seen.last_user_text)
+        if found is None or seen.rounds:
+            return self._answer
+        person, said = found
+        tools = {each["function"]["name"] for each in seen.body.get("tools", ())}
+        if "memory" in tools:
+            return self._saving(said)
+        if "write_file" in tools:
+            notes = self._notes(person, said)
+            return Answer(tool_calls=(AskedCall("write_file", {"path": NOTES, "content": notes}),))
+        return self._answer
+
+    @property
+    def _answer(self) -> Answer:
+        return Answer(text="All right." if self._copies is None else "All right. " + "blah " * 200)
+
+    def _said(self, text: str) -> tuple[Person, Said] | None:
+        fitting = ((person, said) for person in self._persons for said in person.texts if said.says in text)
+        return next(fitting, None)
+
+    def _copied(self, text: str) -> str:
+        """The texts of people that occur there, one a line."""
+        return "\n".join(said.says for each in self._persons for said in each.texts if said.says in text)
+
+    def _saving(self, said: Said) -> Answer:
+        if self._eager:
+            arguments = {"action": "add", "target": "memory", "content": said.says}
+            return Answer(text="", tool_calls=(AskedCall("memory", arguments),))
+        calls = tuple(
+            AskedCall("memory", {key: value for key, value in msgspec.to_builtins(each).items() if value})
+            for each in said.saves
+        )
+        return Answer(tool_calls=calls) if calls else self._answer
+
+    def _notes(self, person: Person, upto: Said) -> str:
+        """All notes up to that text, in the order in which they were taken; none is taken back."""
+        before = person.texts[: person.texts.index(upto) + 1]
+        if self._eager:
+            lines = [said.says for said in before]
+        else:
+            lines = [each.content for said in before for each in said.saves if each.content]
+        return "".join(f"- {line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

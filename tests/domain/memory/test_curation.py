@@ -1,0 +1,103 @@
+"""The memory's curator: what it proposes, what is done of it, and taking that back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.curation import Curate, Proposal, UndoCuration, curations, proposals
+from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, known_entries, placed
+from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.errors import Rejected
+from tests.domain.memory.remembering import added, decided, facts_of, folded
+
+LIMITS = Limits()
+TEA, SAME = "Maya drinks oat milk in her tea", "maya drinks  Oat milk in her tea."
+MORE = "Maya drinks oat milk in her tea and coffee"
+TUESDAY, THURSDAY = "The gym at Aireside is on Tuesdays", "The gym at Aireside is on Thursdays"
+
+
+def proposed(
+    facts: Sequence[e.MemoryEvent], limits: Limits = LIMITS, since: Since = NEVER
+) -> tuple[Proposal, ...]:
+    writes = [Recorded(at, fact, f"2026-01-{at:02d}") for at, fact in enumerate(facts, start=1)]
+    return proposals(placed(known_entries(folded(facts), writes), limits, since=since))
+
+
+def curated(facts: Sequence[e.MemoryEvent], wanted: Sequence[Proposal]) -> list[e.MemoryEvent]:
+    return [*facts, *facts_of(decided(facts, Curate(wanted, len(facts), "c1", "curator")))]
+
+
+def told(found: Sequence[Proposal]) -> list[tuple[str, str]]:
+    return [(each.rule, each.entry.text) for each in found]
+
+
+def test_what_reads_the_same_but_for_case_blanks_and_a_closing_mark_is_there_once() -> None:
+    (found,) = proposed([added(TEA), added("Has a dog"), added(SAME)])
+    assert (found.rule, found.entry.text, found.is_safe) == ("same", TEA, True)
+    assert found.why == f"it says the same as «{SAME}»"
+
+
+def test_of_two_that_are_the_same_the_persons_own_is_kept() -> None:
+    mine = e.MemoryAdded(target="memory", content=TEA, author="user")
+    assert told(proposed([mine, added(SAME)])) == [("same", SAME)]
+    both = [mine, e.MemoryAdded(target="memory", content=SAME, author="hand_edit")]
+    (found,) = proposed(both)
+    assert not found.is_safe
+
+
+def test_an_entry_whose_words_another_has_is_contained_and_left_to_a_person() -> None:
+    (found,) = proposed([added(TEA), added(MORE)])
+    assert (found.rule, found.entry.text, found.is_safe) == ("contained", TEA, False)
+
+
+def test_the_older_of_two_that_share_most_words_may_be_contradicted() -> None:
+    (found,) = proposed([added(TUESDAY), added(THURSDAY), added("Has a dog")])
+    assert (found.rule, found.entry.text, found.is_safe) == ("contradicted", TUESDAY, False)
+    assert THURSDAY in found.why
+    assert "2026-01-02" in found.why
+
+
+def test_what_is_about_something_else_is_left_alone() -> None:
+    assert proposed([added(TEA), added(TUESDAY), added("Has a dog"), added("Has a cat")]) == ()
+
+
+def test_what_has_expired_goes_and_what_crowds_prompts_moves_to_recall() -> None:
+    old = [added("Ships are painted red"), added("The museum lends drawings")]
+    found = proposed(old, Limits(memory=30), Since(episodic="2026-01-30"))
+    assert told(found) == [("expired", "Ships are painted red")]
+    crowd = [added("Speaks German at home", "user"), added("Lives in a small house", "user")]
+    (moved,) = proposed(crowd, Limits(user=25))
+    assert (moved.rule, moved.entry.text) == ("crowded", "Speaks German at home")
+    assert proposed(curated(crowd, [moved]), Limits(user=25)) == ()
+
+
+def test_what_is_done_names_its_reason_and_is_taken_back_at_once() -> None:
+    facts = [added(TEA), added(SAME), added("Speaks German", "user"), added(TUESDAY), added(f"{TUESDAY}.")]
+    after = curated(facts, proposed(facts))
+    assert folded(after).memory == (SAME, f"{TUESDAY}.")
+    assert curations(after) == {"c1": (6, 7)}
+    assert isinstance(after[5], e.MemoryRemoved)
+    assert after[5].why == f"it says the same as «{SAME}»"
+
+    back = [*after, *facts_of(decided(after, UndoCuration(after)))]
+
+    assert set(folded(back).memory) == set(folded(facts).memory)
+    with pytest.raises(Rejected, match="nothing that the curator did"):
+        decided(back, UndoCuration(back))
+
+
+def test_what_was_added_again_since_stays_and_the_rest_is_taken_back() -> None:
+    facts = [added(TEA), added(SAME), added(TUESDAY), added(f"{TUESDAY}.")]
+    after = [*curated(facts, proposed(facts)), added(TEA)]
+    done = decided(after, UndoCuration(after))
+    assert [fact.content for fact in facts_of(done) if isinstance(fact, e.MemoryAdded)] == [TUESDAY]
+    assert "1 could not be" in str(done.answer)
+
+
+def test_proposals_for_another_version_are_refused_whole() -> None:
+    facts = [added(TEA), added(SAME)]
+    with pytest.raises(Rejected, match="The memory has changed since"):
+        decided([*facts, added("Has a dog")], Curate(proposed(facts), len(facts), "c1", "curator"))

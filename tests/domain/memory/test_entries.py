@@ -1,0 +1,99 @@
+"""What is known of entries, and where each is: in prompts, recalled, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.entries import (
+    EXPIRED,
+    Entry,
+    Recorded,
+    Since,
+    Uses,
+    in_order,
+    known_entries,
+    placed,
+    with_uses,
+)
+from hermes_jobs.domain.memory.memory import Limits
+from tests.domain.memory.remembering import EVIDENCE, added, folded
+
+TEA, MILK, DOG = "User drinks tea", "User drinks milk", "Has a dog"
+DAYS = [f"2026-01-{day:02d}T00:00:00.000000Z" for day in range(1, 32)]
+
+
+def known(*facts: e.MemoryEvent) -> tuple[Entry, ...]:
+    """The entries after these facts, one a day."""
+    writes = [Recorded(number, fact, DAYS[number - 1]) for number, fact in enumerate(facts, start=1)]
+    return known_entries(folded(facts), writes)
+
+
+def confirmed(text: str) -> e.MemoryConfirmed:
+    return e.MemoryConfirmed(target="memory", content=text, author="turn")
+
+
+def texts(entries: Sequence[Entry]) -> list[str]:
+    return [each.text for each in entries]
+
+
+def test_an_entry_has_its_origin_and_the_usual_kind_of_its_target() -> None:
+    user, memory = known(added(TEA, "user"), added(DOG))[::-1]
+    assert (user.kind, memory.kind) == ("identity", "episodic")
+    assert (user.evidence, user.version, user.written_at) == (EVIDENCE, 1, DAYS[0])
+
+
+def test_a_replacement_is_a_new_fact_with_the_old_ones_kind_and_tags() -> None:
+    first = e.MemoryAdded(target="memory", content=TEA, author="turn", kind="identity", tags=("drinks",))
+    (entry,) = known(
+        first, confirmed(TEA), e.MemoryReplaced(target="memory", old=TEA, content=MILK, author="turn")
+    )
+    assert (entry.kind, entry.tags, entry.version, entry.confirmations) == ("identity", ("drinks",), 3, 0)
+
+
+def test_confirmations_are_counted_and_the_last_one_is_known() -> None:
+    (entry,) = known(added(TEA), confirmed(TEA), confirmed(TEA))
+    assert (entry.confirmations, entry.version, entry.touched_at) == (2, 1, DAYS[2])
+
+
+def test_taking_a_removal_back_restores_what_was_known() -> None:
+    removed = e.MemoryRemoved(target="memory", old=TEA, author="turn")
+    back = e.MemoryAdded(target="memory", content=TEA, author="user", undoes=3)
+    assert known(added(TEA), confirmed(TEA), removed, back) == known(added(TEA), confirmed(TEA))
+
+
+def test_another_kind_is_taken_back_too() -> None:
+    other = e.MemoryReplaced(target="memory", old=TEA, content=TEA, author="user", kind="identity")
+    back = e.MemoryReplaced(target="memory", old=TEA, content=TEA, author="user", undoes=2)
+    (entry,) = known(added(TEA), other, back)
+    assert entry.kind == "episodic"
+
+
+def test_what_was_confirmed_stays_in_prompts_before_what_is_newer() -> None:
+    found = placed(known(added(TEA), confirmed(TEA), added(MILK), added(DOG)), Limits(memory=len(TEA)))
+    assert found.whole("memory") == (TEA,)
+    assert texts(found.recalled) == [MILK, DOG]
+    assert texts(in_order(found)) == [TEA, MILK, DOG]
+
+
+def test_an_identity_entry_comes_first_however_old_it_is() -> None:
+    first = e.MemoryAdded(target="memory", content=TEA, author="turn", kind="identity")
+    assert placed(known(first, added(MILK)), Limits(memory=20)).whole("memory") == (TEA,)
+
+
+def test_a_working_entry_is_in_prompts_of_its_own_lineage_until_it_expires() -> None:
+    working = e.MemoryAdded(target="memory", content=TEA, author="turn", evidence=EVIDENCE, kind="working")
+    (entry,) = known(working)
+    assert placed([entry], Limits(), lineage="s1").whole("memory") == (TEA,)
+    assert placed([entry], Limits(), lineage="s2").left_out == {entry: "it is of one session alone"}
+    late = placed([entry], Limits(), lineage="s1", since=Since(working=DAYS[5]))
+    assert late.left_out == {entry: "it was of one session, and has expired"}
+
+
+def test_what_only_recall_finds_expires_unless_somebody_needed_it() -> None:
+    entries = known(added(TEA), added(MILK), added(DOG))
+    since = Since(episodic=DAYS[20])
+    assert placed(entries, Limits(memory=10), since=since).left_out == dict.fromkeys(entries[:2], EXPIRED)
+    used = with_uses(entries, {2: Uses(1, DAYS[25])})
+    found = placed(used, Limits(memory=10), since=since)
+    assert (texts(found.recalled), found.whole("memory")) == ([MILK], (DOG,))

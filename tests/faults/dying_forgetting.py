@@ -1,0 +1,57 @@
+"""`hermes-jobs` that kills itself, as `kill -9` does, before a part of forgetting: `python -m
+tests.faults.dying_forgetting PART ARGUMENT…`. The parts are those of `PARTS`, in their order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.eventlog.append import PreparedAppend
+from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.interfaces.cli import main
+from hermes_jobs.runtime import forgetting
+from hermes_jobs.views import Views
+
+PARTS: dict[str, tuple[Any, str]] = {
+    "search": (forgetting.Forgetter, "find"),
+    "typed": (forgetting.Forgetter, "_scrub_files"),
+    "record": (PreparedAppend, "execute"),  # within the transaction that has rewritten the events
+    "home": (forgetting.Forgetter, "clean"),
+    "views": (Views, "catch_up"),
+    "files": (Application, "settle"),
+    "results": (forgetting.Forgetter, "_delete_results"),
+    "database": (SqlEventLog, "erase_deleted"),
+    "marker": (forgetting, "write_bytes"),
+}
+
+
+def die_before(part: str) -> None:
+    """Let this process be killed when that part begins; those that follow on the transaction, after it."""
+    owner, name = PARTS[part]
+    begin = getattr(owner, name)
+    must_be_after = part not in {"search", "typed", "record"}
+    rewritten = False
+
+    change_tables = SqlEventLog.change_tables
+
+    def changed(log: SqlEventLog, act: Any) -> Any:
+        nonlocal rewritten
+        outcome = change_tables(log, act)
+        rewritten = True
+        return outcome
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        if rewritten or not must_be_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return begin(*arguments, **named)
+
+    SqlEventLog.change_tables = changed  # type: ignore[method-assign,assignment]
+    setattr(owner, name, dying)
+
+
+if __name__ == "__main__":
+    die_before(sys.argv[1])
+    main(sys.argv[2:])

@@ -1,0 +1,112 @@
+"""Servers by the official SDK: the specification of 2026-07-28, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.agent.mcp.messages import CallTool, Launch, Offer, Reply, Result, decoded
+from hermes_jobs.agent.mcp.servers import Servers
+from hermes_jobs.engine.in_flight import CancelToken
+from tests.tools.support import wait_until
+
+SERVER = Path(__file__).with_name("modern_server.py")
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    made = Servers(tmp_path / "mcp")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    port = free_port()
+    with subprocess.Popen([sys.executable, str(SERVER), str(port)], stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: listens(port), "the server")
+        yield f"http://127.0.0.1:{port}/mcp"
+        process.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def called(servers: Servers, launch: Launch, tool: str, arguments: bytes) -> Reply:
+    return servers.call(launch, CallTool(tool=tool, arguments=arguments, timeout=60), CancelToken())
+
+
+def talk(servers: Servers, launch: Launch) -> None:
+    offer = servers.list_tools(launch, CancelToken())
+    assert isinstance(offer, Offer), offer
+    assert (offer.protocol, offer.instructions) == ("2026-07-28", "Add with care.")
+    assert offer.version.startswith("modern")
+    assert [each["name"] for each in decoded(offer.tools)] == ["add", "fail"]
+    added = called(servers, launch, "add", b'{"a": 20, "b": 22}')
+    assert isinstance(added, Result), added
+    assert decoded(added.content)["structuredContent"] == {"result": 42}
+    failed = called(servers, launch, "fail", b"{}")
+    assert isinstance(failed, Result), failed
+    assert decoded(failed.content)["isError"] is True
+    assert [each["name"] for each in decoded(offer.prompts)] == ["summary"]
+    wanted = b'{"name": "summary", "arguments": {"note": "tea"}}'
+    prompt = servers.inquire(launch, "prompt", wanted, 60, CancelToken())
+    assert isinstance(prompt, Result), prompt
+    assert decoded(prompt.content)["messages"][0]["content"]["text"] == "Sum up tea."
+    listed = servers.inquire(launch, "resources", b"{}", 60, CancelToken())
+    assert isinstance(listed, Result), listed
+    assert [each["uri"] for each in decoded(listed.content)["resources"]] == ["note://tea"]
+    assert [each["uriTemplate"] for each in decoded(listed.content)["templates"]] == ["note://{name}"]
+    for uri, text in (("note://tea", "Boil water."), ("note://milk", "A note about milk.")):
+        found = servers.inquire(launch, "read", json.dumps({"uri": uri}).encode(), 60, CancelToken())
+        assert isinstance(found, Result), found
+        assert decoded(found.content)["contents"][0]["text"] == text
+
+
+def test_over_stdio(servers: Servers) -> None:
+    env = {"PATH": os.environ["PATH"]}
+    launch = Launch(server="a", folder="", token="", command=sys.executable, args=(str(SERVER),), env=env)
+    talk(servers, launch)
+
+
+def test_over_http(servers: Servers, address: str) -> None:
+    talk(servers, Launch(server="a", folder="", token="", url=address))
+
+
+def test_an_address_where_nobody_listens_is_told(servers: Servers) -> None:
+    launch = Launch(server="a", folder="", token="", url="http://127.0.0.1:9/mcp")
+    failed = servers.list_tools(launch, CancelToken())
+    assert not isinstance(failed, Offer)
+    assert failed.kind == "start"
+    assert "no connection" in failed.message
+
+
+def test_a_server_that_has_gone_away_and_come_back_is_reached_again(servers: Servers) -> None:
+    port = free_port()
+    launch = Launch(server="a", folder="", token="", url=f"http://127.0.0.1:{port}/mcp")
+    command = [sys.executable, str(SERVER), str(port)]
+    for _ in range(2):
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            wait_until(lambda: listens(port), "the server")
+            talk(servers, launch)
+            process.kill()
+        gone = called(servers, launch, "add", b'{"a": 1, "b": 2}')
+        assert not isinstance(gone, Result)

@@ -1,0 +1,1 @@
+"""Replays: what they ask, and that they run nothing."""

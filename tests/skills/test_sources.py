@@ -1,0 +1,248 @@
+"""Fetching skills: folders, repositories, archives, addresses, and what is refused of them."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from hermes_jobs.agent.skills.installation import candidates, chosen
+from hermes_jobs.agent.skills.sources import Repository, fetch, repository_of
+from hermes_jobs.errors import Rejected
+from tests.skills.hosts import skill_text
+
+FILES = {
+    "pdf/SKILL.md": skill_text("pdf"),
+    "pdf/scripts/a.sh": "echo a\n",
+    "mail/SKILL.md": skill_text("mail"),
+}
+
+
+class Site:
+    """A web site: what lies at its paths."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes | str] = {}
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                page = site.pages.get(self.path)
+                if isinstance(page, str):
+                    self.send_response(302)
+                    self.send_header("Location", page)
+                    self.end_headers()
+                    return
+                self.send_response(404 if page is None else 200)
+                self.end_headers()
+                self.wfile.write(page or b"")
+
+            def log_message(self, *_args: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    made = Site()
+    yield made
+    made.close()
+
+
+def lay(folder: Path, files: Mapping[str, str]) -> Path:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+def committed(folder: Path, files: Mapping[str, str]) -> str:
+    """A repository's next commit."""
+    lay(folder, files)
+    if not (folder / ".git").exists():
+        git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "x")
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return made.getvalue()
+
+
+def tarred(files: Mapping[str, str]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("https://github.com/a/b", Repository(address="https://github.com/a/b.git")),
+        (
+            "https://github.com/a/b.git#v1:x/y",
+            Repository(address="https://github.com/a/b.git", revision="v1", path="x/y"),
+        ),
+        (
+            "https://github.com/a/b/tree/main/skills/pdf",
+            Repository(address="https://github.com/a/b.git", revision="main", path="skills/pdf"),
+        ),
+        (
+            "https://gitlab.com/a/b/-/tree/dev/x",
+            Repository(address="https://gitlab.com/a/b.git", revision="dev", path="x"),
+        ),
+        ("https://example.com/a.git", Repository(address="https://example.com/a.git")),
+        ("git@example.com:a/b", Repository(address="git@example.com:a/b")),
+        ("ssh://git@example.com/a#v2", Repository(address="ssh://git@example.com/a", revision="v2")),
+        ("git+https://example.com/a#:p", Repository(address="https://example.com/a", path="p")),
+        ("https://example.com/skills.zip", None),
+        ("https://github.com/a/b/releases/download/v1/skill.zip", None),
+    ],
+)
+def test_what_is_a_repository(named: str, meant: Repository | None) -> None:
+    assert repository_of(named) == meant
+
+
+def test_a_folder_is_used_where_it_lies(tmp_path: Path) -> None:
+    folder = lay(tmp_path / "skills", FILES)
+    fetched = fetch(str(folder), tmp_path)
+    assert (fetched.folder, fetched.source) == (folder, str(folder))
+    assert [each.name for each in candidates(fetched)] == ["mail", "pdf"]
+
+
+def test_a_repository_is_fetched_at_a_state(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    first = committed(source, FILES)
+    committed(source, {"pdf/SKILL.md": skill_text("pdf", "Do it better.")})
+    (tmp_path / "now").mkdir()
+    (tmp_path / "then").mkdir()
+    now = fetch(f"git+file://{source}", tmp_path / "now")
+    then = fetch(f"git+file://{source}#{first}:pdf", tmp_path / "then")
+    assert (now.revision, now.source) == (git(source, "rev-parse", "HEAD").strip(), f"git+file://{source}")
+    assert (then.revision, then.path, then.source) == (first, "pdf", f"git+file://{source}#{first}")
+    (pdf,) = candidates(then)
+    assert "Do it." in pdf.files["SKILL.md"].content
+    assert sorted(pdf.files) == ["SKILL.md", "scripts/a.sh"]
+
+
+@pytest.mark.parametrize("make", [zipped, tarred])
+def test_an_archive_is_unpacked(site: Site, tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    site.pages["/skills"] = make(FILES)
+    found = candidates(fetch(f"{site.address}/skills#pdf", tmp_path))
+    assert [(each.name, each.origin.path) for each in found] == [("pdf", "pdf")]
+
+
+def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
+    site.pages["/SKILL.md"] = skill_text("tidy").encode()
+    (found,) = candidates(fetch(f"{site.address}/SKILL.md", tmp_path))
+    assert (found.name, found.origin.source) == ("tidy", f"{site.address}/SKILL.md")
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("nosuch", "no folder 'nosuch'"),
+        ("~/nosuch/folder", "no folder"),
+        ("http://example.com/x.zip", "is not an https address"),
+        ("https://me:word@example.com/x.zip", "with a password would be recorded"),
+        ("https://me:word@example.com/x.git", "with a password would be recorded"),
+        ("git+file:///nosuch/repository", "git fetch failed"),
+        ("git+ext::sh -c x", "no folder"),
+        ("git+http://example.com/a", "transport 'http' not allowed"),
+        ("https://example.com/x.git#-upload-pack=x", "is no revision"),
+    ],
+)
+def test_what_cannot_be_fetched_is_refused(tmp_path: Path, named: str, said: str) -> None:
+    with pytest.raises(Rejected, match=said):
+        fetch(named, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (None, "404"),
+        (b"<html>", "no SKILL.md"),
+        (b"PK\x03\x04 broken", "cannot be unpacked"),
+        (b"\x1f\x8b broken", "cannot be unpacked"),
+        ("http://example.com/x.zip", "is not an https address|cannot be fetched"),
+    ],
+)
+def test_what_lies_there_and_is_no_skill_is_refused(
+    site: Site, tmp_path: Path, page: bytes | str | None, said: str
+) -> None:
+    if page is not None:
+        site.pages["/x"] = page
+    with pytest.raises(Rejected, match=said):
+        fetch(f"{site.address}/x", tmp_path)
+
+
+def test_an_archive_cannot_write_elsewhere(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "into").mkdir()
+    site.pages["/x"] = tarred({"../evil": "x", "SKILL.md": skill_text("x")})
+    with pytest.raises(Rejected, match="cannot be unpacked"):
+        fetch(f"{site.address}/x", tmp_path / "into")
+    site.pages["/x"] = zipped({"../evil": "x", "SKILL.md": skill_text("x")})
+    fetch(f"{site.address}/x", tmp_path / "into")
+    assert not (tmp_path / "evil").exists()
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(site: Site, tmp_path: Path) -> None:
+    site.pages["/x"] = zipped({"SKILL.md": skill_text("x"), **{str(n): "0" * (7 << 20) for n in range(9)}})
+    with pytest.raises(Rejected, match="larger than 60 MiB"):
+        fetch(f"{site.address}/x", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_several_one_has_to_be_chosen(tmp_path: Path) -> None:
+    found = candidates(fetch(str(lay(tmp_path, FILES)), tmp_path))
+    assert [each.name for each in chosen(found, ["pdf"], everything=False)] == ["pdf"]
+    assert chosen(found, [], everything=True) == found
+    with pytest.raises(Rejected, match="There are 2 skills: mail, pdf"):
+        chosen(found, [], everything=False)
+    with pytest.raises(Rejected, match="no skill 'x' there"):
+        chosen(found, ["x"], everything=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "said"),
+    [
+        ({"README.md": "x"}, "", "There is no skill"),
+        ({"SKILL.md": skill_text("x")}, "nosuch", "There is no folder 'nosuch'"),
+        ({"SKILL.md": skill_text("x")}, "../..", "There is no folder"),
+        ({"SKILL.md": "no front matter"}, "", "does not begin with front matter"),
+    ],
+)
+def test_what_holds_no_skill_is_refused(
+    tmp_path: Path, files: Mapping[str, str], path: str, said: str
+) -> None:
+    fetched = fetch(str(lay(tmp_path / "a" / "b", files)), tmp_path)
+    with pytest.raises(Rejected, match=said):
+        candidates(type(fetched)(folder=fetched.folder, source=fetched.source, path=path))

@@ -1,0 +1,94 @@
+"""What Flower shows of a task: names and ids that say something, and no text of anybody."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.delivery import Delivery
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.eventlog.log import EventLog
+from tests.domain.world import World
+from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
+from workers.description import failure_of, from_state, from_step, root_of
+
+SECRET = "my-secret-words"
+
+
+def calling(source: str = "cli") -> World:
+    """A turn with a tool call that is due; its text, its session's title and its arguments are secret."""
+    world = World()
+    world.do(c.SubmitTurn(turn="t1", session="s1", text=SECRET, source=source))
+    world.do(c.RenameSession(title=SECRET))
+    world.prefetch()
+    world.reply(SECRET, [("terminal", "write")])
+    return world
+
+
+def test_a_tool_call_is_shown_by_its_tool_model_source_and_session():
+    world = calling()
+    assert from_state(world.due[0], world.session) == "tool=terminal model=m source=cli session=s1"
+
+
+def test_a_member_is_shown_by_its_own_model_and_its_ensemble():
+    world = World()
+    world.do(c.SubmitTurn(turn="t1", session="s1", text=SECRET, source="cli"))
+    world.prefetch("a", "b")
+    assert from_state(world.due[1], world.session) == "model=b ensemble=panel source=cli session=s1"
+
+
+def test_a_sub_agents_is_shown_by_its_kind_and_the_turn_at_its_root_without_its_goal():
+    world = World()
+    place = e.Delegation(
+        turn="t2",
+        parent="s1",
+        parent_turn="t1",
+        call="t1-1-0",
+        payers=(e.Payer(turn="t1", stream="session-s1"),),
+        role="research",
+    )
+    opening = e.Opening(kind="child", delegation=place)
+    world.do(c.SubmitTurn(turn="t2", session="s1", text=SECRET, source="parent:s1", opening=opening))
+    shown = from_state(world.due[0], world.session)
+    assert shown == "source=parent:s1 agent=research session=s1 root=t1"
+    assert root_of(world.due[0], world.session) == "t1"
+    assert root_of(world.due[0], None) == "t2"
+
+
+def test_a_run_of_a_schedule_is_shown_by_the_schedule():
+    world = calling("schedule:p1")
+    assert from_state(world.due[0], world.session) == "tool=terminal model=m schedule=p1 session=s1"
+
+
+def test_what_this_process_does_not_know_is_shown_by_its_stream():
+    world = calling()
+    assert from_state(world.due[0], None) == from_step(world.due[0]) == "session=s1"
+
+
+def test_a_delivery_is_shown_by_its_kind_of_target():
+    requested = e.DeliveryRequested(
+        delivery="d1", target=f"file:/{SECRET}", turn="t1", text=SECRET, source="cli"
+    )
+    delivery = Delivery(stream="delivery-d1", requested=requested)
+    step = calling().due[0]
+    assert from_state(step, delivery) == "delivery=d1 target=file turn=t1 source=cli"
+
+
+@pytest.fixture
+def engine(log: EventLog) -> Engine:
+    gates = Gates()
+    clock = ShiftedClock(lambda: 1_000.0)
+    return simulated_engine(log, "w", clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), [])
+
+
+def test_a_failure_is_shown_by_its_kind_and_the_first_line_without_secrets(engine: Engine) -> None:
+    engine.submit(c.SubmitTurn(turn="t1", session="s1", text="Hello", source="cli"))
+    engine.run("session-s1", "t1-prefetch")
+    engine.execute("session-s1", c.BeginStep(step="t1-1"))
+    message = f"No model for {SECRET}.\nAnd more."
+    failed = e.ModelCallFailed(turn="t1", step="t1-1", attempt=1, kind="model_not_found", message=message)
+    engine.execute("session-s1", c.FinishModelCall(step="t1-1", outcome=failed))
+    shown = failure_of(engine, "session-s1", "t1-1", lambda text: text.replace(SECRET, "[REDACTED]"))
+    assert shown == "model_not_found: No model for [REDACTED]."
+    assert failure_of(engine, "session-s1", "t2-1", str) == ""

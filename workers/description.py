@@ -1,0 +1,120 @@
+"""What Flower shows of a task besides its id: ids and names, and the first line of an error.
+
+Never texts, titles or tool arguments: whoever sees Flower need not be who talks with the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_jobs.domain.delivery import Delivery, parse_target
+from hermes_jobs.domain.events import (
+    CompressionFailed,
+    Event,
+    ModelCallFailed,
+    ReferenceFailed,
+    TurnFailed,
+)
+from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule
+from hermes_jobs.domain.session import reviews
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.engine.engine import Engine
+from hermes_jobs.errors import LogUnavailable
+
+LOOK_BACK = 10  # newest events of a stream, among which the failure stands
+MOST = 200  # characters of an error
+WORDS = 60  # characters of a name
+
+Describe = Callable[[Step], str]
+Root = Callable[[Step], str]
+"""Gives the turn at the root of a step's tree."""
+
+
+def from_step(step: Step) -> str:
+    """What the step itself says."""
+    kind, _, name = step.stream.partition("-")
+    return _shown(**{kind: name})
+
+
+def from_state(step: Step, state: StreamState | None) -> str:
+    """What the state of its stream says as well; None where this process does not know it."""
+    match state:
+        case Session():
+            return _of_session(step, state)
+        case Schedule():
+            return _shown(schedule=state.id)
+        case Delivery(requested=requested) if requested is not None:
+            target, turn = parse_target(requested.target).kind, requested.turn or ""
+            return _shown(delivery=state.id, target=target, turn=turn, source=requested.source)
+        case _:
+            return from_step(step)
+
+
+def root_of_step(step: Step) -> str:
+    """The step's own turn, which is the root as far as the step itself says."""
+    return step.id.partition("-")[0]
+
+
+def root_of(step: Step, state: StreamState | None) -> str:
+    """The turn at the root of the tree: another one than the step's own where that is a sub-agent's."""
+    turn = root_of_step(step)
+    place = state.delegation_of(turn) if isinstance(state, Session) else None
+    return place.payers[0].turn if place is not None else turn
+
+
+def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str], str]) -> str:
+    """How the step failed: the error's kind and its first line, redacted; empty where the log has none."""
+    known = engine.sessions.known(stream)
+    try:
+        recent = engine.log.read(stream, after=max(0, (known.version if known else 0) - LOOK_BACK))
+    except LogUnavailable:
+        return ""
+    turn = step_id.partition("-")[0]
+    failures = (told for each in reversed(recent) if (told := _failure(each.event, turn, step_id)))
+    return redact(next(failures, ""))[:MOST]
+
+
+def _of_session(step: Step, session: Session) -> str:
+    turn = session.find(root_of_step(step)) or session.current
+    place = session.delegation_of(turn.id if turn is not None else None)
+    call = turn.call(step.id) if turn is not None else None
+    member = turn.reference(step.id) if turn is not None else None
+    source = turn.source if turn is not None else ""
+    return _shown(
+        tool=call.asked.name if call is not None else "",
+        model=member.model if member is not None else _model(session, turn),
+        ensemble=turn.ensemble if turn is not None else "",
+        source="" if source.startswith((SOURCE, reviews.SOURCE)) else source,  # the task's name says it
+        schedule=source.removeprefix(SOURCE) if source.startswith(SOURCE) else "",
+        agent=(place.role or "child") if place is not None else "",
+        session=session.id,
+        root=place.payers[0].turn if place is not None else "",
+    )
+
+
+def _model(session: Session, turn: Turn | None) -> str:
+    return (turn.model if turn is not None else None) or session.model or ""
+
+
+def _failure(event: Event, turn: str, step_id: str) -> str:
+    match event:
+        case ModelCallFailed(step=step) | ReferenceFailed(step=step) | CompressionFailed(step=step) if (
+            step == step_id
+        ):
+            return f"{event.kind}: {_first_line(event.message)}"
+        case TurnFailed(turn=failed) if failed == turn:
+            return f"{event.kind}: {_first_line(event.message)}"
+        case _:
+            return ""
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _shown(**parts: str) -> str:
+    """`name=value`, the telling ones first; empty values are left out, long names cut."""
+    return " ".join(f"{name}={value[:WORDS]}" for name, value in parts.items() if value)
