@@ -28,7 +28,7 @@ from hermes_jobs.eventlog.factory import sqlite_url
 from hermes_jobs.runtime.broker_address import find_server
 from hermes_jobs.views.generations import Generations
 from tests.faults.checker import Given, Line, violations
-from tests.faults.crew import Crew
+from tests.faults.crew import Crew, wait_until
 from tests.faults.fleet import Fleet
 from tests.faults.redis_server import RedisServer
 from tests.home import Home, endpoint
@@ -249,7 +249,12 @@ class Chaos:
         (schedule,) = self.home.run("schedule", "list", "--json").json
         removed = self.home.run("schedule", "remove", schedule["schedule"])
         assert removed.code == 0, removed
-        self.crew.finish()
+        wait_until(self._is_done, lambda: f"the end of {self.crew.log.steps()}")
+
+    def _is_done(self) -> bool:
+        for number in range(WORKERS):
+            self.fleet.restart_if_exited(number)
+        return not self.crew.log.steps()
 
     # --- judging --------------------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""Worker processes that are forked rather than started: a seed of chaos needs many, and soon."""
+"""Worker processes that are forked rather than started: a seed of chaos needs many, and soon.
+
+A worker whose log is out of reach while it starts ends with exit code 5, and whoever runs it (`up`, systemd,
+compose) starts it again: so does a fleet. Any other end of its own is a finding.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hermes_jobs.interfaces.cli.exit_codes import LOG
 from tests.faults.shifted import shift_by
 from tests.home import Home
 
@@ -41,8 +47,18 @@ class Fleet:
         self._processes[number] = process
 
     def signal(self, number: int, which: signal.Signals) -> None:
-        """Send it a signal."""
-        os.kill(self._processes[number].pid, which)
+        """Send it a signal; one that has ended at its start is started again first."""
+        self.restart_if_exited(number)
+        with suppress(ProcessLookupError):  # ended at this very moment: started again by the next call
+            os.kill(self._processes[number].pid, which)
+
+    def restart_if_exited(self, number: int) -> None:
+        """Start it again where the log was out of reach at its start; `AssertionError` for any other end."""
+        code = self._processes[number].exitcode
+        if code is None:
+            return
+        assert code == LOG, f"worker {number} ended by itself, with exit code {code}"
+        self.start(number)
 
     def kill(self, number: int) -> None:
         """`kill -9` a worker, paused or not."""
