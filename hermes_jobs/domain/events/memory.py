@@ -1,4 +1,7 @@
-"""Events of the stream `memory`: the entries about the user and the work."""
+"""Events of the stream `memory`: the entries about the user and the work.
+
+And of streams `listener-NAME`: how far a listener has followed it.
+"""
 
 from __future__ import annotations
 
@@ -128,3 +131,13 @@ class MemoryConflicted(Event, frozen=True, kw_only=True):
 MemoryEvent = (
     MemoryAdded | MemoryReplaced | MemoryConfirmed | MemoryRemoved | MemoryArranged | MemoryConflicted
 )
+
+
+class WritesTold(Event, frozen=True, kw_only=True):
+    """The listener was notified of the memory's writes up to that version of the stream `memory`."""
+
+    listener: str
+    upto: int
+
+
+ListenerEvent = WritesTold

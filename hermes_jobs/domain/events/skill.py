@@ -3,6 +3,9 @@
 Every write is one event, so that each can be undone separately. `undoes` is the version of the write that an
 event reverts; a hand edit is a user's change of the files in the home. `provisional`: a review wrote it,
 whose verification is to show whether it helps.
+
+And of a stream `curation-REVIEW`: a curator's proposals for skills, and their application. `number` counts
+the proposals of a review from 1; a proposal is valid for these versions of its skills only.
 """
 
 from __future__ import annotations
@@ -184,3 +187,42 @@ SkillWritten = (
     | SkillInstalled
 )
 SkillEvent = SkillWritten | SkillProposed | SkillApproved | SkillDenied
+
+
+class MergeProposed(Event, frozen=True, kw_only=True):
+    """Proposes to merge `skills` into `into`, whose SKILL.md is then `content`; `into` may exist or be new.
+
+    `category`: the folder of a new skill; None: the top folder, or the current one of an existing skill.
+    """
+
+    review: str
+    number: int
+    into: str
+    skills: tuple[str, ...]
+    content: str
+    reason: str
+    versions: Mapping[str, int]
+    evidence: Evidence
+    category: str | None = None
+
+
+class ArchiveProposed(Event, frozen=True, kw_only=True):
+    """Proposes to archive the skill: its files stay stored, and it is not offered to the model."""
+
+    review: str
+    number: int
+    skill: str
+    reason: str
+    version: int
+    evidence: Evidence
+
+
+class ProposalApplied(Event, frozen=True, kw_only=True):
+    """A user applied the proposal; the writes to its skills are in the same append."""
+
+    review: str
+    number: int
+    by: str
+
+
+CurationEvent = MergeProposed | ArchiveProposed | ProposalApplied

@@ -3,74 +3,17 @@
 Times inside an event (`retry_at`, `expires_at`) are seconds since the epoch, UTC.
 """
 
-from hermes_jobs.domain.events.session.compression import (
-    CompressionFailed,
-    CompressionRequested,
-    CompressionStarted,
-    ContextCompressed,
-    ContextFlushed,
-    ContextPressure,
-)
-from hermes_jobs.domain.events.session.delegation import ChildEnded, ChildrenStarted, TurnReleased
-from hermes_jobs.domain.events.session.files import FilesRestored, FileWritten
-from hermes_jobs.domain.events.session.input import InputAnswered, InputRequested
-from hermes_jobs.domain.events.session.model_call import (
-    ModelCallFailed,
-    ModelCallStarted,
-    ModelReplied,
-    ResponseBooked,
-)
-from hermes_jobs.domain.events.session.reference import (
-    ReferenceFailed,
-    ReferenceReplied,
-    ReferenceStarted,
-)
-from hermes_jobs.domain.events.session.review import (
-    ReviewCompleted,
-    ReviewFailed,
-    ReviewRequested,
-    ReviewStarted,
-)
-from hermes_jobs.domain.events.session.server_task import ServerTaskBegun, ServerTaskPolled
-from hermes_jobs.domain.events.session.session import (
-    ModeChanged,
-    ModelChanged,
-    SessionEnded,
-    SessionStarted,
-    SessionTitled,
-    SessionUndone,
-    TodosWritten,
-)
-from hermes_jobs.domain.events.session.step import OutcomeDiscarded, StepAbandoned
-from hermes_jobs.domain.events.session.subscription import ListenerTold
-from hermes_jobs.domain.events.session.title import TitleEnded, TitleStarted
-from hermes_jobs.domain.events.session.tool_call import (
-    ApprovalDenied,
-    ApprovalGiven,
-    ApprovalRequested,
-    ToolFinished,
-    ToolInterrupted,
-    ToolStarted,
-)
-from hermes_jobs.domain.events.session.turn import (
-    AnswerRejected,
-    BudgetWarned,
-    ContextPrefetched,
-    RecalledItem,
-    RecallTrack,
-    TurnCancelled,
-    TurnCancelRequested,
-    TurnCompleted,
-    TurnFailed,
-    TurnLabelled,
-    TurnMerged,
-    TurnPostponed,
-    TurnRated,
-    TurnResumed,
-    TurnSubmitted,
-    UsageRecorded,
-    WaitEnded,
-)
+from hermes_jobs.domain.events.session.compression import *
+from hermes_jobs.domain.events.session.delegation import *
+from hermes_jobs.domain.events.session.files import *
+from hermes_jobs.domain.events.session.input import *
+from hermes_jobs.domain.events.session.model_call import *
+from hermes_jobs.domain.events.session.reference import *
+from hermes_jobs.domain.events.session.review import *
+from hermes_jobs.domain.events.session.session import *
+from hermes_jobs.domain.events.session.step import *
+from hermes_jobs.domain.events.session.tool_call import *
+from hermes_jobs.domain.events.session.turn import *
 
 SessionEvent = (
     SessionStarted

@@ -1,4 +1,4 @@
-"""Events of the session itself: start, title, model, todo list, end."""
+"""Events of the session itself: start, title, model, todo list, end; and what its listeners were told."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.mcp import McpCatalogue
 from hermes_jobs.domain.events.session.delegation import Delegation
 from hermes_jobs.domain.events.session.review import VerifyMode
+from hermes_jobs.domain.usage import Reservation
 
 SessionKind = Literal["conversation", "review", "scheduled", "child", "subagent"]
 """`subagent`: never started here; imported logs may have it."""
@@ -101,3 +102,36 @@ class TodosWritten(Event, frozen=True, kw_only=True):
 
     session: str
     items: tuple[Todo, ...]
+
+
+class ListenerTold(Event, frozen=True, kw_only=True):
+    """A listener was notified of the stream's events up to version `upto`. `message`: the error of the next
+    event, which is retried at `retry_at`, or skipped where that is not set.
+    """
+
+    listener: str
+    upto: int
+    attempt: int = 1
+    message: str = ""
+    retry_at: float | None = None
+
+
+class TitleStarted(Event, frozen=True, kw_only=True):
+    """A worker started to ask a model for the session's title. `reserved`: the reservation for the call."""
+
+    step: str
+    attempt: int
+    reserved: Reservation | None = None
+
+
+class TitleEnded(Event, frozen=True, kw_only=True):
+    """The attempt is over; where it gave a title, `SessionTitled` stands before this.
+
+    Otherwise `kind` and `message` say why not; `retry_at`: the time of the next attempt, None for none.
+    """
+
+    step: str
+    attempt: int
+    kind: str = ""
+    message: str = ""
+    retry_at: float | None = None
