@@ -20,6 +20,7 @@ from celery import Celery, signals
 from celery.exceptions import SecurityWarning
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux
 from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread
@@ -93,6 +94,8 @@ def run(
     shutdown = _Shutdown(runner, application.settings.workers.stop_seconds)
     signals.worker_shutting_down.connect(shutdown.begin, weak=False)
     _warm(application)
+    connectors = connector_preparation(application)
+    signals.worker_ready.connect(lambda **_about: connectors.start(), weak=False)
     # Around the worker, not one of its bootsteps: those have no defined order, and a worker that unregisters
     # before its pool is empty counts as dead with its writes still running.
     maintenance.start()
@@ -101,6 +104,7 @@ def run(
     try:
         return _consume(app, runner, queues, threads)
     finally:
+        connectors.stop()
         housekeeper.stop()
         maintenance.stop()
         live.close()

@@ -117,6 +117,10 @@ class Servers:
         if known is None or _has_ended(known):
             threading.Thread(target=self._hold_host, daemon=True).start()
 
+    def let_host_go(self) -> None:
+        """Hold no more what connectors are forked from; the connectors go on."""
+        self._let_go(HOST)
+
     def _hold_host(self) -> None:
         with suppress(NotStarted, OSError):
             held = hold_host(self._folder)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.inline_worker import InlineWorker
 
 logger = logging.getLogger(__name__)
@@ -66,8 +67,13 @@ class FallbackWorker:
         """Perform due steps until told to stop, or until a worker is alive again."""
         self._told("No worker is alive: this process works on the turns too.")
         self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
-        with InlineWorker(self._application, heard=self._heard) as worker:
-            worker.work(self._is_done)
+        connectors = connector_preparation(self._application)
+        connectors.start()
+        try:
+            with InlineWorker(self._application, heard=self._heard) as worker:
+                worker.work(self._is_done)
+        finally:
+            connectors.stop()
         if not self._stopping.is_set():
             self._told("Workers are alive: they do the work.")
 
