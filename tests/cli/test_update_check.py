@@ -15,8 +15,7 @@ import pytest
 
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.installation import GitSource, installation
-from hermes_jobs.interfaces.cli.update_check import newest_commit
+from hermes_jobs.interfaces.cli.update_check import GitSource, installation, newest_commit
 from tests.home import Home
 
 

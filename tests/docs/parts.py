@@ -24,9 +24,9 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import KINDS, StreamKind
 from hermes_jobs.interfaces.chat.commands import COMMANDS
+from hermes_jobs.interfaces.chat.info_commands import told
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.interfaces.cli.help_topics import TOPICS, Bullets, Rows
-from hermes_jobs.interfaces.cli.tool_words import told
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
 from hermes_jobs.settings.sections import Configuration, Toolsets

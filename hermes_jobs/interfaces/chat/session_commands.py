@@ -8,11 +8,11 @@ from hermes_jobs.domain.approval_rules import MODES
 from hermes_jobs.domain.events import Mode
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.slash import ChatContext, Found
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.rewind import TurnRewind
-from hermes_jobs.interfaces.cli.session_fork import fork_session_at
+from hermes_jobs.interfaces.cli.sessions import fork_session_at
 from hermes_jobs.interfaces.cli.turn_files import rewound_lines
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
 
 FILES = "--files"

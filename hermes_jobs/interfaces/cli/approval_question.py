@@ -21,9 +21,9 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.diff_format import coloured
 from hermes_jobs.interfaces.cli.keyboard import can_ask, read_answer, read_key
+from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, short_path, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_details
-from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.patch import patched
 

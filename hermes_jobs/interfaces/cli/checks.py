@@ -19,7 +19,7 @@ from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import PROBE_WORKER
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, LOG, USAGE
-from hermes_jobs.interfaces.cli.zones import format_day, format_time
+from hermes_jobs.interfaces.cli.moments import format_day, format_time
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import is_held, read_state

@@ -6,9 +6,8 @@ import click
 
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.event_line import print_event
 from hermes_jobs.interfaces.cli.options import OutputOptions
-from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.output import note, print_event, print_json
 
 
 def detach(context: CliContext, submitted: Submitted, options: OutputOptions) -> int:

@@ -9,13 +9,12 @@ import click
 
 from hermes_jobs.errors import Corrupt, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.event_line import print_event
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
-from hermes_jobs.interfaces.cli.output import cut, note, one_line, terminal_width
+from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_event, terminal_width
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:

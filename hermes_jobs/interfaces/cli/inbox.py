@@ -9,12 +9,12 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views import Views
 from hermes_jobs.views.deliveries import DeliveryView
@@ -45,7 +45,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
 def _note_questions(views: Views) -> None:
     """Say which calls wait for a person, sub-agents' with the path to them, and how to answer."""
-    from hermes_jobs.interfaces.cli.tree_format import note_waiting
+    from hermes_jobs.interfaces.cli.turn_tree import note_waiting
 
     asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
     trees = (views.tree(each.id) for each in asking)

@@ -17,8 +17,8 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.approval_question import Asker, print_open
 from hermes_jobs.interfaces.cli.form_entry import FormEntry, usage_of
 from hermes_jobs.interfaces.cli.keyboard import can_ask, read_answer, read_key
+from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
-from hermes_jobs.interfaces.cli.zones import to_local
 
 TOLD: dict[e.InputAction, str] = {
     "accept": "Answered.",

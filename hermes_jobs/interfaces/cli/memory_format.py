@@ -31,12 +31,11 @@ from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.moments import read_moment
+from hermes_jobs.interfaces.cli.moments import format_time, read_moment
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.verified import finding_lines, found_by_thing
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.verifications import VerificationView
 

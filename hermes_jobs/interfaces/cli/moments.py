@@ -1,13 +1,18 @@
-"""Moments as people write them to a command: ISO 8601, or words such as `yesterday` and `monday 9:00`."""
+"""Moments as people write them to a command (ISO 8601, or words such as `monday 9:00`) and as they read them:
+in the zone `schedules.timezone`, else in this machine's.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+import click
+
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.zones import configured_zone
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.text import figures
 
 if TYPE_CHECKING:
     from schedules.phrases import Moment
@@ -38,3 +43,37 @@ def local_zone() -> ZoneInfo:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is not configured, or in two ways
         return ZoneInfo(get_localzone_name() or "UTC")
+
+
+def configured_zone() -> tzinfo | None:
+    """The configured zone; None for this machine's."""
+    click_context = click.get_current_context(silent=True)
+    context = click_context.find_object(CliContext) if click_context else None
+    return context.settings.zone if context else None
+
+
+def to_local(moment: datetime) -> datetime:
+    """The moment in that zone; one without a zone is taken to be of it."""
+    zone = configured_zone()
+    return moment.replace(tzinfo=zone) if zone and moment.tzinfo is None else moment.astimezone(zone)
+
+
+def local_moment(moment: str | float | datetime) -> datetime:
+    """A moment in that zone, given in ISO 8601, as seconds since the epoch, or as it is."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    elif not isinstance(moment, datetime):
+        moment = datetime.fromtimestamp(moment, UTC)
+    return to_local(moment)
+
+
+def format_time(moment: str | float | datetime | None, *, seconds: bool = False) -> str:
+    """A moment for people: `today 09:00`, `Mon 23 Nov 08:00`; with `seconds` `09:00:00`. Empty for None."""
+    if moment is None:
+        return ""
+    return figures.moment(local_moment(moment), to_local(datetime.now(UTC)), seconds=seconds)
+
+
+def format_day(moment: str | float | datetime) -> str:
+    """The day of a moment for people: `today`, `Mon 23 Nov`."""
+    return figures.day(local_moment(moment), to_local(datetime.now(UTC)))

@@ -11,10 +11,12 @@ from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 import click
+import msgspec
 
 from hermes_jobs.domain.session.titles import UNPRINTABLE, printable
 
 if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.views.spending import UnknownCost
     from hermes_jobs.views.tree import Tree
 
@@ -40,8 +42,6 @@ COLOURS = {
 
 def print_json(value: object) -> None:
     """One JSON value on standard output, in UTF-8: a line, or indented on a terminal."""
-    import msgspec
-
     encoded = msgspec.json.encode(value)
     if sys.stdout.isatty():
         encoded = msgspec.json.format(encoded, indent=2)
@@ -203,3 +203,29 @@ def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -
 def short_tokens(tokens: int) -> str:
     """A number of tokens in thousands."""
     return f"{tokens // 1000}k" if tokens >= 1000 else str(tokens)
+
+
+def print_event(recorded: RecordedEvent) -> None:
+    """One JSON object on one line of standard output, in UTF-8."""
+    line = {
+        "position": recorded.position,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        "type": recorded.type,
+        "data": _whole(recorded.event),
+        "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
+        "recorded_at": recorded.recorded_at,
+    }
+    echo_json(msgspec.json.encode(line))
+
+
+def _whole(value: object) -> object:
+    """The value with all its fields, also its defaults, but for those that were never set."""
+    match value:
+        case msgspec.Struct():
+            fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+            return {name: _whole(field) for name, field in fields if field is not msgspec.UNSET}
+        case tuple():
+            return [_whole(each) for each in value]
+        case _:
+            return value

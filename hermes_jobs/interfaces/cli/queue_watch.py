@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age, queues_of
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
-from hermes_jobs.interfaces.cli.zones import to_local
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.comparison import Answer, Comparison
 from hermes_jobs.domain.replay.replay import PREFIX, Replay, required_plan
 from hermes_jobs.domain.session.titles import printable
@@ -15,7 +17,6 @@ from hermes_jobs.engine.replays import answered_calls, comparisons, reads_run
 from hermes_jobs.interfaces.cli.diff_format import coloured
 from hermes_jobs.interfaces.cli.output import one_line, print_heading
 from hermes_jobs.interfaces.cli.progress import call_summary
-from hermes_jobs.interfaces.cli.replay_settings import replay_settings, told
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.text.figures import duration, money
 from hermes_jobs.text.plural import pluralize
@@ -92,7 +93,7 @@ def print_replay(application: Application, replay: Replay) -> None:
             click.echo(line)
         click.echo()
     click.echo(_summary(replay, found))
-    for line in told(replay_settings(application, replay)):
+    for line in settings_lines(replay_settings(application, replay)):
         click.echo(line)
 
 
@@ -158,3 +159,60 @@ def _summary(replay: Replay, found: Sequence[Comparison]) -> str:
 def _cost(found: Sequence[Comparison]) -> float | None:
     costs = [each.replayed.cost_usd for each in found if not each.replayed.error]
     return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
+
+
+FROM_TURN = "the history, the system prompt, the toolsets"
+AS_NOW = "descriptions of tools, addresses and keys, effort and limits"
+LEFT_ALONE = frozenset({"model.model", "terminal.environment"})
+"""The model is that of the recorded calls, and no command runs."""
+
+
+class OtherSetting(msgspec.Struct, frozen=True):
+    """A key that the turn had with another value than it has now; the replay asks with the one of `now`."""
+
+    key: str
+    then: object
+    now: object
+
+
+class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`model` is the one that the replay names, empty for the recorded one. `others`: what the turn carried
+    otherwise; what stood in config.yaml then is not recorded."""
+
+    model: str
+    others: tuple[OtherSetting, ...]
+
+
+def replay_settings(application: Application, replay: Replay) -> ReplaySettings:
+    """The settings of a replay of one turn. Raises `Rejected` where there is no such turn."""
+    plan = required_plan(replay)
+    others = tuple(_others(application, plan.turns[0].turn))
+    return ReplaySettings(model=plan.variants[0].model, others=others)
+
+
+def settings_lines(settings: ReplaySettings) -> Iterator[str]:
+    """The settings for people, a line each."""
+    model = f"model {settings.model}, as asked for" if settings.model else "the model"
+    yield f"As recorded: {FROM_TURN}{'' if settings.model else f', {model}'}."
+    yield f"As configured now: {AS_NOW}{f'; {model}' if settings.model else ''}."
+    for each in settings.others:
+        then, now = (msgspec.json.encode(value).decode() for value in (each.then, each.now))
+        yield f"  {each.key} was {then} for the turn, and is {now} now."
+
+
+def _others(application: Application, turn: str) -> Iterator[OtherSetting]:
+    from hermes_jobs.settings.keys import known_keys
+    from hermes_jobs.settings.turn_settings import applied, travels
+    from hermes_jobs.views.turn_events import events_of
+
+    carried: dict[str, object] = {}
+    for recorded in events_of(application.log, application.views.turn(turn)):
+        if isinstance(recorded.event, e.TurnSubmitted | e.TurnResumed) and recorded.event.turn == turn:
+            carried |= recorded.event.settings
+    now = application.settings
+    then = applied(now, carried)
+    for name, key in known_keys().items():
+        if travels(name) and name not in LEFT_ALONE and then.value(key) != now.value(key):
+            yield OtherSetting(
+                name, msgspec.to_builtins(then.value(key)), msgspec.to_builtins(now.value(key))
+            )

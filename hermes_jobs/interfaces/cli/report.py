@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.moments import format_day, format_time, to_local
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
-from hermes_jobs.interfaces.cli.zones import format_day, format_time, to_local
 from hermes_jobs.text.figures import duration, money, when
 
 if TYPE_CHECKING:

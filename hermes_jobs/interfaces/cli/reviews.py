@@ -8,12 +8,12 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.curate import apply, curate, details_json, keep, review_json
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, review_argument
 from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
 from hermes_jobs.interfaces.cli.progress import call_details
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.figures import money
 
 if TYPE_CHECKING:

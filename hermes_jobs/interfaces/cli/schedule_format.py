@@ -13,8 +13,8 @@ from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.inbox import delivery_status
+from hermes_jobs.interfaces.cli.moments import format_time, to_local
 from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
-from hermes_jobs.interfaces.cli.zones import format_time, to_local
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import money
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView

@@ -11,11 +11,11 @@ import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.moments import local_moment
 from hermes_jobs.interfaces.cli.options import example, session_argument
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.interfaces.cli.turn_text import in_fence
-from hermes_jobs.interfaces.cli.zones import local_moment
 from hermes_jobs.text.figures import moment, money
 from hermes_jobs.text.plural import pluralize
 

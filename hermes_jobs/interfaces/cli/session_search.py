@@ -11,11 +11,11 @@ import click
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import flowed, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
 
 if TYPE_CHECKING:

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.engine.fork import fork, fork_at_turn
+from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import session_search
-from hermes_jobs.interfaces.cli.compress import compress_session
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.forget import delete_session
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_argument
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.session_compression import compress_session, session_summary
 from hermes_jobs.interfaces.cli.session_export import export_session
-from hermes_jobs.interfaces.cli.session_summary import session_summary
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.figures import money, unknown_costs
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import MessageView, SessionView
@@ -26,6 +27,8 @@ from hermes_jobs.views.turn_json import usage_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from hermes_jobs.bootstrap import Application
 
 FOLDER_SHOWN = 18  # columns of a folder in a list
 RESULT_SHOWN = 300  # characters of a tool's result in a conversation
@@ -121,8 +124,6 @@ def fork_session(
     All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
     session. The new session's id is printed.
     """
-    from hermes_jobs.interfaces.cli.session_fork import fork_session_at
-
     new = fork_session_at(context.application, _find(context, session_id), at=at, before=before)
 
     def told() -> None:
@@ -265,3 +266,27 @@ def _shown(message: MessageView) -> str:
     if message.role != "tool" or len(whole) <= RESULT_SHOWN:
         return whole
     return f"{whole[:RESULT_SHOWN]}… ({len(whole)} characters; --json has them all)"
+
+
+def fork_session_at(
+    application: Application, parent: SessionView, *, at: str | None = None, before: str | None = None
+) -> str:
+    """Begin a new session with the history of `parent`; its id.
+
+    `at` is a turn, after which, or an event's number, at which the copy ends; `before` is a turn. Neither:
+    all of it. Raises `Rejected` for both, and for what is not of that history.
+    """
+    if at is not None and before is not None:
+        raise Rejected("--at and --before exclude each other.", kind="usage")
+    if before is not None and before.isdecimal():
+        hint = "Turns are named by their ids: hermes-jobs turns list."
+        raise Rejected(f"{before} is no turn.", kind="usage", hint=hint)
+    engine, views = application.engine(), application.views
+    new = application.ids.name("s")
+    named = at or before
+    if named is None or named.isdecimal():
+        fork(engine, parent.lineage, new, at=None if named is None else int(named))
+    else:
+        turn = views.turn(views.find_turn(named, session=parent.id))
+        fork_at_turn(engine, parent.lineage, new, turn.id, stream=turn.stream, before=before is not None)
+    return new

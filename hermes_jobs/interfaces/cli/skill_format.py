@@ -16,10 +16,10 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.verified import Found, found_by_thing, mark_of
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
 

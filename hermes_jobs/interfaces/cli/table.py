@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
 
+from hermes_jobs.interfaces.cli.moments import format_time, local_moment
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, line_width, one_line, terminal_width, wrap
-from hermes_jobs.interfaces.cli.zones import format_time, local_moment
 
 T = TypeVar("T")
 
@@ -171,7 +171,7 @@ def _clock(column: Column[T]) -> Column[T]:
 
 
 def _day(moment: str | None) -> str:
-    from hermes_jobs.interfaces.cli.zones import format_day
+    from hermes_jobs.interfaces.cli.moments import format_day
 
     told = format_day(moment) if moment else ""
     return told[:1].upper() + told[1:]

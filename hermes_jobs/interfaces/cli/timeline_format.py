@@ -8,9 +8,9 @@ from math import ceil, floor
 
 import click
 
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_summary
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.figures import duration
 from hermes_jobs.views.spans import TURN_LANE, Span, SpanKind
 from hermes_jobs.views.timeline import Timeline, Track, tracks

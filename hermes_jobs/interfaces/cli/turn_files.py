@@ -250,7 +250,7 @@ def _print_notes(rewind: TurnRewind, known: TurnFiles) -> None:
         them = "it" if known.commands == 1 else "they"
         note(f"{pluralize(known.commands, 'command')} ran in this turn; what {them} changed is not kept.")
     if known.restored:
-        from hermes_jobs.interfaces.cli.zones import format_time
+        from hermes_jobs.interfaces.cli.moments import format_time
 
         at, event = known.restored[-1]
         note(f"Last restored {format_time(at)} by {event.by}: {pluralize(len(event.files), 'file')}.")

@@ -14,8 +14,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.event_line import print_event
-from hermes_jobs.interfaces.cli.output import echo_json
+from hermes_jobs.interfaces.cli.output import echo_json, print_event
 from hermes_jobs.views.turn_json import TurnJson
 
 

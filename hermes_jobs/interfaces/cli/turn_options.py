@@ -11,14 +11,13 @@ import click
 
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import note, one_line, short_path
-from hermes_jobs.interfaces.cli.zones import format_time
 
 if TYPE_CHECKING:
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.views.models import SessionView
-
 
 EVERYWHERE = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "TERM", "TMPDIR", "_"})
 """Variables that every shell has and sets itself."""

@@ -18,13 +18,13 @@ from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.interfaces.cli.failed_calls import failure_notice, quota_commands
 from hermes_jobs.interfaces.cli.input_question import InputQuestion, how_to_answer
+from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.open_questions import AnyQuestion, OpenQuestions
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import one_line, print_json
 from hermes_jobs.interfaces.cli.progress import ProgressLines, call_details, call_summary
 from hermes_jobs.interfaces.cli.turn_lines import TurnLines
 from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TurnOutput
-from hermes_jobs.interfaces.cli.zones import to_local
 from hermes_jobs.views.turn_json import TurnJson
 
 

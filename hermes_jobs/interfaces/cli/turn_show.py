@@ -12,6 +12,7 @@ from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, turn_argument
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
@@ -19,8 +20,7 @@ from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.interfaces.cli.turn_calls import outputs_of, print_calls
-from hermes_jobs.interfaces.cli.turn_rate import rating_label
-from hermes_jobs.interfaces.cli.zones import format_time
+from hermes_jobs.interfaces.cli.turn_marks import rating_label
 from hermes_jobs.text.figures import duration, money, unknown_costs
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import StepView, TurnView
@@ -146,7 +146,7 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
     )
     below = context.application.views.tree_below(turn.id)
     if below.children:
-        from hermes_jobs.interfaces.cli.tree_format import print_tree
+        from hermes_jobs.interfaces.cli.turn_tree import print_tree
 
         click.echo()
         print_tree(below)
@@ -198,7 +198,7 @@ def _print_end(turn: TurnView, below: Tree) -> None:
         for line in wait_commands(turn.id) if turn.waits_for else quota_commands(turn.id):
             note(line)
     elif any(each.waiting for each in below.walk()):
-        from hermes_jobs.interfaces.cli.tree_format import note_waiting
+        from hermes_jobs.interfaces.cli.turn_tree import note_waiting
 
         click.echo()
         note_waiting(below)

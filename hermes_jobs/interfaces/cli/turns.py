@@ -9,6 +9,7 @@ import click
 from hermes_jobs.domain.session.labels import normal
 from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
@@ -17,12 +18,10 @@ from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.turn_actions import ACTS
 from hermes_jobs.interfaces.cli.turn_answer import answer_input
 from hermes_jobs.interfaces.cli.turn_files import diff_turn, rewind_turn
-from hermes_jobs.interfaces.cli.turn_label import label_turn
-from hermes_jobs.interfaces.cli.turn_rate import rate_turn
+from hermes_jobs.interfaces.cli.turn_marks import label_turn, rate_turn
 from hermes_jobs.interfaces.cli.turn_replay import replay_turn
 from hermes_jobs.interfaces.cli.turn_show import show_turn
 from hermes_jobs.interfaces.cli.turn_tree import show_tree
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.text.figures import money, unknown_costs
 from hermes_jobs.views.models import StatusFilter, TurnStatus, TurnView
 from hermes_jobs.views.turn_json import as_object, turn_json

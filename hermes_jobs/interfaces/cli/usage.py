@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.moments import format_day
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.zones import format_day
 from hermes_jobs.text.figures import money
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.spending import Spending, SpendingKey

@@ -21,6 +21,7 @@ from hermes_jobs.interfaces.cli.approval_question import Question
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.input_question import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.memory import TITLES
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import cut, one_line
@@ -29,7 +30,6 @@ from hermes_jobs.interfaces.cli.schedule_format import schedule_json, timing_wor
 from hermes_jobs.interfaces.cli.session_search import hit_json
 from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_session
 from hermes_jobs.interfaces.cli.turns import listed_json
-from hermes_jobs.interfaces.cli.zones import format_time
 from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.watched_turn import WatchedTurn
 from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
