@@ -7,7 +7,7 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +29,7 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.eventlog.log import WorkerRow
     from hermes_jobs.settings import Settings
 
 MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
@@ -49,6 +50,28 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     code: int = FAILED
 
 
+def ok(check: str, message: str) -> Finding:
+    """A finding that nothing has to be done about."""
+    return Finding(check=check, status="ok", message=message)
+
+
+def warn(check: str, message: str, hint: str = "") -> Finding:
+    """A finding of what is missing, or weaker than it could be."""
+    return Finding(check=check, status="warn", message=message, hint=hint)
+
+
+def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> Finding:
+    """A finding that `doctor` fails for, with that exit code."""
+    return Finding(check=check, status="fail", message=message, hint=hint, code=code)
+
+
+def live_processes(application: Application) -> Sequence[WorkerRow]:
+    """The processes that work and have not ended: workers, beat, gateways. Raises `LogUnavailable`."""
+    registered = application.log.workers()
+    ended = application.observer().dead(registered)
+    return [worker for worker in registered if worker.id not in ended]
+
+
 def is_up(environ: Mapping[str, str]) -> bool:
     """Whether an `up` of the home runs, as far as can be told without its configuration."""
     try:
@@ -63,13 +86,12 @@ def home(settings: Settings) -> Iterator[Finding]:
     paths = settings.paths
     mode = stat.S_IMODE(paths.home.stat().st_mode)
     if mode & 0o077:
-        message = f"{paths.home} can be read by others (mode {mode:o})."
-        yield Finding(check="home", status="warn", message=message, hint=f"chmod 700 {paths.home}")
+        yield warn("home", f"{paths.home} can be read by others (mode {mode:o}).", f"chmod 700 {paths.home}")
     else:
-        yield Finding(check="home", status="ok", message=str(paths.home))
+        yield ok("home", str(paths.home))
     changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
     told = f"set: {', '.join(changed)}" if changed else "every key has its default"
-    yield Finding(check="config", status="ok", message=f"{paths.config} — {told}")
+    yield ok("config", f"{paths.config} — {told}")
 
 
 def toolsets(application: Application) -> Iterator[Finding]:
@@ -82,8 +104,7 @@ def toolsets(application: Application) -> Iterator[Finding]:
     for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
         if unknown := [name for name in names if name not in known]:
             message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
-            hint = f"Known: {', '.join(known)}."
-            yield Finding(check="toolsets", status="warn", message=message, hint=hint)
+            yield warn("toolsets", message, f"Known: {', '.join(known)}.")
 
 
 def pauses(application: Application) -> Iterator[Finding]:
@@ -96,7 +117,7 @@ def pauses(application: Application) -> Iterator[Finding]:
         if pause := state.at(place, now):
             until = format_time(pause.until)
             told = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
-            yield Finding(check="auxiliary", status="warn", message=told, hint=f"It failed: {pause.message}")
+            yield warn("auxiliary", told, f"It failed: {pause.message}")
 
 
 def budgets(application: Application) -> Iterator[Finding]:
@@ -109,7 +130,7 @@ def budgets(application: Application) -> Iterator[Finding]:
     try:
         application.check_budgets()
     except Misconfigured as error:
-        yield Finding(check="budgets", status="fail", message=error.message, hint=error.hint, code=USAGE)
+        yield fail("budgets", error.message, error.hint, code=USAGE)
         return
     limit = settings.budgets.day_usd
     if limit is None:
@@ -140,7 +161,7 @@ def context(application: Application) -> Finding:
     try:
         engine = application.contexts.apart()
     except Misconfigured as error:
-        return Finding(check="context", status="fail", message=error.message, hint=error.hint, code=USAGE)
+        return fail("context", error.message, error.hint, code=USAGE)
     known = application.windows.window(settings.main_model.model)
     window, threshold = known.tokens, engine.threshold(known.tokens)
     day = f" ({format_day(known.at)})" if known.at else ""
@@ -151,12 +172,12 @@ def context(application: Application) -> Finding:
     told = f"the engine {settings.context.engine} {when}"
     tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
     if tools < window * MUCH_FOR_TOOLS:
-        return Finding(check="context", status="ok", message=told)
+        return ok("context", told)
     hint = (
         f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
         "(toolsets.disabled), or take a model with a larger window."
     )
-    return Finding(check="context", status="warn", message=told, hint=hint)
+    return warn("context", told, hint)
 
 
 def log(application: Application) -> Finding:
@@ -168,12 +189,11 @@ def log(application: Application) -> Finding:
         was_written = _writes(application)
     except HermesJobsError as error:
         hint = "Start its database, or mend log_url." if settings.log_url else ""
-        return Finding(check="log", status="fail", message=str(error), hint=hint, code=LOG)
+        return fail("log", str(error), hint, code=LOG)
     if not was_written:
         message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
-        hint = "It is named above: let it go on, or end it."
-        return Finding(check="log", status="fail", message=message, hint=hint, code=LOG)
-    return Finding(check="log", status="ok", message=f"{where}, {pluralize(position, 'event')}")
+        return fail("log", message, "It is named above: let it go on, or end it.", code=LOG)
+    return ok("log", f"{where}, {pluralize(position, 'event')}")
 
 
 def _writes(application: Application) -> bool:
@@ -198,90 +218,77 @@ def broker(settings: Settings) -> Finding:
     """Whether messages can be sent."""
     if settings.broker_url is None:
         if find_broker(settings.paths):
-            return Finding(check="broker", status="ok", message="the embedded one answers")
+            return ok("broker", "the embedded one answers")
         try:
             server = find_server()
         except Rejected as error:
-            return Finding(check="broker", status="fail", message=error.message, hint=error.hint)
+            return fail("broker", error.message, error.hint)
         told = f"none runs; `up` starts the embedded one ({server})"
-        return Finding(check="broker", status="warn", message=told, hint=f"{UP} `send` works without.")
+        return warn("broker", told, f"{UP} `send` works without.")
     try:
         url = require_broker(settings)
     except Rejected as error:
-        return Finding(check="broker", status="fail", message=error.message, hint=error.hint, code=LOG)
+        return fail("broker", error.message, error.hint, code=LOG)
     told = f"{settings.secrets.redact(url)} answers"
     if not carries_live_text(url):
         told += "; answers are shown when they are complete: only Redis carries them as they are written"
-    return Finding(check="broker", status="ok", message=told)
+    return ok("broker", told)
 
 
 def workers(application: Application) -> Finding:
     """Whether somebody consumes every queue."""
-    registered = application.log.workers()
-    ended = application.observer().dead(registered)
-    alive = [worker for worker in registered if worker.id not in ended and worker.lanes]
+    alive = [worker for worker in live_processes(application) if worker.lanes]
     missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
     if not alive:
-        hint = f"{UP} `send` works by itself meanwhile."
-        return Finding(check="workers", status="warn", message="none is alive", hint=hint)
+        return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
     told = f"{len(alive)} alive"
     if missing:
         told += f"; nobody consumes {', '.join(missing)}"
-        hint = f"`hermes-jobs worker -Q {','.join(missing)}` does."
-        return Finding(check="workers", status="warn", message=told, hint=hint)
-    return Finding(check="workers", status="ok", message=told)
+        return warn("workers", told, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
+    return ok("workers", told)
 
 
 def worker_settings(application: Application) -> Iterator[Finding]:
     """Which processes that work go on with older settings than the files of their home have."""
-    registered = application.log.workers()
-    ended = application.observer().dead(registered)
     known = statuses(application.log)
-    for worker in registered:
+    for worker in live_processes(application):
         status = known.get(worker.id)
-        if status is None or worker.id in ended:
+        if status is None:
             continue
         if status.problem:
             told = f"{worker.id} goes on with what it read before: {status.problem}"
-            hint = "Mend the file; it is read again by itself."
-            yield Finding(check="settings", status="warn", message=told, hint=hint)
+            yield warn("settings", told, "Mend the file; it is read again by itself.")
         if status.outdated:
             told = f"{worker.id} began with another {', '.join(status.outdated)}"
-            hint = "`hermes-jobs down`, then `hermes-jobs up`."
-            yield Finding(check="settings", status="warn", message=told, hint=hint)
+            yield warn("settings", told, "`hermes-jobs down`, then `hermes-jobs up`.")
 
 
 def beat(application: Application) -> Finding:
     """Whether due schedules are fired."""
-    registered = application.log.workers()
-    ended = application.observer().dead(registered)
-    alive = [worker for worker in registered if worker.id not in ended]
+    alive = live_processes(application)
     beats = [worker for worker in alive if worker.name == "beat"]
     due_at = application.log.next_due_at(lane="schedules")
     if beats:
-        return Finding(check="beat", status="ok", message=f"{len(beats)} alive")
+        return ok("beat", f"{len(beats)} alive")
     if due_at is None:
-        return Finding(check="beat", status="ok", message="none is alive, and no schedule waits for one")
+        return ok("beat", "none is alive, and no schedule waits for one")
     if any("schedules" in worker.lanes for worker in alive):
-        told = "none is alive; the workers wake due schedules by themselves"
-        return Finding(check="beat", status="ok", message=told)
-    told = "none is alive, nor any worker that fires schedules: nothing runs when it is due"
-    return Finding(check="beat", status="warn", message=told, hint=UP)
+        return ok("beat", "none is alive; the workers wake due schedules by themselves")
+    return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
 
 
 def flower(settings: Settings) -> Finding:
     """Whether the dashboard that `up` started answers."""
     state = read_state(settings.paths)
     if state is None or state.flower is None:
-        return Finding(check="flower", status="ok", message="not started by this home's `up`")
+        return ok("flower", "not started by this home's `up`")
     address = urlsplit(state.flower)
     try:
         socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
     except OSError as error:
         told = f"{state.flower} does not answer: {error.strerror or error}"
-        hint = f"See {settings.paths.logs / 'flower.log'}."
-        return Finding(check="flower", status="warn", message=told, hint=hint)
-    return Finding(check="flower", status="ok", message=state.flower)
+        return warn("flower", told, f"See {settings.paths.logs / 'flower.log'}.")
+    return ok("flower", state.flower)
 
 
 def commands(environ: Mapping[str, str]) -> Finding:
@@ -299,17 +306,16 @@ def commands(environ: Mapping[str, str]) -> Finding:
             cancel=CancelToken(),
         )
     except OSError as error:
-        return Finding(check="commands", status="fail", message=f"cannot be started: {error}")
+        return fail("commands", f"cannot be started: {error}")
     if done.output.strip() != "ready" or done.lost or done.left:
         told = (
             f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
         )
-        hint = "The agent's terminal tool would not be safe to use here."
-        return Finding(check="commands", status="fail", message=told, hint=hint)
+        return fail("commands", told, "The agent's terminal tool would not be safe to use here.")
     if sys.platform != "linux":
         told = "run; what leaves a command's process group is not found again on this system"
-        return Finding(check="commands", status="warn", message=told)
-    return Finding(check="commands", status="ok", message="run, and leave no process behind")
+        return warn("commands", told)
+    return ok("commands", "run, and leave no process behind")
 
 
 def sandbox(settings: Settings) -> Finding:
@@ -318,11 +324,10 @@ def sandbox(settings: Settings) -> Finding:
     from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
 
     if settings.terminal.backend == "docker":
-        return Finding(check="sandbox", status="ok", message="commands run in containers")
+        return ok("sandbox", "commands run in containers")
     if settings.terminal.sandbox == "off":
         told = "off (terminal.sandbox): commands can read your keys and this home's secrets"
-        hint = "hermes-jobs config set terminal.sandbox auto"
-        return Finding(check="sandbox", status="warn", message=told, hint=hint)
+        return warn("sandbox", told, "hermes-jobs config set terminal.sandbox auto")
     found = layer()
     if found.name == NONE:
         told = (
@@ -334,7 +339,7 @@ def sandbox(settings: Settings) -> Finding:
     told = f"{found.name}: commands see neither your keys nor this home"
     if found.name == LANDLOCK:
         told += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
-    return Finding(check="sandbox", status="ok", message=told)
+    return ok("sandbox", told)
 
 
 def disk(settings: Settings) -> Finding:
@@ -342,6 +347,6 @@ def disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(settings.paths.home).free
     told = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
     if free >= LITTLE_SPACE:
-        return Finding(check="disk", status="ok", message=told)
+        return ok("disk", told)
     status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
     return Finding(check="disk", status=status, message=told, hint="Nothing can be recorded on a full disk.")

@@ -78,7 +78,7 @@ def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
         hint = error.hint
         if checks.is_up(context.environ):
             hint = f"{hint} `hermes-jobs up` goes on with what it read before, until this is mended.".strip()
-        yield checks.Finding(check="config", status="fail", message=error.message, hint=hint, code=USAGE)
+        yield checks.fail("config", error.message, hint, code=USAGE)
         return
     yield from checks.home(settings)
     yield model_checks.model(settings)

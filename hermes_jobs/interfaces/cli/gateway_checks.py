@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.interfaces.cli.checks import Finding, live_processes, warn
 from hermes_jobs.settings.turn_settings import held
 
 CHECK = "telegram"
@@ -23,15 +23,13 @@ def telegram(application: Application) -> Iterator[Finding]:
         if allowed:
             told = f"gateway.telegram.allowed_users is set, and there is no {TOKEN}"
             hint = f"Put the token that @BotFather gave you into {settings.paths.env_file} (mode 600)."
-            yield Finding(check=CHECK, status="warn", message=told, hint=hint)
+            yield warn(CHECK, told, hint)
         return
     if find_spec("telegram") is None:
         told = f"{TOKEN} is set, and this installation cannot speak to Telegram"
-        yield Finding(check=CHECK, status="warn", message=told, hint="pip install 'hermes-jobs[telegram]'")
+        yield warn(CHECK, told, "pip install 'hermes-jobs[telegram]'")
         return
-    registered = application.log.workers()
-    ended = application.observer().dead(registered)
-    gateways = [worker.id for worker in registered if worker.name == "gateway" and worker.id not in ended]
+    gateways = [worker.id for worker in live_processes(application) if worker.name == "gateway"]
     listens = bool(gateways)
     who = f"{len(allowed)} may write" if allowed else "nobody may write"
     hint = "" if allowed else "Set gateway.telegram.allowed_users."
@@ -39,14 +37,13 @@ def telegram(application: Application) -> Iterator[Finding]:
     if workers_lack_token(application):
         told += "; the workers have no token, or another one: answers do not arrive"
         hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); what runs reads it again."
-        yield Finding(check=CHECK, status="warn", message=told, hint=hint)
+        yield warn(CHECK, told, hint)
         return
     known = statuses(application.log)
     problem = next((known[each].unreachable for each in gateways if each in known), "")
     if problem:
         told = f"{who}; a gateway asks, and nothing arrives: {problem}"
-        hint = f"It asks again by itself; {settings.paths.logs / 'gateway.log'}"
-        yield Finding(check=CHECK, status="warn", message=told, hint=hint)
+        yield warn(CHECK, told, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
         return
     yield Finding(
         check=CHECK,
@@ -59,9 +56,7 @@ def telegram(application: Application) -> Iterator[Finding]:
 def workers_lack_token(application: Application) -> bool:
     """Whether live workers deliver answers and none of them has this process's token of the bot."""
     settings, log = application.settings, application.log
-    registered = log.workers()
-    ended = application.observer().dead(registered)
-    delivering = {each.id for each in registered if "deliveries" in each.lanes and each.id not in ended}
+    delivering = {each.id for each in live_processes(application) if "deliveries" in each.lanes}
     mine = held(settings, log.log_id).get(TOKEN)
     theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
     return bool(theirs) and mine not in theirs

@@ -8,7 +8,7 @@ from hermes_jobs.agent.memory.files import NAMES
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.domain.memory.memory import TARGETS, chars
-from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.interfaces.cli.checks import Finding, ok, warn
 from hermes_jobs.text.plural import pluralize
 
 HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or `memory add --anyway`."
@@ -24,14 +24,13 @@ def memory(application: Application) -> Iterator[Finding]:
             message = (
                 f"{NAMES[target]} has {pluralize(count, 'entry', 'entries')} that prompts leave out by a rule"
             )
-            yield Finding(check="memory", status="warn", message=message, hint=HINT)
+            yield warn("memory", message, HINT)
     yield from _embeddings(application)
     if ruled:
         return
     sizes = [f"{target} {chars(places.whole(target)):,}/{limits.of(target):,}" for target in TARGETS]
     tail = f"; {pluralize(len(places.recalled), 'more entry', 'more entries')} only recalled"
-    message = f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}"
-    yield Finding(check="memory", status="ok", message=message)
+    yield ok("memory", f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}")
 
 
 def _embeddings(application: Application) -> Iterator[Finding]:
@@ -42,9 +41,8 @@ def _embeddings(application: Application) -> Iterator[Finding]:
         return
     if isinstance(embedder, UnusableEmbedder):
         told = embedder.error
-        yield Finding(check="embeddings", status="warn", message=told.message, hint=told.hint)
+        yield warn("embeddings", told.message, told.hint)
         return
     counts = application.views.embedding_counts(embedder.model)
     more = f", {counts.planned} more planned" if counts.planned else ""
-    message = f"{pluralize(counts.there, 'vector')} of {embedder.model}{more}"
-    yield Finding(check="embeddings", status="ok", message=message)
+    yield ok("embeddings", f"{pluralize(counts.there, 'vector')} of {embedder.model}{more}")

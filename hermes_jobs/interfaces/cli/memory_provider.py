@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
 
 if TYPE_CHECKING:
@@ -25,20 +25,19 @@ def provider(application: Application) -> Iterator[Finding]:
         made = make(application)
         available = bool(made.is_available())
     except Misconfigured as error:
-        yield Finding(check="memory", status="fail", message=error.message, hint=error.hint, code=USAGE)
+        yield fail("memory", error.message, error.hint, code=USAGE)
         return
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
         told = f"the provider {name} cannot be loaded: {type(error).__name__}: {error}"
-        yield Finding(check="memory", status="warn", message=told, hint="Turns go on without it.")
+        yield warn("memory", told, "Turns go on without it.")
         return
     if available:
-        yield Finding(check="memory", status="ok", message=f"the provider {name} is available")
+        yield ok("memory", f"the provider {name} is available")
         return
     needs = [f"{key}: {what}" for key, what in schema_of(made).items()]
     extra = f"pip install 'hermes-jobs[{name}]'" if name in EXTRAS else ""
     hint = "; ".join(each for each in ("Turns go on without it", extra, *needs) if each) + "."
-    told = f"the provider {name} is not available"
-    yield Finding(check="memory", status="warn", message=told, hint=hint)
+    yield warn("memory", f"the provider {name} is not available", hint)
 
 
 def make(application: Application) -> MemoryProvider:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
 from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
 
@@ -24,21 +24,17 @@ def model(settings: Settings) -> Finding:
 
     choice = settings.main_model
     if choice.rehearsal:
-        return Finding(
-            check="model",
-            status="warn",
-            message="the rehearsal model answers: a script that shows what happens, not a language model.",
-            hint="`hermes-jobs setup` connects a real one.",
+        return warn(
+            "model",
+            "the rehearsal model answers: a script that shows what happens, not a language model.",
+            "`hermes-jobs setup` connects a real one.",
         )
     try:
         check_choice(settings, choice)
     except (Rejected, Misconfigured) as error:
-        return Finding(
-            check="model", status="fail", message=error.message, hint=error.hint, code=code_of(error)
-        )
+        return fail("model", error.message, error.hint, code=code_of(error))
     key = f"with the key {choice.key}" if settings.secrets.get(choice.key) else "without a key"
-    told = f"{choice.model} at {model_label(settings, choice.model)}; {key}"
-    return Finding(check="model", status="ok", message=told)
+    return ok("model", f"{choice.model} at {model_label(settings, choice.model)}; {key}")
 
 
 def auxiliary(settings: Settings) -> Iterator[Finding]:
@@ -54,11 +50,9 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
         try:
             check_choice(settings, choice)
         except (Rejected, Misconfigured) as error:
-            yield Finding(
-                check="auxiliary", status="warn", message=f"{purpose}: {error.message}", hint=error.hint
-            )
+            yield warn("auxiliary", f"{purpose}: {error.message}", error.hint)
             continue
-        yield Finding(check="auxiliary", status="ok", message=told)
+        yield ok("auxiliary", told)
 
 
 def caching(application: Application) -> Iterator[Finding]:
@@ -74,12 +68,10 @@ def caching(application: Application) -> Iterator[Finding]:
         choice, cached = settings.choice(row.key), row.usage.cache_read_tokens + row.usage.cache_write_tokens
         if choice.rehearsal or row.requests < FEW or cached or caching_of(settings, choice).kind != "marks":
             continue
-        yield Finding(
-            check="caching",
-            status="warn",
-            message=f"{row.key}: marks are sent, and of {row.requests} requests nothing was ever reported as "
-            "cached",
-            hint="The endpoint may ignore them, or the prompts are too short: `hermes-jobs config set "
+        yield warn(
+            "caching",
+            f"{row.key}: marks are sent, and of {row.requests} requests nothing was ever reported as cached",
+            "The endpoint may ignore them, or the prompts are too short: `hermes-jobs config set "
             "model.prompt_cache off` leaves them out.",
         )
 
@@ -99,7 +91,7 @@ def live(application: Application) -> Iterator[Finding]:
     used = (
         f"{trial.num_calls} calls, {trial.used.prompt_tokens:,} tokens in, {trial.used.output_tokens:,} out"
     )
-    yield Finding(check="live.cost", status="ok", message=f"this check took {used}: {cost}")
+    yield ok("live.cost", f"this check took {used}: {cost}")
 
 
 def trial_of(application: Application) -> Trial:

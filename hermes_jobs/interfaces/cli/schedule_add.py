@@ -187,10 +187,7 @@ def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bo
 
 def _note_who_fires(context: CliContext) -> None:
     """Say so where nothing would happen when it is due."""
-    log = context.application.log
-    workers = log.workers()
-    ended = context.application.observer().dead(workers)
-    if not any("schedules" in worker.lanes for worker in workers if worker.id not in ended):
+    if not context.application.is_consumed("schedules"):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 
 

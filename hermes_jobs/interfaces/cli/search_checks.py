@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 from hermes_jobs.bootstrap.toolbox import create_web_searcher
-from hermes_jobs.interfaces.cli.checks import Finding
+from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 
 if TYPE_CHECKING:
@@ -24,33 +24,30 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
     """Whether what the configured provider needs is there; with `live` one search, which may cost."""
     name = settings.web.search.provider
     if name is None:
-        told = "no web search; `hermes-jobs setup --search NAME` chooses who searches"
-        yield Finding(check=CHECK, status="ok", message=told)
+        yield ok(CHECK, "no web search; `hermes-jobs setup --search NAME` chooses who searches")
         return
     if not {"web"} & set(settings.toolsets.enabled) - set(settings.toolsets.disabled):
         told = f"{SEARCH_PROVIDERS[name].title}, and the toolset web is off"
-        yield Finding(check=CHECK, status="warn", message=told, hint="Enable it: toolsets.enabled.")
+        yield warn(CHECK, told, "Enable it: toolsets.enabled.")
         return
     missing = missing_of(settings, name, environ)
     if missing is not None:
-        yield Finding(check=CHECK, status="warn", message=missing.message, hint=missing.hint)
+        yield warn(CHECK, missing.message, missing.hint)
         return
     if not live:
         key = SEARCH_PROVIDERS[name].key
         by = f"with the key {key}" if key else f"at {settings.web.search.base_url}"
         if name == "duckduckgo":
             by = "without a key"
-        yield Finding(check=CHECK, status="ok", message=f"searched by {SEARCH_PROVIDERS[name].title}, {by}")
+        yield ok(CHECK, f"searched by {SEARCH_PROVIDERS[name].title}, {by}")
         return
     try:
         told = tried(settings, name, environ)
     except SearchFailed as failed:
         code = CREDENTIALS if failed.kind == "auth" else FAILED
-        yield Finding(
-            check=f"live.{CHECK}", status="fail", message=failed.message, hint=failed.hint, code=code
-        )
+        yield fail(f"live.{CHECK}", failed.message, failed.hint, code=code)
         return
-    yield Finding(check=f"live.{CHECK}", status="ok", message=told)
+    yield ok(f"live.{CHECK}", told)
 
 
 def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> SearchFailed | None:

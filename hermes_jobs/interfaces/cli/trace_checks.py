@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from hermes_jobs.interfaces.cli.checks import CONNECT_SECONDS, Finding
+from hermes_jobs.interfaces.cli.checks import CONNECT_SECONDS, Finding, ok, warn
 from hermes_jobs.telemetry.otel_config import EXTRA, collector_endpoint, traces_are_wanted
 
 CHECK = "traces"
@@ -19,18 +19,16 @@ START_IT = "Start the collector with a receiver for OTLP over HTTP, or mend OTEL
 def traces(environ: Mapping[str, str]) -> Finding:
     """Whether spans can be made, and are taken where they are sent."""
     if not traces_are_wanted(environ):
-        told = "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)"
-        return Finding(check=CHECK, status="ok", message=told)
+        return ok(CHECK, "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")
     missing = [name for name in EXTRA if not _is_there(name)]
     if missing:
         told = f"a collector is configured, and {missing[0]} is missing"
-        return Finding(check=CHECK, status="warn", message=told, hint="pip install 'hermes-jobs[otel]'")
+        return warn(CHECK, told, "pip install 'hermes-jobs[otel]'")
     where = collector_endpoint(environ)
     refused = _unreachable(where) or _refused()
     if refused:
-        told = f"{where} takes no spans: {refused}"
-        return Finding(check=CHECK, status="warn", message=told, hint=START_IT)
-    return Finding(check=CHECK, status="ok", message=f"{where} takes them")
+        return warn(CHECK, f"{where} takes no spans: {refused}", START_IT)
+    return ok(CHECK, f"{where} takes them")
 
 
 def _is_there(module: str) -> bool:
