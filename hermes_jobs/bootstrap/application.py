@@ -585,10 +585,15 @@ class Application:
 
     @property
     def mcp_reader(self) -> McpReader:
-        """Reads resources and prompts of the MCP servers."""
+        """Reads resources and prompts of the MCP servers, where nobody is there to be asked."""
         from hermes_jobs.agent.mcp.reader import McpReader
+        from hermes_jobs.agent.mcp.reader_questions import ReaderQuestions
 
-        return McpReader(self.mcp.launches, self.mcp_connections)
+        settings = self.settings
+        questions = ReaderQuestions(
+            clock=self.clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
+        )
+        return McpReader(self.mcp.launches, self.mcp_connections, questions)
 
     @cached_property
     def mcp_connections(self) -> Servers:

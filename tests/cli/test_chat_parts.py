@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from hermes_jobs.agent.mcp.reader import McpReader
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.attachments import Attachments, Composed, paths_that_begin
@@ -42,6 +43,10 @@ class Room:
 
     def say(self, text: str) -> None:
         self.said.append(text)
+
+    @property
+    def reader(self) -> McpReader:
+        raise NotImplementedError
 
     def command_line(self, *words: str) -> None:
         self.lines.append(words)

@@ -98,6 +98,35 @@ async def count(context: Context) -> str:
     return "counted"
 
 
+@server.resource("menu://{day}")
+def menu(day: str, context: Context) -> str | InputRequiredResult:
+    """What there is to eat, after two questions; paid for, where it is Sunday."""
+    given = context.input_responses
+    if given is None:
+        if day == "sunday":
+            params = ElicitRequestURLParams(message="Pay first.", url="https://bücher.example/pay?id=7")
+            return InputRequiredResult(input_requests={"pay": ElicitRequest(params=params)})
+        return InputRequiredResult(input_requests={"seat": form("Which seat?", SEAT)}, request_state="1")
+    if context.request_state == "1":
+        done(f"{day} {given['seat'].action}")
+        if given["seat"].action != "accept":
+            return "nothing"
+        again = form("Are you sure?", {"type": "object", "properties": {}})
+        seat = given["seat"].content["seat"]
+        return InputRequiredResult(input_requests={"sure": again}, request_state=f"2 {seat}")
+    return done(f"{day} {context.request_state} {[each.action for each in given.values()]}")
+
+
+@server.prompt()
+def plan(city: str, context: Context) -> str | InputRequiredResult:
+    """Plan a day."""
+    if context.input_responses is None:
+        schema = {"type": "object", "properties": {"food": {"type": "string"}}, "required": ["food"]}
+        return InputRequiredResult(input_requests={"food": form("Which food?", schema)})
+    answer = context.input_responses["food"]
+    return f"A day in {city} with {answer.content['food'] if answer.content else 'nothing'}."
+
+
 if len(sys.argv) > 1:
     server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
 else:

@@ -1,9 +1,10 @@
-"""The calls that a server is making, by the SDK, and what it asks of the person meanwhile."""
+"""Calls of a server by the SDK, what is read of it, and what it asks of the person meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -21,16 +22,16 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from hermes_jobs.agent.mcp.elicitation import METHOD
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool
+from hermes_jobs.agent.mcp.inquiries import FIRST_PAUSE, LONGEST_PAUSE, answer
+from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool, Inquire
 from hermes_jobs.agent.mcp.server_process import StderrLog
 from hermes_jobs.agent.mcp.task_requests import TaskHandle
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.caller import Caller
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-"""Seconds before a call is sent again whose server wants nothing but its own state back."""
-
+READS = frozenset({"read", "prompt"})
+"""What is asked besides calls in which a server may ask the person."""
 
 CallResult: TypeAlias = CallToolResult | InputRequiredResult | TaskHandle
 
@@ -54,31 +55,44 @@ class Calls:
 
         Raises `TimeoutError`, `NotAccepted`, and what the SDK raises.
         """
-        answers = _answers(asked.answers)
-        if answers and client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            if any(each.action != "accept" for each in answers.values()):
-                raise NotAccepted
-            answers = {}
-        async with asyncio.timeout(asked.timeout) as limit:
+        answers = _answers(client, asked.answers)
+        async with self._under_way(caller, seconds=asked.timeout):
+            return await _made(client, asked, answers, caller)
+
+    async def inquire(self, client: Client, asked: Inquire, caller: Caller) -> bytes:
+        """The answer as JSON; the time in which the person is asked does not count.
+
+        Raises `WantsInput`, `TimeoutError`, `NotAccepted`, and what the SDK raises.
+        """
+        if asked.what not in READS:
+            async with asyncio.timeout(asked.timeout):
+                return await answer(client, asked, None)
+        answers = _answers(client, asked.answers)
+        async with self._under_way(caller, seconds=asked.timeout):
+            return await answer(client, asked, {**answers} or None)
+
+    @asynccontextmanager
+    async def _under_way(self, caller: Caller, *, seconds: float) -> AsyncIterator[None]:
+        """A request in which an older server may ask the person. Raises `TimeoutError`."""
+        async with asyncio.timeout(seconds) as limit:
             call = _OpenCall(caller, limit)
             self._open.append(call)
             try:
-                return await _made(client, asked, answers, caller)
+                yield
             finally:
                 self._open.remove(call)
 
     async def ask(self, _context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        """Ask the person what an older server asks in mid-call; it does not say in which."""
+        """Ask the person what an older server asks during a request; it does not say in which."""
         if len(self._open) != 1:
             self._log.add(
-                f"[hermes-jobs] it asks for input, and it is making {len(self._open)} calls: cancelled"
+                f"[hermes-jobs] it asks for input, and {len(self._open)} requests are under way: cancelled"
             )
             return ElicitResult(action="cancel")
         self._number += 1
         request = msgspec.json.encode({"method": METHOD, "params": _plain(params)})
         asked = AskNow(key=str(self._number), request=self._hide(request))
-        answer = await self._open[0].ask(asked)
-        return ElicitResult.model_validate_json(answer)
+        return ElicitResult.model_validate_json(await self._open[0].ask(asked))
 
 
 class _OpenCall:
@@ -147,9 +161,16 @@ def asked_by_error(data: object) -> Asked | None:
     return Asked(requests=msgspec.json.encode(requests)) if requests else None
 
 
-def _answers(stored: bytes) -> dict[str, ElicitResult]:
+def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:
+    """The answers for the server. An older one wants the request alone, after addresses were visited: raises
+    `NotAccepted` where the person has not."""
     given: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
-    return {key: ElicitResult.model_validate(each) for key, each in given.items()}
+    answers = {key: ElicitResult.model_validate(each) for key, each in given.items()}
+    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return answers
+    if any(each.action != "accept" for each in answers.values()):
+        raise NotAccepted
+    return {}
 
 
 def _plain(model: Any) -> Any:

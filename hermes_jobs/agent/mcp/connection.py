@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import TROUBLE, Bearer
 from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
-from hermes_jobs.agent.mcp.inquiries import WantsInput, answer, every
+from hermes_jobs.agent.mcp.inquiries import WantsInput, every
 from hermes_jobs.agent.mcp.logins import LoginFile
 from hermes_jobs.agent.mcp.messages import (
     Asked,
@@ -55,7 +55,6 @@ FAILURES = (
     httpx2.HTTPError,
 )
 """What a call may raise."""
-NOBODY = "the server asks for input first; only calls of its tools can be answered"
 
 
 class Connection:
@@ -241,22 +240,20 @@ class Connection:
             return self._failed("too_large", f"its result is larger than {MAX_LINE >> 20} MiB", sent=True)
         return Result(content=content, listing=self._listing)
 
-    async def inquire(self, asked: Inquire) -> Reply:
-        """Ask for what the server offers besides tools."""
+    async def inquire(self, asked: Inquire, caller: Caller) -> Reply:
+        """Ask for what the server offers besides tools. Cancelling the task tells the server so."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
         refused = _refusals()
         try:
-            async with asyncio.timeout(asked.timeout):
-                content = self._hidden(await answer(client, asked))
-        except WantsInput:
-            return self._failed("asks", NOBODY)
+            content = self._hidden(await self._calls.inquire(client, asked, caller))
+        except WantsInput as wants:
+            return self._without_tokens(asked_by(wants.result))
         except TimeoutError:
             return self._failed("timeout", f"the server gave no answer within {asked.timeout:g} s")
-        except MCPError as error:
-            told = self._failed(*refused[-1]) if refused else self._failure(error, asked.timeout)
-            return self._failed("asks", NOBODY) if isinstance(told, Asked) else told
+        except (MCPError, NotAccepted) as error:
+            return self._failed(*refused[-1]) if refused else self._failure(error, asked.timeout)
         except (RuntimeError, ValidationError, OSError, httpx2.HTTPError) as error:
             return self._failed("bad_result", _said(error))
         if len(content) > MAX_LINE:

@@ -255,7 +255,7 @@ class Connector:
         self._calls += 1
         try:
             if isinstance(request, Inquire):
-                return await self._connection.inquire(request)
+                return await self._connection.inquire(request, caller)
             if not isinstance(request, CallTool):
                 return await self._connection.list_tools()
 

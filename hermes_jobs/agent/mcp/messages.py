@@ -75,12 +75,17 @@ Inquiry = Literal["resources", "read", "prompt", "task", "cancel_task"]
 class Inquire(msgspec.Struct, frozen=True, kw_only=True, tag="inquire"):
     """What does the server offer besides tools? `resources`: all, with its templates; `read`: the one with
     the `uri` in `arguments`, a JSON object; `prompt`: the one with that `name` and these `arguments`.
-    `task`: how the one with that `taskId` stands, after these `answers` to it; `cancel_task`: end it."""
+    `task`: how the one with that `taskId` stands, after these `answers` to it; `cancel_task`: end it.
 
-    token: str
+    `answers` (JSON by key) and `state` are for what the server asked for when it was asked before.
+    """
+
+    token: str = ""
     what: Inquiry
     arguments: bytes
     timeout: float
+    answers: bytes = b""
+    state: str | None = None
 
 
 class AnswerNow(msgspec.Struct, frozen=True, kw_only=True, tag="answer"):
@@ -111,7 +116,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
-    """In the place of a result: the server asks the person, and wants the call again with the answers.
+    """In the place of a result: the server asks the person, and wants the request again with the answers.
     `requests` are those of the specification as JSON, by key; `state` goes back to the server."""
 
     requests: bytes

@@ -7,17 +7,30 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from hermes_jobs.agent.mcp.asking import CANCELLED
 from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.elicitation import Unanswerable
 from hermes_jobs.agent.mcp.launches import Launches
-from hermes_jobs.agent.mcp.messages import Failed, Inquiry, decoded
+from hermes_jobs.agent.mcp.messages import (
+    Asked,
+    AskNow,
+    Failed,
+    Inquire,
+    Inquiry,
+    Launch,
+    Result,
+    decoded,
+)
 from hermes_jobs.agent.mcp.prompts import LONGEST_LINE, line, text_of
+from hermes_jobs.agent.mcp.reader_questions import Person, ReaderQuestions
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.agent.mcp.sessions import Never
+from hermes_jobs.domain.session.inputs import MAX_ROUNDS
 from hermes_jobs.errors import Rejected
 
 
@@ -47,11 +60,16 @@ class McpContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpReader:
-    """Asks the servers of one configuration. For several threads."""
+    """Asks the servers of one configuration. For several threads. `questions` answers what they ask first."""
 
-    def __init__(self, launches: Launches, servers: Servers) -> None:
+    def __init__(self, launches: Launches, servers: Servers, questions: ReaderQuestions) -> None:
         self._launches = launches
         self._servers = servers
+        self._questions = questions
+
+    def asking(self, person: Person | None) -> McpReader:
+        """The same for a person who answers what servers ask; None: nobody is there."""
+        return McpReader(self._launches, self._servers, self._questions.by(person))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,7 +78,7 @@ class McpReader:
 
     def resources(self, server: str, workdir: str) -> tuple[McpResource, ...]:
         """What the server has, then its templates, each by address. Raises `Rejected`."""
-        found = self._ask(server, workdir, "resources", {})
+        found = self._ask(server, workdir, "resources", {}, "resources")
         entries = [
             *(_resource(server, each, "uri") for each in _dicts(found.get("resources"))),
             *(_resource(server, each, "uriTemplate") for each in _dicts(found.get("templates"))),
@@ -71,7 +89,7 @@ class McpReader:
 
     def read(self, server: str, uri: str, workdir: str) -> tuple[McpContent, ...]:
         """The parts of a resource. Raises `Rejected`."""
-        found = self._ask(server, workdir, "read", {"uri": uri})
+        found = self._ask(server, workdir, "read", {"uri": uri}, uri)
         parts = tuple(_content(each) for each in _dicts(found.get("contents")))
         if not parts:
             raise Rejected(f"{server} has nothing at {uri}.", kind="mcp")
@@ -79,9 +97,12 @@ class McpReader:
 
     def prompt(self, server: str, name: str, arguments: Mapping[str, str], workdir: str) -> str:
         """The text of a prompt with those arguments. Raises `Rejected`."""
-        return text_of(self._ask(server, workdir, "prompt", {"name": name, "arguments": arguments}))
+        given = {"name": name, "arguments": arguments}
+        return text_of(self._ask(server, workdir, "prompt", given, f"prompt {name}"))
 
-    def _ask(self, server: str, workdir: str, what: Inquiry, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _ask(
+        self, server: str, workdir: str, what: Inquiry, arguments: Mapping[str, Any], named: str
+    ) -> dict[str, Any]:
         config = self._launches.config.get(server)
         if config is None:
             known = ", ".join(self.names) or "none"
@@ -92,12 +113,44 @@ class McpReader:
             launch = self._launches.launch(server, workdir)
         except Rejected as refused:
             raise Rejected(f"{server}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
-        reply = self._servers.inquire(launch, what, msgspec.json.encode(arguments), config.timeout, Never())
+        inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
+        reply = self._reply(launch, inquire, named)
         if isinstance(reply, Failed):
-            hint = "" if reply.kind in {"login", "scope", "refused"} else f"hermes-jobs mcp test {server}"
+            told = {"login", "scope", "refused", "asks"}
+            hint = "" if reply.kind in told else f"hermes-jobs mcp test {server}"
             raise Rejected(f"{server}: {clean(reply.message)[:LONGEST_LINE]}.", kind="mcp", hint=hint)
         found = decoded(reply.content)
         return found if isinstance(found, dict) else {}
+
+    def _reply(self, launch: Launch, inquire: Inquire, named: str) -> Result | Failed:
+        """What the server says once all that it asks is answered; `named`: what is read, for people."""
+        refusals: list[str] = []
+
+        def answered(asked: Mapping[str, Any], gone: Callable[[], bool]) -> dict[str, msgspec.Raw]:
+            answers = self._questions.answers(launch.server, named, asked, gone)
+            return msgspec.json.decode(answers, type=dict[str, msgspec.Raw])
+
+        def ask_now(asked: AskNow, gone: Callable[[], bool]) -> bytes:
+            try:
+                return bytes(answered({asked.key: decoded(asked.request)}, gone)[asked.key])
+            except Unanswerable as why:
+                refusals.append(str(why))
+                return CANCELLED
+
+        for _ in range(MAX_ROUNDS + 1):
+            reply = self._servers.read(launch, inquire, Never(), ask_now)
+            if isinstance(reply, Failed) and refusals:
+                return Failed(kind="asks", message=refusals[-1])
+            if not isinstance(reply, Asked):
+                return reply
+            try:
+                answers = answered(decoded(reply.requests), lambda: False)
+            except Unanswerable as why:
+                return Failed(kind="asks", message=str(why))
+            inquire = msgspec.structs.replace(
+                inquire, answers=msgspec.json.encode(answers), state=reply.state
+            )
+        return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times")
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

@@ -56,6 +56,7 @@ PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
 Ask = Callable[[AskNow, Callable[[], bool]], bytes]
 """Gives the answer to a question while a call is made; the second tells whether it is of no use any more."""
 HOST = "host"  # no server has that folder
+NOBODY = "the server asks for input first, and nobody can be asked here"
 
 
 def nobody_answers(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
@@ -98,13 +99,16 @@ class Servers:
     def inquire(
         self, launch: Launch, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
     ) -> Result | Failed:
-        """Ask for what the server offers besides tools, as `Inquire` has it."""
-        reply = self._ask(
-            launch,
-            cancel,
-            lambda token: Inquire(token=token, what=what, arguments=arguments, timeout=timeout),
-        )
-        return reply if isinstance(reply, Result | Failed) else _lost(begun=False)
+        """Ask for what the server offers besides tools, as `Inquire` has it, where nobody can be asked."""
+        reply = self.read(launch, Inquire(what=what, arguments=arguments, timeout=timeout), cancel)
+        return Failed(kind="asks", message=NOBODY) if isinstance(reply, Asked) else reply
+
+    def read(
+        self, launch: Launch, asked: Inquire, cancel: Cancel, ask: Ask = nobody_answers
+    ) -> Result | Asked | Failed:
+        """The same; `ask` is called with what the server asks meanwhile."""
+        reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(asked, token=token), ask)
+        return reply if isinstance(reply, Result | Asked | Failed) else _lost(begun=False)
 
     def log_of(self, launch: Launch) -> Path:
         """Where the server's stderr is kept."""

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from prompt_toolkit import PromptSession
@@ -24,6 +24,7 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 
+from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
@@ -34,7 +35,12 @@ from hermes_jobs.interfaces.chat.commands import run_command
 from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
 from hermes_jobs.interfaces.chat.conversation import ChatStart, Conversation
 from hermes_jobs.interfaces.chat.event_renderer import PROMPT
-from hermes_jobs.interfaces.chat.foreground import run_command_line, run_shell, sigint_handler
+from hermes_jobs.interfaces.chat.foreground import (
+    ask_interruptibly,
+    run_command_line,
+    run_shell,
+    sigint_handler,
+)
 from hermes_jobs.interfaces.chat.keys import chat_keys
 from hermes_jobs.interfaces.chat.log_thread import LogThread
 from hermes_jobs.interfaces.chat.screen import PromptSurface
@@ -50,6 +56,7 @@ from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.notices import tell, turn_notices
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
+from hermes_jobs.interfaces.cli.reader_question import ask_person
 from hermes_jobs.interfaces.cli.turn_options import (
     by_chat_flags,
     describe_session,
@@ -59,6 +66,9 @@ from hermes_jobs.interfaces.cli.turn_options import (
 from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.reader import McpReader
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -91,7 +101,7 @@ class Chat:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
         self._shown_notices: set[str] = set()
-        self._attachments = Attachments(context.redact, lambda: application.mcp_reader)
+        self._attachments = Attachments(context.redact, lambda: self.reader)
         self._summary = Summary(application)
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
@@ -150,6 +160,18 @@ class Chat:
     def say(self, text: str) -> None:
         """See `ChatContext.say`."""
         self._display.print_line(printable(text))
+
+    @property
+    def reader(self) -> McpReader:
+        """See `ChatContext.reader`."""
+
+        def ask(asked: e.InputRequested, gone: Callable[[], bool]) -> Sequence[e.InputAnswered]:
+            def act() -> Sequence[e.InputAnswered]:
+                return ask_person(self.application, asked, gone)
+
+            return self._in_terminal(lambda: ask_interruptibly(act))
+
+        return self.application.mcp_reader.asking(ask)
 
     def command_line(self, *words: str) -> None:
         """See `ChatContext.command_line`."""

@@ -9,13 +9,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import click
 import msgspec
 
+from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import report
 from hermes_jobs.interfaces.cli.output import note
+
+T = TypeVar("T")
 
 HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # of a command's output that are kept
 PIECE = 65_536  # bytes read at once
@@ -33,6 +37,15 @@ class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
     tail: str
     left_out: int
     code: int
+
+
+def ask_interruptibly(act: Callable[[], T]) -> T:
+    """Ask the person here; a Ctrl-C breaks it off. Raises `Rejected` then."""
+    try:
+        with _wakeup_off(), sigint_handler(signal.default_int_handler):
+            return act()
+    except KeyboardInterrupt:
+        raise Rejected("Nothing was answered.", kind="mcp") from None
 
 
 def run_command_line(context: CliContext, words: Sequence[str]) -> None:

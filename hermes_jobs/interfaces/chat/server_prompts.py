@@ -43,7 +43,7 @@ def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> Non
     Raises `Rejected` where an argument is missing, or the server says nothing.
     """
     arguments = prompts.given(prompt, rest, words(rest))
-    said = chat.application.mcp_reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
+    said = chat.reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
     text = cleaned(said).strip()
     if not text:
         raise Rejected(f"The prompt {prompt.name} of {server} says nothing.", kind="mcp")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.reader import McpReader
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.interfaces.chat.conversation import Conversation
 
@@ -34,6 +35,10 @@ class ChatContext(Protocol):
 
     def say(self, text: str) -> None:
         """Tell the person something."""
+
+    @property
+    def reader(self) -> McpReader:
+        """Reads what MCP servers offer; what they ask is asked here."""
 
     def command_line(self, *words: str) -> None:
         """Run a command line of `hermes-jobs` here."""

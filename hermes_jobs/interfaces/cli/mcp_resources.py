@@ -18,6 +18,7 @@ from hermes_jobs.interfaces.cli.mcp_format import known_row
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.reader_question import reader_here
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 
@@ -69,9 +70,12 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
 @json_option
 @pass_context
 def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> None:
-    """Print a resource of a server as it is."""
+    """Print a resource of a server as it is.
+
+    What the server asks first is asked at this terminal; where nobody is at one, nothing is read.
+    """
     known_row(context, name)
-    parts = context.application.mcp_reader.read(name, uri, os.getcwd())  # noqa: PTH109
+    parts = reader_here(context.application).read(name, uri, os.getcwd())  # noqa: PTH109
     if as_json:
         print_json({"server": name, "uri": uri, "contents": [_json(each) for each in parts]})
         return

@@ -141,7 +141,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     resources: list[str] = []
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
-        parts, told = _resources(context, words, inputs, folder)
+        parts, told = _resources(context, words, inputs, folder, unattended=permitted.unattended)
         resources.extend(told)
         return parts
 
@@ -197,14 +197,16 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
 
 
 def _resources(
-    context: CliContext, text: str, inputs: Inputs, folder: str
+    context: CliContext, text: str, inputs: Inputs, folder: str, *, unattended: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The resources of MCP servers that the text names as `@server:URI`, with what to tell of them."""
     from hermes_jobs.interfaces.cli.mentioned_resources import may_name_resources, mentioned_resources
+    from hermes_jobs.interfaces.cli.reader_question import reader_here
 
     if not may_name_resources(text):
         return (), ()
-    return mentioned_resources(text, inputs, context.application.mcp_reader, folder)
+    reader = reader_here(context.application, unattended=unattended)
+    return mentioned_resources(text, inputs, reader, folder)
 
 
 def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> WithSkills | None:

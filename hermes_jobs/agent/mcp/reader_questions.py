@@ -1,0 +1,61 @@
+"""What a server asks while a resource or a prompt is read: the person who reads it answers, on the spot.
+
+Nothing of it is recorded: where the person goes away, what was to be read is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hermes_jobs.agent.mcp.elicitation import Unanswerable, requests_of
+from hermes_jobs.agent.mcp.servers import NOBODY
+from hermes_jobs.domain.events import InputAnswered, InputRequest, InputRequested
+from hermes_jobs.domain.session.inputs import as_mcp
+from hermes_jobs.domain.session.turn import OpenInput
+from hermes_jobs.engine.ports import Clock
+
+Person = Callable[[InputRequested, Callable[[], bool]], Sequence[InputAnswered]]
+"""Asks the person at this terminal. Of what is asked `turn` is empty, and `call` says what is read. The
+second tells whether the server does not wait any more. Raises `Rejected` where the person goes away."""
+
+
+class ReaderQuestions:
+    """Answers for servers by a `person`; None: nobody is there. An answer is waited for `seconds`."""
+
+    def __init__(
+        self, *, clock: Clock, seconds: float, redact: Callable[[str], str], person: Person | None = None
+    ) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._redact = redact
+        self._person = person
+
+    def by(self, person: Person | None) -> ReaderQuestions:
+        """The same, answered by that person."""
+        return ReaderQuestions(clock=self._clock, seconds=self._seconds, redact=self._redact, person=person)
+
+    def answers(self, server: str, what: str, asked: Mapping[str, Any], gone: Callable[[], bool]) -> bytes:
+        """The answers as JSON by the server's names for what it asks.
+
+        Raises `Unanswerable` where nobody is there, or for what no person is asked.
+        """
+        if self._person is None:
+            raise Unanswerable(NOBODY)
+        requests = requests_of(asked, self._redact)
+        question = InputRequested(
+            turn="",
+            call=what,
+            server=server,
+            requests=requests,
+            expires_at=self._clock.now() + self._seconds,
+        )
+        refused = [_answer(question, each, "decline", "policy") for each in requests if each.refusal]
+        given = self._person(question, gone) if len(refused) < len(requests) else ()
+        found = OpenInput(request=question, rounds=1, answers=(*refused, *given))
+        late = [_answer(question, each, "cancel", "timeout") for each in found.unanswered]
+        return as_mcp(OpenInput(request=question, rounds=1, answers=(*found.answers, *late)))
+
+
+def _answer(question: InputRequested, asked: InputRequest, action: Any, by: str) -> InputAnswered:
+    return InputAnswered(turn=question.turn, call=question.call, key=asked.key, action=action, by=by)
