@@ -8,6 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.budgets import charges, reserved
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.titling import MAX_ATTEMPTS, MAX_CRASHES
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import StepLost
@@ -93,6 +94,18 @@ def test_an_ended_session_gets_none() -> None:
     world = answered()
     world.do(c.EndSession(reason="user"))
     assert world.due == ()
+
+
+def test_a_session_that_was_taken_back_gets_none() -> None:
+    world = answered()
+    world.session = fold(world.session, [e.SessionUndone(session="s1", into="s2")])
+    assert world.due == ()
+    world = answered()
+    world.begin(world.due[0])
+    world.session = fold(world.session, [e.SessionUndone(session="s1", into="s2")])
+    facts = world.do(c.FinishTitle(step=STEP, title="Tea", responses=(DONE,)))
+    assert [type(fact).__name__ for fact in facts] == ["ResponseBooked", "TitleEnded"]
+    assert (world.session.title, world.due) == (None, ())
 
 
 def test_a_failed_attempt_is_tried_again_and_given_up_in_the_end() -> None:

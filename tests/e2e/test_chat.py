@@ -174,6 +174,8 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         screen.shows("You said: three", times=3)  # as a reminder of how it stood
         say(screen, "/compress the trip")
         screen.shows("the conversation was not compressed")
+        say(screen, "/summary")
+        screen.shows("has no summary: nothing of it is compressed.")
         say(screen, "/new")
         screen.shows("A new session begins")
         say(screen, "/exit")

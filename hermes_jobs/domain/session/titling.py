@@ -1,7 +1,8 @@
 """Titles by a model: when one is due, and what the events of its step do.
 
 A session without a title gets one after the first completed turn that wants it. The step runs beside whatever
-comes next: no turn waits for it. A title that a user gives in the meantime stays.
+comes next: no turn waits for it. A title that a user gives in the meantime stays, and a session whose
+last turn is taken back in the meantime gets none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ def step_id(session: Session) -> str:
 def is_due(session: Session) -> bool:
     """Whether a title is to be made, or is being made."""
     job = session.titling
-    return job is not None and (job.running or (session.named is None and session.ended_because is None))
+    return job is not None and (job.running or is_wanted(session))
+
+
+def is_wanted(session: Session) -> bool:
+    """Whether the session would take a title: it has none, nobody ended it, and it was not taken back."""
+    return session.named is None and session.ended_because is None and session.undone_into is None
 
 
 def is_step(session: Session, step: str) -> bool:
@@ -83,10 +89,10 @@ def begin(session: Session, step: str, reserved: Reservation | None) -> Iterator
 
 
 def finish(command: c.FinishTitle, session: Session) -> Iterator[e.SessionEvent]:
-    """End the attempt; the title is taken unless the session has got one, or has ended. Raises `StepLost`."""
+    """End the attempt; the title is taken if it is still wanted. Raises `StepLost`."""
     job = _job(session, command.step)
     yield from command.responses
-    wanted = session.named is None and session.ended_because is None
+    wanted = is_wanted(session)
     if command.title is not None and wanted:
         yield e.SessionTitled(session=session.id, title=command.title)
     yield e.TitleEnded(

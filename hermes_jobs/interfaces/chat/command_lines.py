@@ -75,6 +75,11 @@ def export(chat: ChatContext, rest: str) -> None:
     chat.command_line("sessions", "export", lineage, "-o", *given)
 
 
+def summary(chat: ChatContext, _rest: str) -> None:
+    """Show what stands for the session's older part. Raises `Rejected` where nothing was said yet."""
+    chat.command_line("sessions", "summary", chat.conversation.require_session().lineage)
+
+
 def offers(group: str) -> Callable[[ChatContext], Found]:
     """What Tab offers behind the command of that name."""
     return lambda _chat: subcommands(group).items()

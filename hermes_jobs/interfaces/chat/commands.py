@@ -13,7 +13,14 @@ from itertools import chain, zip_longest
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat import info_commands as info
 from hermes_jobs.interfaces.chat import session_commands as act
-from hermes_jobs.interfaces.chat.command_lines import command_line, export, offers, schedule, search
+from hermes_jobs.interfaces.chat.command_lines import (
+    command_line,
+    export,
+    offers,
+    schedule,
+    search,
+    summary,
+)
 from hermes_jobs.interfaces.chat.own_commands import own_commands
 from hermes_jobs.interfaces.chat.server_prompts import server_prompts
 from hermes_jobs.interfaces.chat.slash import ChatContext, Group, SlashCommand
@@ -171,6 +178,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand("cost", "", "what this session and today have cost", info.cost),
         SlashCommand("tools", "", "what the agent can use here", info.tools),
         SlashCommand("diff", "[TURN]", "what the last turn changed in files", act.diff),
+        SlashCommand("summary", "", "what stands for the compressed part", summary),
         SlashCommand("search", "WORDS", "look through all conversations", search),
         SlashCommand("usage", "[…]", "tokens and cost of everything", _USAGE),
         SlashCommand("jobs", "", "what waits and runs, and who works", _JOBS, ("queues",)),
