@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.snapshots.store import SnapshotStore
     from hermes_jobs.agent.tools.background import BackgroundProcesses
     from hermes_jobs.agent.tools.toolbox import Toolbox
+    from hermes_jobs.bootstrap.consolidations import Consolidations
     from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
     from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
@@ -281,6 +282,21 @@ class Application:
         )
 
     @property
+    def consolidations(self) -> Consolidations:
+        """What is to be consolidated, and what a consolidation reads."""
+        from hermes_jobs.bootstrap.consolidations import Consolidations
+
+        return Consolidations(
+            self.settings,
+            log=self.log,
+            views=self.views,
+            places=self.memory_places,
+            clock=self.clock,
+            ids=self.ids,
+            zone=self._days,
+        )
+
+    @property
     def memory_places(self) -> MemoryPlaces:
         """Where the memory's entries are: in prompts, recalled, or left out."""
         from hermes_jobs.bootstrap.memory_places import MemoryPlaces
@@ -389,6 +405,7 @@ class Application:
             check=self._check,
             on_result=self.results.save,
             embedded_texts=self.embedding_plans.texts,
+            consolidations=self.consolidations,
             on_delta=on_delta,
             days=self._days,
         )

@@ -37,8 +37,8 @@ class MemoryPlaces:
         return self._of(self._files.sync(), lineage)
 
     def of_session(self, lineage: str) -> Placement:
-        """The same for the prompt of a session, which needs no uses where all entries fit: the views, which a
-        worker would bring up to date for them, are not asked then."""
+        """The same for the prompt of a session, which needs no uses where prompts have all entries: the views
+        are not asked then, which a worker would have to bring up to date."""
         memory = self._files.sync()
         return self._of(memory, lineage, uses=not self._fits(memory))
 
@@ -58,7 +58,9 @@ class MemoryPlaces:
         return memory.version, proposals(self._of(memory, ""), harmful)
 
     def _fits(self, memory: Memory) -> bool:
-        """Whether prompts have room for all entries."""
+        """Whether prompts have all entries."""
+        if memory.has_observations:
+            return False
         return all(chars(memory.entries(target)) <= self.limits.of(target) for target in TARGETS)
 
     def _of(self, memory: Memory, lineage: str, *, uses: bool = True) -> Placement:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.memory.entry_recall import HEADING
 from hermes_jobs.agent.memory.prompt_section import with_entry, without_entry
+from hermes_jobs.agent.prompt.fences import CLOSE, NOTE, OPEN, with_recall
 from hermes_jobs.agent.skills.presenter import with_skill, without_skill
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage
+from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
 
 if TYPE_CHECKING:
@@ -29,15 +32,34 @@ def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> Replay
 
 
 def leave_out(request: ModelRequest, left: LeftOut) -> ModelRequest:
-    """The request as it would be without a memory entry, or a skill: its line in the prompt, and what was
-    read of it."""
+    """The request as it would be without a memory entry, or a skill: its line in the prompt and in what was
+    recalled, and what was read of it."""
     if left.kind == "memory":
-        return replace(request, system_prompt=without_entry(request.system_prompt, left.text))
+        return replace(
+            request,
+            system_prompt=without_entry(request.system_prompt, left.text),
+            messages=tuple(without_recalled(each, left.text) for each in request.messages),
+        )
     return replace(
         request,
         system_prompt=without_skill(request.system_prompt, left.name),
         messages=tuple(_unread(request.messages, left.name)),
     )
+
+
+def without_recalled(message: Message, entry: str) -> Message:
+    """The message without that entry of the memory among what was recalled for it; the same where it is not
+    there."""
+    before, between, recall = message.content.rpartition(f"\n\n{OPEN}\n{NOTE}\n\n")
+    if not isinstance(message, UserMessage) or not between:
+        return message
+    line = re.compile(rf"- \d{{4}}-\d\d-\d\d: {re.escape(' '.join(entry.split()))}\Z")
+    parts = recall.removesuffix(f"\n{CLOSE}").split("\n\n")
+    kept = ["\n".join(each for each in part.split("\n") if not line.match(each)) for part in parts]
+    if kept == parts:
+        return message
+    left = "\n\n".join(part for part in kept if part != HEADING)
+    return with_recall(UserMessage(before), left)
 
 
 def put_in(request: ModelRequest, item: PutIn, *, unrelated: bool) -> ModelRequest:

@@ -27,8 +27,10 @@ from hermes_jobs.domain import approval_rules
 from hermes_jobs.domain.agent_roles import shown_to_model
 from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.budgets import Budgets
+from hermes_jobs.domain.consolidation import PURPOSE
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import stream_of as session_stream_of
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.handlers import (
@@ -45,6 +47,7 @@ from hermes_jobs.engine.handlers import (
     session_handlers,
 )
 from hermes_jobs.engine.handlers.check_answer import CheckAnswer, RunCheck
+from hermes_jobs.engine.handlers.consolidate import Consolidate
 from hermes_jobs.engine.handlers.embed import Embed
 from hermes_jobs.engine.handlers.embed import Texts as EmbeddedTexts
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
     from hermes_jobs.agent.tools.toolbox import Toolbox
+    from hermes_jobs.bootstrap.consolidations import Consolidations
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.delivery.send import Couriers
     from hermes_jobs.domain.session.messages import ToolCall
@@ -93,8 +97,9 @@ if TYPE_CHECKING:
 class Parts:
     """What handlers work with. `asking(call)` is the model call that a tool call makes, `check` runs the
     command of a check, `on_result(call, text)` stores a large result as a file, `embedded_texts` gives the
-    texts of a plan of embeddings, `on_delta` is called with answers as they are written. `days` is the zone
-    in which the days of budgets begin; None: the machine's."""
+    texts of a plan of embeddings, `consolidations` what a consolidation reads, `on_delta` is called with
+    answers as they are written. `days` is the zone in which the days of budgets begin; None: the
+    machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -111,6 +116,7 @@ class Parts:
     check: RunCheck
     on_result: Callable[[str, str], None]
     embedded_texts: EmbeddedTexts
+    consolidations: Consolidations
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -308,6 +314,7 @@ class StepHandlers:
             "verification.plan": plan_verification(self._settings, of.engine, of.views),
             "verification.conclude": ConcludeVerification(),
             "memory.embed": self._embed(),
+            "review.consolidate": self._consolidate(main=self._models.turn),
             "listener.memory": NotifyMemoryProvider(memory, of.engine.log, self._clock, self._ids),
             "listener.context": NotifyListener(context, self._clock, self._ids),
             "review.memory": begin,
@@ -329,6 +336,29 @@ class StepHandlers:
             clock=self._clock,
             ids=self._ids,
         )
+
+    def _consolidate(self, main: ConfiguredModel) -> Consolidate:
+        of, settings = self._parts, self._settings.memory
+        chosen = self._set_apart("consolidation", PURPOSE) or main
+        return Consolidate(
+            chosen=chosen,
+            own_model=self._model_of,
+            turns=of.consolidations.turns,
+            known=of.consolidations.known,
+            approve=lambda request: self.budget_guard.approve_consolidation(
+                request, chosen.pricing, settings.consolidate_day_usd
+            ),
+            limit=settings.memory_chars,
+            by_clock=settings.consolidate,
+            retry=delay,
+            clock=self._clock,
+            ids=self._ids,
+        )
+
+    def _model_of(self, lineage: str) -> str:
+        """The model of a conversation."""
+        session = self._parts.engine.sessions.load(session_stream_of(lineage))
+        return session.model or self._settings.model_name
 
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""

@@ -56,7 +56,7 @@ NAMES = frozenset({
     "fingerprint",
     "finish_reason", "forgetting", "gateway",
     "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
-    "mcp", "model", "name", "not_kept", "protocol", "server",
+    "mcp", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
     "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
     "results", "review", "role", "root", "rule", "rules",
     "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",

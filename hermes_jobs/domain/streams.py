@@ -20,6 +20,7 @@
 | `replay-ID`     | `Replay`         | `ReplayEvent`    |
 | `experiment-NAME` | `Experiment`   | `ReplayEvent`, `ExperimentEvent`, `VerificationEvent` |
 | `embedding-ID`  | `Embedding`      | `EmbeddingEvent` |
+| `consolidation-ID` | `Consolidation` | `ConsolidationEvent` |
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from hermes_jobs.domain import (
     approval_rules,
     budgets,
     child_slots,
+    consolidation,
     context_windows,
     embedding,
     forgetting,
@@ -126,6 +128,13 @@ KINDS = (
     ),
     StreamKind(
         embedding.PREFIX, embedding.Embedding, embedding.evolve, embedding.next_steps, embedding.charges
+    ),
+    StreamKind(
+        consolidation.PREFIX,
+        consolidation.Consolidation,
+        consolidation.evolve,
+        consolidation.next_steps,
+        consolidation.charges,
     ),
 )
 

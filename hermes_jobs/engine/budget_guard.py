@@ -26,6 +26,7 @@ from hermes_jobs.domain.budgets import (
     warnings,
 )
 from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.consolidation import DAILY
 from hermes_jobs.domain.embedding import Embedding
 from hermes_jobs.domain.replay.replay import Replay
 from hermes_jobs.domain.replay.replay import limits_of as limits_of_replay
@@ -198,6 +199,26 @@ class BudgetGuard:
         if reservation.cost_usd is None:
             _refuse_unpriced(limits, model)
         return SpendingApproval(reservation=reservation, limits=limits, pricing=self._pricing, fixed=True)
+
+    def approve_consolidation(
+        self, request: ModelRequest, pricing: Pricing, day_usd: float | None
+    ) -> SpendingApproval:
+        """For a model that reads a part of a conversation; `day_usd` limits what all of them may cost on a
+        day. Raises `Rejected` as `approve` does."""
+        day = self.today()
+        asked = (
+            (DAY, "budgets.day_usd", self._budgets.day_usd),
+            (DAILY, "memory.consolidate_day_usd", day_usd),
+        )
+        limits = tuple(
+            Limit(account=account + day, setting=setting, value=value, nano_usd=round(value * NANO))
+            for account, setting, value in asked
+            if value is not None
+        )
+        terms = self._reserve(request, limits, pricing)
+        if terms.reservation.cost_usd is None:
+            _refuse_unpriced(limits, request.model)
+        return replace(terms, fixed=True)
 
     def _reserve(
         self, request: ModelRequest, limits: tuple[Limit, ...], pricing: Pricing

@@ -17,8 +17,11 @@ from msgspec.structs import replace
 from hermes_jobs.domain import child_slots
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.consolidation import PREFIX as CONSOLIDATIONS
+from hermes_jobs.domain.consolidation import stream_of as consolidation_of
 from hermes_jobs.domain.forgetting import (
     ENDED_BECAUSE,
+    FORGOTTEN,
     KEY_SCOPE,
     NEWEST,
     PREFIX,
@@ -27,7 +30,11 @@ from hermes_jobs.domain.forgetting import (
     Removal,
     deleted,
     family_of,
+    whole_texts,
 )
+from hermes_jobs.domain.memory.memory import STREAM as MEMORY
+from hermes_jobs.domain.memory.observations import names_of, of_sessions
+from hermes_jobs.domain.memory.provenance import Drop
 from hermes_jobs.domain.session.commands import EndSession
 from hermes_jobs.domain.session.session import is_session, lineage_of, require_no_children, stream_of
 from hermes_jobs.engine.clock_and_ids import iso
@@ -75,12 +82,16 @@ class Forgetter:
         delegated = events_of_type(self._log, e.ChildrenStarted)
         requested = events_of_type(self._log, e.DeliveryRequested)
         planned = events_of_type(self._log, e.ReplayPlanned)
+        consolidated = {head.stream for head in self._log.streams(CONSOLIDATIONS)}
 
         def family(stream: str, with_forks: bool) -> Family:
             found = family_of(stream, started, delegated, with_forks=with_forks)
             delivered = frozenset(its for its, event in requested if event.session in found.sessions)
             replayed = frozenset(its for its, event in planned if _replays(event, found.streams))
-            return replace(found, streams=found.streams | delivered | replayed, forks=found.forks - gone)
+            read = frozenset(map(consolidation_of, found.sessions)) & consolidated
+            return replace(
+                found, streams=found.streams | delivered | replayed | read, forks=found.forks - gone
+            )
 
         return family
 
@@ -138,6 +149,23 @@ class Forgetter:
             force=force,
         )
         return fact.forgetting if position else None
+
+    def observed_in(self, sessions: Collection[str]) -> frozenset[str]:
+        """The texts of the observations of these sessions."""
+        return of_sessions((write.fact for write in self._application.memory.writes()), sessions)
+
+    def forget_observations(self, texts: Collection[str], *, by: str = "user", why: str = "") -> None:
+        """Remove these observations from the memory, and their texts wherever they stand word for word. Work
+        that is under way goes on."""
+        if not texts:
+            return
+        memory = self._application.memory
+        memory.change(Drop(texts), "observations of a deleted session")
+        names = names_of([write.fact for write in memory.writes()], texts)
+        pattern = Pattern(whole_texts(texts), FORGOTTEN)
+        tags = Removal(text=lambda text: FORGOTTEN if text in names else text, streams=frozenset({MEMORY}))
+        for removal in (tags, Removal(text=pattern, found=pattern.found)):
+            self.forget(removal, self.find(removal), cause="memory", by=by, why=why, force=True)
 
     def end_sessions(self, family: Family) -> None:
         """End those sessions: nothing is said in them any more. Raises `Rejected` while one is busy."""
@@ -237,6 +265,7 @@ class Forgetter:
         sessions = frozenset[str]().union(*(family.sessions for family in old))
         removal = Removal(text=deleted, streams=streams)
         why = f"Not used for {days} days (retention.days)."
+        self.forget_observations(self.observed_in(sessions), by=RETENTION, why=why)
         self.forget(removal, self.find(removal), cause="retention", by=RETENTION, why=why, sessions=sessions)
         for family in old:
             self.end_sessions(family)

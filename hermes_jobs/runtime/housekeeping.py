@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 30.0  # seconds after a worker's start
 EVERY = 3_600.0
-LOOK_EVERY = 600.0  # for what has no vector yet
+LOOK_EVERY = 600.0  # for what has no vector yet, and for finished conversations
 DAY = 86_400.0
 
 
@@ -109,6 +109,17 @@ def plan_embeddings(application: Application) -> None:
         logger.warning("embeddings are planned later: %s", error)
 
 
+def plan_consolidations(application: Application) -> None:
+    """Ask for consolidations of finished conversations, where they are on. What fails is tried the next
+    time."""
+    if not application.settings.memory.consolidate:
+        return
+    try:
+        application.consolidations.plan(application.engine())
+    except HermesJobsError as error:
+        logger.warning("consolidations are asked for later: %s", error)
+
+
 class Housekeeper:
     """A thread of a worker that keeps house."""
 
@@ -130,7 +141,9 @@ class Housekeeper:
         while not self._stopping.wait(wait):
             wait = LOOK_EVERY
             try:
-                plan_embeddings(self._application.current())
+                application = self._application.current()
+                plan_consolidations(application)
+                plan_embeddings(application)
                 if time.monotonic() - kept_at >= EVERY:
                     kept_at = time.monotonic()
                     keep_house(self._application)

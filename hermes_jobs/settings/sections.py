@@ -170,6 +170,7 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     compression: AuxiliaryTask = AuxiliaryTask()
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
+    consolidation: AuxiliaryTask = AuxiliaryTask()
     title: TitleTask = TitleTask()
 
 
@@ -278,6 +279,22 @@ class Memory(Section, frozen=True, kw_only=True):
         Literal["ask", "apply"],
         Meta(description="Whether the curator waits for a person, or does by the clock what is safe."),
     ] = "ask"
+    consolidate: Annotated[
+        bool,
+        Meta(
+            description="A model reads finished conversations and writes down dated observations, which are "
+            "recalled."
+        ),
+    ] = False
+    consolidate_hours: Annotated[
+        Count, Meta(description="Hours without a word after which a conversation counts as finished.")
+    ] = 6
+    consolidate_per_day: Annotated[
+        Count, Meta(description="Parts of conversations that are read by the clock in a day.")
+    ] = 20
+    consolidate_day_usd: Annotated[
+        Money | None, Meta(description="US dollars a day for it; null: budgets.day_usd alone.")
+    ] = None
     recall: Annotated[bool, Meta(description="Search earlier sessions before each turn.")] = False
     recall_tokens: Annotated[
         Count, Meta(description="Limit of what recall adds to a request, in tokens.")

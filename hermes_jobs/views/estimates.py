@@ -14,6 +14,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import CallOutcome
+from hermes_jobs.domain.consolidation import PURPOSE as CONSOLIDATE
 from hermes_jobs.domain.embedding import Outcome as Embedded
 from hermes_jobs.domain.replay.replay import Outcome
 from hermes_jobs.domain.replay.verification import purpose_of
@@ -72,6 +73,8 @@ class Estimates:
         e.EmbeddingStarted,
         e.EmbeddingEnded,
         e.EmbeddingFailed,
+        e.ConsolidationStarted,
+        e.ConsolidationFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -124,6 +127,11 @@ class Estimates:
                     e.EmbeddingEnded(estimated=estimated) | e.EmbeddingFailed(estimated=estimated)
                 ) as event if estimated != NO_USAGE:
                     _insert(connection, recorded, event, "embedding", "its usage was not reported")
+                case (
+                    e.ConsolidationStarted(lost=Reservation() as lost)
+                    | e.ConsolidationFailed(lost=Reservation() as lost)
+                ) as event:
+                    _insert(connection, recorded, _lost(event.step, lost), CONSOLIDATE, _LEFT["died"])
                 case e.OutcomeDiscarded(reserved=reserved) as event if reserved is not None:
                     connection.execute(
                         "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?",
@@ -159,6 +167,18 @@ def _insert(
             event.estimated.output_tokens,
             event.estimated_cost_usd,
         ),
+    )
+
+
+def _lost(step: str, reserved: Reservation) -> e.ResponseBooked:
+    """The response that nobody has of a call whose worker died."""
+    return e.ResponseBooked(
+        turn=None,
+        step=step,
+        purpose=CONSOLIDATE,
+        model=reserved.model,
+        estimated=reserved.usage,
+        estimated_cost_usd=reserved.cost_usd,
     )
 
 

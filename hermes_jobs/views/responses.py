@@ -7,6 +7,8 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.consolidation import PREFIX as CONSOLIDATIONS
+from hermes_jobs.domain.consolidation import review_of
 from hermes_jobs.domain.replay.verification import purpose_of
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.usage import NO_USAGE
@@ -77,7 +79,7 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
             return None
     return (
         recorded.position,
-        lineage_of(recorded.stream),
+        _lineage(recorded.stream, event),
         getattr(event, "turn", None) or "",
         recorded.recorded_at,
         getattr(event, "step", ""),
@@ -86,3 +88,8 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
         *(getattr(event.usage, name) for name in TOKENS),
         cost,
     )
+
+
+def _lineage(stream: str, event: e.Event) -> str:
+    """The lineage to which it is booked; that of a consolidation is named after its review, as others are."""
+    return review_of(getattr(event, "step", "")) if stream.startswith(CONSOLIDATIONS) else lineage_of(stream)

@@ -9,10 +9,12 @@ from typing import Final, Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.consolidation import lineage_of as consolidated_lineage
 from hermes_jobs.domain.gateway.news import stood_in
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.queries import BOOKS, fetched
 from hermes_jobs.views.references import find_reference
 
@@ -28,7 +30,7 @@ class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
-    kind: e.ReviewKind
+    kind: e.ReviewKind | Literal["consolidate"]
     status: ReviewStatus
     reason: str
     lineage: str
@@ -57,15 +59,24 @@ class Reviews:
         CREATE INDEX reviews_by_lineage ON reviews (lineage, position);
     """
 
-    event_types: Final = (e.ReviewRequested, e.ReviewStarted, e.ReviewCompleted, e.ReviewFailed)
+    event_types: Final = (
+        e.ReviewRequested,
+        e.ReviewStarted,
+        e.ReviewCompleted,
+        e.ReviewFailed,
+        e.ConsolidationRequested,
+        e.ConsolidationStarted,
+        e.ConsolidationEnded,
+        e.ConsolidationFailed,
+    )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             event = recorded.event
-            if isinstance(event, e.ReviewRequested):
+            if isinstance(event, e.ReviewRequested | e.ConsolidationRequested):
                 _request(connection, recorded, event)
-            elif isinstance(event, e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed):
+            elif isinstance(event, _Change):
                 changes = _changes(event, recorded.recorded_at)
                 assignments = ", ".join(f"{column} = ?" for column in changes)
                 connection.execute(
@@ -73,24 +84,45 @@ class Reviews:
                 )
 
 
-def _request(connection: Connection, recorded: RecordedEvent, event: e.ReviewRequested) -> None:
+_Change = (
+    e.ReviewStarted
+    | e.ReviewCompleted
+    | e.ReviewFailed
+    | e.ConsolidationStarted
+    | e.ConsolidationEnded
+    | e.ConsolidationFailed
+)
+
+
+def _request(
+    connection: Connection, recorded: RecordedEvent, event: e.ReviewRequested | e.ConsolidationRequested
+) -> None:
+    kind, lineage, turn = "consolidate", consolidated_lineage(recorded.stream), None
+    if isinstance(event, e.ReviewRequested):
+        kind, lineage, turn = event.kind, lineage_of(recorded.stream), event.turn
     connection.execute(
         "INSERT OR REPLACE INTO reviews (review, kind, status, reason, lineage, turn, requested_at, position)"
         " VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?)",
         (
             event.review,
-            event.kind,
+            kind,
             event.reason,
-            lineage_of(recorded.stream),
-            event.turn,
+            lineage,
+            turn,
             recorded.recorded_at,
             recorded.position,
         ),
     )
 
 
-def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: str) -> dict[str, str | None]:
+def _changes(event: _Change, at: str) -> dict[str, str | None]:
     """The columns that the event gives new values."""
+    if isinstance(event, e.ConsolidationStarted):
+        return {"status": "running", "message": "", "ended_at": None}
+    if isinstance(event, e.ConsolidationEnded):
+        return {"status": "completed", "saved": _observed(event), "message": _refused(event), "ended_at": at}
+    if isinstance(event, e.ConsolidationFailed) and event.retry_at is not None:
+        return {"status": "waiting", "message": event.message}
     if isinstance(event, e.ReviewStarted):
         return {"status": "running", "work": event.turn, "message": "", "ended_at": None}
     if isinstance(event, e.ReviewCompleted):
@@ -102,6 +134,16 @@ def _changes(event: e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed, at: st
         }
     status = "cancelled" if event.kind == "cancelled" else "failed"
     return {"status": status, "message": event.message, "ended_at": at}
+
+
+def _observed(event: e.ConsolidationEnded) -> str:
+    return pluralize(event.saved, "observation") if event.saved else ""
+
+
+def _refused(event: e.ConsolidationEnded) -> str:
+    """What was not written, and why, each for itself."""
+    known = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
+    return "; ".join([*known, *(f"observation {each.number} refused: {each.why}" for each in event.refused)])
 
 
 def select_reviews(connection: Connection, limit: int | None) -> tuple[ReviewView, ...]:

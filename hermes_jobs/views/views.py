@@ -24,6 +24,12 @@ from hermes_jobs.views import id_lookup, queries
 from hermes_jobs.views.approval_rules import ApprovalRules
 from hermes_jobs.views.candidates import IndexedMessages
 from hermes_jobs.views.children import Children
+from hermes_jobs.views.consolidations import (
+    Consolidations,
+    Unread,
+    select_finished_unread,
+    select_unread,
+)
 from hermes_jobs.views.counts import Counts, select_counts
 from hermes_jobs.views.deliveries import (
     Deliveries,
@@ -112,6 +118,7 @@ PROJECTIONS: tuple[Projection, ...] = (
     Fill(),
     MemoryUses(),
     ApprovalRules(),
+    Consolidations(),
 )
 
 
@@ -262,6 +269,17 @@ class Views:
     def names_of(self, aliases: Collection[str]) -> tuple[str, ...]:
         """The names that these aliases mean, the newest first. See `text.entities`."""
         return self._store.read(lambda rows: select_names(rows, aliases))
+
+    # --- consolidation ----------------------------------------------------------------------------
+
+    def finished_unread(self, before: str, limit: int | None = None) -> tuple[Unread, ...]:
+        """Finished conversations with turns that no consolidation has read, the last used first; finished are
+        those, too, without a word since `before` (ISO 8601, UTC)."""
+        return self._store.read(lambda rows: select_finished_unread(rows, before, limit))
+
+    def unread_turns(self, lineage: str) -> Unread | None:
+        """All turns of a conversation that no consolidation has read; None for none."""
+        return self._store.read(lambda rows: select_unread(rows, lineage))
 
     # --- vectors ----------------------------------------------------------------------------------
 

@@ -137,6 +137,7 @@ OTHERS = """
     service remove
     service status
     sessions compress aa --no-wait
+    sessions consolidate --all-finished
     sessions delete aa --yes
     sessions export aa
     sessions fork aa

@@ -135,6 +135,10 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("sessions compress SESSION --focus Rome --wait --timeout 60", 1, out=""),
     Row("sessions compress SESSION --json", 1, {"session": str, "into": None, "message": str}),
     Row("sessions compress nosuch --no-wait --json", 2, out=""),
+    Row("sessions consolidate nosuch --json", 2, out=""),
+    Row("sessions consolidate", 2, out=""),
+    Row("sessions consolidate SESSION --json", 1, shape=list),  # an echo is no list of observations
+    Row("sessions consolidate --all-finished -n 1", 1, out=""),
     Row("sessions summary SESSION", out=""),
     Row("sessions summary SESSION --json", shape=object),
     Row("sessions summary nosuch --json", 2, out=""),

@@ -18,6 +18,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         kind="episodic",
         tags=("tea",),
         provisional=True,
+        observed="2026-11-21",
+        observed_in=("t1", "t3"),
+        review="o1",
     ),
     e.MemoryReplaced(
         target="memory",

@@ -17,6 +17,7 @@ from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.eventlog.codec import Codec
 from tests.eventlog import (
+    consolidation_examples,
     curation_examples,
     delegation_examples,
     delivery_examples,
@@ -47,6 +48,7 @@ CHANGE = e.FileChange(
     folders=("/srv/new",),
 )
 EXAMPLES: tuple[e.Event, ...] = (
+    *consolidation_examples.EXAMPLES,
     *curation_examples.EXAMPLES,
     *delegation_examples.EXAMPLES,
     *delivery_examples.EXAMPLES,

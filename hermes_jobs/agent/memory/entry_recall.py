@@ -74,7 +74,7 @@ class EntryRecall:
         prompt = session.started.system_prompt if session.started is not None else ""
         lines, found, room = [HEADING], list[RecalledItem](), self._room
         for each, tracks in fused(self._rankings(tail, cue))[:FOUND]:
-            line = f"- {each.written_at[:10]}: {' '.join(each.text.split())}"
+            line = f"- {each.day}: {' '.join(each.text.split())}"
             fits = tokens(line) + 1 <= room
             if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
                 lines.append(line)

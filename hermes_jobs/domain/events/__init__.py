@@ -13,6 +13,7 @@ from typing import get_args
 
 from hermes_jobs.domain.events.approval import *
 from hermes_jobs.domain.events.child_slots import *
+from hermes_jobs.domain.events.consolidation import *
 from hermes_jobs.domain.events.delivery import *
 from hermes_jobs.domain.events.embedding import *
 from hermes_jobs.domain.events.event import *
@@ -44,6 +45,7 @@ _UNIONS = (
     *(ApprovalRuleEvent, ForgettingEvent, ChildSlotEvent, McpEvent, ReplayEvent, ExperimentEvent),
     VerificationEvent,
     EmbeddingEvent,
+    ConsolidationEvent,
 )
 EVENT_TYPES: dict[str, type[Event]] = {
     kind.__name__: kind for union in _UNIONS for kind in get_args(union) or (union,)

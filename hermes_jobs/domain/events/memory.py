@@ -11,9 +11,9 @@ import msgspec
 
 from hermes_jobs.domain.events.event import Event
 
-Author = Literal["turn", "review", "flush", "user", "hand_edit", "curator"]
+Author = Literal["turn", "review", "flush", "user", "hand_edit", "curator", "consolidation"]
 """The author of a write: the agent in a conversation, in a review or before a compression; a user by command;
-a user in an editor; or a curator's proposal that a user applied.
+a user in an editor; a curator's proposal that a user applied; or a model that read a finished conversation.
 """
 
 MemoryTarget = Literal["memory", "user"]
@@ -39,7 +39,8 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     `undoes`: the version of the write that this one reverts. `file`: the digest of the hand-edited file that
     this write was read from. `anyway`: a user wants the entry in prompts although a scan rule matches it.
     `kind` None: what is usual for the target. `provisional`: a review wrote it, whose verification is to show
-    whether it helps.
+    whether it helps. `observed`: the day (ISO 8601) on which an observation was so, `observed_in`: the turns
+    that say it, `review`: the consolidation that wrote it; empty for other entries.
     """
 
     target: MemoryTarget
@@ -52,6 +53,9 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     kind: MemoryClass | None = None
     tags: tuple[str, ...] = ()
     provisional: bool = False
+    observed: str = ""
+    observed_in: tuple[str, ...] = ()
+    review: str = ""
 
 
 class MemoryReplaced(Event, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.memory.entries import ELSEWHERE, Entry, Placement, in_order
-from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve
+from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve, reading
 from hermes_jobs.domain.memory.provenance import opposite
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.plural import pluralize
@@ -38,7 +38,6 @@ LONGER = 2  # times as many words that an entry may have that contains another o
 ALIKE = 0.6  # the share of words of two entries, from which on they are about the same
 RAREST = 3  # words of an entry by which others are looked for
 MANY = 50  # entries with a word, from which on it finds none
-CLOSING = ".!;, "
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -72,7 +71,7 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
 def _same(entries: Iterable[Entry]) -> Iterator[Proposal]:
     by_reading: defaultdict[str, list[Entry]] = defaultdict(list)
     for each in entries:
-        by_reading[" ".join(each.text.casefold().split()).rstrip(CLOSING)].append(each)
+        by_reading[reading(each.text)].append(each)
     for alike in by_reading.values():
         best, *others = sorted(alike, key=_worth)
         for each in others:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import SEPARATOR, TARGETS, Limits, Memory
+from hermes_jobs.domain.memory.memory import OBSERVATION, SEPARATOR, TARGETS, Limits, Memory
 from hermes_jobs.text.scan import scan
 
 USUAL: Mapping[e.MemoryTarget, e.MemoryClass] = {"user": "identity", "memory": "episodic"}
@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry. `version` is the write that made it what it reads, `touched` the last one that made or
     confirmed it; `evidence` is the first one's. `place` is its line in its file, from 0. `uses` counts turns
-    for which it was recalled. `provisional`: see `MemoryAdded`."""
+    for which it was recalled. `provisional`, `observed`, `observed_in`: see `MemoryAdded`."""
 
     target: e.MemoryTarget
     text: str
@@ -47,6 +47,18 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     provisional: bool = False
     uses: int = 0
     used_at: str = ""
+    observed: str = ""
+    observed_in: tuple[str, ...] = ()
+
+    @property
+    def is_observation(self) -> bool:
+        """Whether it is only recalled, whatever room there is in prompts."""
+        return self.kind == "episodic" and OBSERVATION in self.tags
+
+    @property
+    def day(self) -> str:
+        """The day of which it speaks (ISO 8601): of an observation its own, else that of its write."""
+        return self.observed or self.written_at[:10]
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -138,7 +150,16 @@ def _entry(write: Recorded, fact: e.MemoryAdded | e.MemoryReplaced, was: Entry |
         evidence=fact.evidence,
         tags=tags,
         provisional=fact.provisional,
+        observed=_observed(fact, was)[0],
+        observed_in=_observed(fact, was)[1],
     )
+
+
+def _observed(fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> tuple[str, tuple[str, ...]]:
+    """The day and the turns of an observation; a replacement keeps them."""
+    if isinstance(fact, e.MemoryAdded):
+        return fact.observed, fact.observed_in
+    return (was.observed, was.observed_in) if was is not None else ("", ())
 
 
 class Since(NamedTuple):
@@ -221,7 +242,8 @@ def _has_expired(entry: Entry, since: Since) -> bool:
 def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> Iterable[Entry]:
     """Those of a target that fit, the first in rank first."""
     room = limit + len(SEPARATOR)
-    for entry in sorted((each for each in entries if each.target == target), key=lambda each: each.rank):
+    own = (each for each in entries if each.target == target and not each.is_observation)
+    for entry in sorted(own, key=lambda each: each.rank):
         size = len(entry.text) + len(SEPARATOR)
         if size <= room:
             room -= size

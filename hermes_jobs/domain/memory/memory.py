@@ -16,6 +16,9 @@ MARK = "§"
 SEPARATOR = f"\n{MARK}\n"
 PERSONS: tuple[e.Author, ...] = ("user", "hand_edit")
 TARGETS: tuple[e.MemoryTarget, ...] = ("memory", "user")
+OBSERVATION = "observation"
+"""The tag of observations, which no prompt has."""
+CLOSING = ".!;, "
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +26,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
     `allowed`: texts that a person wants in prompts although a rule of the scan names them.
+    `has_observations`: whether there ever was one, so that an entry may be one that prompts do not have.
     """
 
     stream: str = STREAM
@@ -32,6 +36,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     undone: frozenset[int] = frozenset()
     persons: frozenset[tuple[e.MemoryTarget, str]] = frozenset()
     allowed: frozenset[str] = frozenset()
+    has_observations: bool = False
 
     def entries(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The entries of a target."""
@@ -56,6 +61,8 @@ def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
     persons = _persons(memory, event)
     if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.anyway:
         memory = replace(memory, allowed=memory.allowed | {event.content})
+    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and OBSERVATION in event.tags:
+        memory = replace(memory, has_observations=True)
     memory = replace(memory, version=memory.version + 1, undone=undone, persons=persons)
     return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
 
@@ -93,6 +100,11 @@ def changed(entries: Sequence[str], event: e.MemoryEvent) -> tuple[str, ...]:
 def history(facts: Iterable[e.MemoryEvent]) -> tuple[Memory, ...]:
     """The memory at each version, from version 0 on."""
     return tuple(accumulate(facts, evolve, initial=Memory()))
+
+
+def reading(text: str) -> str:
+    """The text as it is compared with others: but for case, blanks and a closing mark."""
+    return " ".join(text.casefold().split()).rstrip(CLOSING)
 
 
 def chars(entries: Sequence[str]) -> int:

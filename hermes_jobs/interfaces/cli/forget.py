@@ -159,9 +159,9 @@ def delete_session(
 ) -> None:
     """Delete a session: everything that was said in it.
 
-    Its reviews, its sub-agents and its deliveries go with it. What it cost stays in the accounts, and what
-    was learned from it stays in memory and skills; a sub-agent's answer stays in the session that it worked
-    for. It cannot be taken back.
+    Its reviews, its sub-agents, its deliveries and the observations of it go with it. What it cost stays in
+    the accounts, and what else was learned from it stays in memory and skills; a sub-agent's answer stays in
+    the session that it worked for. It cannot be taken back.
     """
     from hermes_jobs.domain.forgetting import Removal, deleted
 
@@ -172,18 +172,20 @@ def delete_session(
     _check_forks(family)
     _check_schedules(request.forgetter, family)
     request.forgetter.check_idle(family)
+    observed = request.forgetter.observed_in(family.sessions)
     removal = Removal(text=deleted, streams=family.streams)
     found = request.find(removal)
     if not wish.as_json:
         note(f"Session {session.id}: {one_line(session.label)}")
         note(f"  {pluralize(session.num_turns, 'turn')}, last used {format_time(session.last_at)}")
-        for line in _goes_with(session.stream, family):
+        for line in _goes_with(session.stream, family, len(observed)):
             note(f"  {line}")
         for line in _stays(context, session, family):
             note(f"  {line}")
         note(LEFT)
     if request.is_wanted("Delete it for good?", found):
-        request.carry_out(removal, found, "session", family)
+        request.forgetter.forget_observations(observed, why=wish.why)
+        request.carry_out(removal, request.find(removal), "session", family)
 
 
 def _check_forks(family: Family) -> None:
@@ -206,7 +208,7 @@ def _check_schedules(forgetter: Forgetter, family: Family) -> None:
         )
 
 
-def _goes_with(stream: str, family: Family) -> Iterator[str]:
+def _goes_with(stream: str, family: Family, observations: int) -> Iterator[str]:
     others = sorted(family.streams - {stream})
     sessions = [each.removeprefix("session-") for each in others if each.startswith("session-")]
     if sessions:
@@ -214,6 +216,8 @@ def _goes_with(stream: str, family: Family) -> Iterator[str]:
     deliveries = sum(each.startswith("delivery-") for each in others)
     if deliveries:
         yield f"with it: {pluralize(deliveries, 'delivery', 'deliveries')}"
+    if observations:
+        yield f"with it: {pluralize(observations, 'observation')} of it in the memory"
 
 
 def _stays(context: CliContext, session: SessionView, family: Family) -> Iterator[str]:
@@ -223,7 +227,9 @@ def _stays(context: CliContext, session: SessionView, family: Family) -> Iterato
     learned = [
         str(each.version)
         for each in writes
-        if each.fact.evidence is not None and each.fact.evidence.session in family.sessions
+        if each.fact.evidence is not None
+        and each.fact.evidence.session in family.sessions
+        and each.fact.author != "consolidation"
     ]
     if learned:
         yield f"stays: what it led to in the memory, writes {', '.join(learned)} (see `memory forget`)"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_jobs.domain.memory.memory import TARGETS, chars, fill
+from hermes_jobs.domain.memory.memory import OBSERVATION, TARGETS, chars, fill
 from hermes_jobs.domain.memory.writes import Operation
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
@@ -344,8 +344,15 @@ def _print(
                 marks=marks,
             )
         recalled = [each for each in places.recalled if each.target in targets]
-        if recalled:
-            _print_part("Recalled when a message is about it", recalled, places, limit, marks=marks)
+        for heading, part in (
+            ("Recalled when a message is about it", [each for each in recalled if not each.is_observation]),
+            (
+                "Observations of finished conversations, only recalled",
+                [each for each in recalled if each.is_observation],
+            ),
+        ):
+            if part:
+                _print_part(heading, part, places, limit, marks=marks)
         left_out = [each for each in places.left_out if each.target in targets]
         if left_out:
             _print_part("Left out", left_out, places, limit, marks=marks)
@@ -411,6 +418,8 @@ def _details(entry: Entry, places: Placement, verified: str) -> dict[str, Any]:
         "uses": entry.uses,
         "used_at": entry.used_at or None,
         "provisional": verified or None,
+        "observed": entry.observed or None,
+        "observed_in": list(entry.observed_in),
     }
 
 
@@ -444,7 +453,8 @@ def _line(entry: Entry, places: Placement, verified: str) -> str:
     )
     notes = [
         entry.kind if entry.kind != USUAL[entry.target] else "",
-        *(f"#{tag}" for tag in entry.tags),
+        entry.observed,
+        *(f"#{tag}" for tag in entry.tags if not (entry.is_observation and tag == OBSERVATION)),
         f"confirmed {_times(entry.confirmations)}" if entry.confirmations else "",
         f"recalled {_times(entry.uses)}" if entry.uses else "",
         verified,

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from hermes_jobs.agent.memory.memory_files import Write
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflict
@@ -23,7 +25,7 @@ from hermes_jobs.domain.events import (
     SessionStarted,
     TextsForgotten,
 )
-from hermes_jobs.domain.memory.memory import TARGETS, Memory
+from hermes_jobs.domain.memory.memory import OBSERVATION, TARGETS, Memory
 from hermes_jobs.domain.memory.provenance import provenance
 from hermes_jobs.domain.memory.writes import listed, nearest
 from hermes_jobs.domain.session.messages import UserMessage
@@ -46,6 +48,7 @@ AUTHORS: dict[Author, str] = {
     "user": "you, by command",
     "hand_edit": "you, in the file",
     "curator": "the curator",
+    "consolidation": "a model that read the finished conversation",
 }
 ACTIONS = {
     MemoryAdded: "added",
@@ -130,6 +133,8 @@ def write_json(
         "undone": write.version in undone,
         "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
+        "observed": fact.observed or None if isinstance(fact, MemoryAdded) else None,
+        "observed_in": list(fact.observed_in) if isinstance(fact, MemoryAdded) else [],
     }
 
 
@@ -249,6 +254,9 @@ class Provenance:
             yield f"     before: {one_line(fact.old)}"
         if evidence is None:
             return
+        if isinstance(fact, MemoryAdded) and fact.observed:
+            yield from self._observed(fact, evidence)
+            return
         yield f"     session {evidence.session}" + (f", turn {evidence.turn}" if evidence.turn else "")
         said = self._said(evidence)
         if said is not None:
@@ -256,6 +264,16 @@ class Provenance:
         if _is_provisional(fact):
             for line in finding_lines(evidence.session, self._found(write)):
                 yield f"     {line}"
+
+    def _observed(self, fact: MemoryAdded, evidence: Evidence) -> Iterator[str]:
+        """The evidence of an observation: each turn that says it."""
+        about = ", ".join(tag for tag in fact.tags if tag != OBSERVATION)
+        yield f"     observed {fact.observed}" + (f", about {about}" if about else "")
+        for turn in fact.observed_in:
+            yield f"     session {evidence.session}, turn {turn}"
+            said = self._said(replace(evidence, turn=turn))
+            if said is not None:
+                yield f"     you said: {one_line(said)}"
 
     def _found(self, write: Write) -> VerificationView | None:
         """What was found of an entry that a review wrote."""

@@ -76,6 +76,9 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
             click.echo()
             print_heading(one_line(call_details(step.name, step.arguments))[:400])
             print_text(step.message or step.outcome)
+    if review.kind == "consolidate":
+        _print_observations(context, review)
+        return
     if review.kind != "curate":
         from hermes_jobs.interfaces.cli.verified import print_findings
 
@@ -84,18 +87,35 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
         note(f"Step by step: hermes-jobs turns show {review.work}")
 
 
+def _print_observations(context: CliContext, review: ReviewView) -> None:
+    """What a consolidation wrote down, with how to take it back."""
+    from hermes_jobs.domain.events import MemoryAdded
+
+    for write in context.application.memory.writes():
+        if isinstance(write.fact, MemoryAdded) and write.fact.review == review.id:
+            click.echo()
+            print_heading(one_line(f"{write.fact.observed}: {write.fact.content}"))
+            turns = ", ".join(write.fact.observed_in)
+            print_text(f"said in {turns}; take it back: hermes-jobs memory undo {write.version}")
+
+
 @reviews.command("retry", epilog=example("hermes-jobs reviews retry v3k9"))
 @review_argument
 @json_option
 @pass_context
 def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
     """Take up a failed or cancelled review again, where it stopped."""
+    from hermes_jobs.domain import consolidation
     from hermes_jobs.domain.session.commands import ResumeTurn
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.errors import Rejected
 
     application = context.application
     review = application.views.review(review_id)
+    if review.kind == "consolidate":
+        application.engine().change(consolidation.again(review.lineage, review.id), "reviews retry")
+        _print_outcome(context, review.id, "is due again", as_json=as_json)
+        return
     if review.work is None or review.status not in {"failed", "cancelled"}:
         message = f"Review {review.id} is {review.status}: only one that has begun and failed is retried."
         raise Rejected(message, kind="not_retryable")
@@ -109,13 +129,16 @@ def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
 @pass_context
 def cancel_review(context: CliContext, review_id: str, as_json: bool) -> None:
     """Stop a review, or keep it from beginning."""
+    from hermes_jobs.domain import consolidation
     from hermes_jobs.domain.session.commands import CancelReview, CancelTurn
     from hermes_jobs.domain.session.session import stream_of
 
     application = context.application
     review = application.views.review(review_id)
     engine = application.engine()
-    if review.status == "running" and review.work is not None:
+    if review.kind == "consolidate":
+        engine.change(consolidation.cancel(review.lineage, review.id, "user"), "reviews cancel")
+    elif review.status == "running" and review.work is not None:
         engine.execute(stream_of(review.id), CancelTurn(turn=review.work, by="user"))
     else:
         engine.execute(stream_of(review.lineage), CancelReview(review=review.id, by="user"))

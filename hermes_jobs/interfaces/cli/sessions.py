@@ -18,6 +18,7 @@ from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, s
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.session_compression import compress_session, session_summary
+from hermes_jobs.interfaces.cli.session_consolidate import consolidate_session
 from hermes_jobs.interfaces.cli.session_export import export_session
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money, unknown_costs
@@ -153,6 +154,7 @@ def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
 
 
 sessions.add_command(compress_session)
+sessions.add_command(consolidate_session)
 sessions.add_command(session_summary)
 sessions.add_command(delete_session)
 

@@ -1,0 +1,137 @@
+"""What is to be consolidated: turns of finished conversations that no model has read yet."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hermes_jobs.agent.memory.entry_recall import EntryIndex
+from hermes_jobs.domain.consolidation import FAILURES, KEY_SCOPE, request, stream_of
+from hermes_jobs.domain.decision import UniqueKey
+from hermes_jobs.domain.events import ConsolidationRequested, SessionEnded
+from hermes_jobs.domain.forgetting import ENDED_BECAUSE
+from hermes_jobs.domain.session.session import stream_of as session_stream_of
+from hermes_jobs.engine.clock_and_ids import day_of, iso
+from hermes_jobs.engine.portion import fitting, portion
+from hermes_jobs.errors import KeyTaken
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+    from hermes_jobs.domain.consolidation import Consolidation
+    from hermes_jobs.domain.memory.observations import PortionTurn
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import Clock, Ids
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
+    from hermes_jobs.views.consolidations import Unread
+
+HOUR = 3_600.0
+
+
+class Consolidations:
+    """Asks for consolidations, and reads what they are about. `zone` is where days begin; None: the
+    machine's."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        log: EventLog,
+        views: Views,
+        places: MemoryPlaces,
+        clock: Clock,
+        ids: Ids,
+        zone: tzinfo | None,
+    ) -> None:
+        self._settings = settings.memory
+        self._log = log
+        self._views = views
+        self._places = places
+        self._clock = clock
+        self._ids = ids
+        self._zone = zone
+
+    def finished(self, limit: int | None = None) -> tuple[Unread, ...]:
+        """The conversations that have ended, were compressed, or were idle for long enough, with turns that
+        are not read; the last used first."""
+        before = iso(self._clock.now() - self._settings.consolidate_hours * HOUR)
+        return self._views.finished_unread(before, limit)
+
+    def plan(self, engine: Engine) -> list[str]:
+        """Ask for as many as the clock may today; their streams. Raises `LogUnavailable`.
+
+        Each takes one of the day's keys in the log, so that several hosts keep the bound together.
+        """
+        today = self._today()
+        due = [each for each in self.finished() if self._is_due(each)]
+        streams: list[str] = []
+        numbers = iter(range(1, self._settings.consolidate_per_day + 1))
+        for each in due:
+            while (number := next(numbers, None)) is not None:
+                key = UniqueKey(scope=KEY_SCOPE, key=f"{today}/{number}", digest=each.lineage)
+                if self._log.key(key.scope, key.key) is not None:
+                    continue
+                with suppress(KeyTaken):
+                    streams += self._ask(engine, each, "clock", (key,))
+                    break
+            else:
+                break
+        return streams
+
+    def ask(self, engine: Engine, unread: Unread) -> list[str]:
+        """Ask for one because a person wants it; its stream, unless nothing is to be read."""
+        return self._ask(engine, unread, "user")
+
+    def turns(self, state: Consolidation) -> tuple[PortionTurn, ...]:
+        """The turns that are asked for, as far as they still are there."""
+        assert state.asked is not None, f"{state.stream} is asked for nothing"
+        return self._portion(state.lineage, state.asked.after, state.asked.until)
+
+    def known(self, text: str) -> Sequence[str]:
+        """The entries of the memory that prompts have, and those that the text is about."""
+        places = self._places()
+        best = EntryIndex(places.recalled).best(text)
+        return [
+            *(each.text for each, rule in places.prompt.items() if rule is None),
+            *(each.text for each in best),
+        ]
+
+    def _ask(self, engine: Engine, unread: Unread, by: str, keys: tuple[UniqueKey, ...] = ()) -> list[str]:
+        turns = fitting(self._portion(unread.lineage, unread.done, unread.until))
+        if not turns:
+            return []
+        asked = ConsolidationRequested(
+            review=self._ids.name("o"),
+            after=unread.done,
+            until=turns[-1].version,
+            by=by,
+            reason=f"{pluralize(len(turns), 'turn')} of a finished conversation",
+        )
+        made = engine.change(request(asked, unread.lineage, keys), "consolidation")
+        return [write.stream for write in made.writes if write.stream == stream_of(unread.lineage)]
+
+    def _portion(self, lineage: str, after: int, until: int) -> tuple[PortionTurn, ...]:
+        events = self._log.read(session_stream_of(lineage))
+        ends = (each.event for each in events if isinstance(each.event, SessionEnded))
+        if any(end.reason == ENDED_BECAUSE for end in ends):
+            return ()
+        return portion(events, after, until, self._day)
+
+    def _is_due(self, unread: Unread) -> bool:
+        """Whether the clock may ask for it: what has failed is asked for on another day, and not for ever."""
+        if not unread.failed_at:
+            return True
+        return unread.failures < FAILURES and self._day(unread.failed_at) < self._today()
+
+    def _today(self) -> str:
+        return day_of(self._clock.now(), self._zone)
+
+    def _day(self, at: str) -> str:
+        moment = datetime.fromisoformat(at).replace(tzinfo=UTC)
+        return day_of(moment.timestamp(), self._zone)

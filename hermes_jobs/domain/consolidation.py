@@ -1,0 +1,281 @@
+"""Consolidation: a model reads the turns of a conversation that none has read yet, and answers observations.
+
+ConsolidationRequested ─▶ ConsolidationStarted ─▶ ConsolidationEnded, ConsolidationFailed (or again later)
+
+One stream for each lineage knows up to which version of the conversation's stream it is read. So a turn is
+read once, whoever asks for it, and one part is read at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
+from hermes_jobs.domain.budgets import DAY, amount
+from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
+from hermes_jobs.domain.forgetting import ENDED_BECAUSE
+from hermes_jobs.domain.memory.observations import Observation, written
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import stream_of as session_stream_of
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.errors import Rejected, StepLost
+
+PREFIX = "consolidation-"
+DAILY = "consolidation-of-"
+"""Begins the accounts that hold what consolidations cost on a day."""
+KEY_SCOPE = "consolidation"
+"""The scope of the keys `DAY/N`: the N-th conversation that was taken up by the clock on a day."""
+PURPOSE = "consolidate"
+FAILURES = 3
+"""Failures in a row after which the clock asks no more for a part, only a person does."""
+NOT_COUNTED = {"budget": 0, "off": 0, "cancelled": FAILURES}
+"""What kinds of failures count for; all others count for one."""
+MAX_STARTS = 5
+"""Starts without an outcome after which it is given up: its workers died."""
+
+
+class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
+    """The fold of one stream. `asked` is what is to be read, `last` the newest that was asked for; `done` the
+    version up to which turns are read; `reserved` the reservation of a start that has no outcome."""
+
+    stream: str
+    version: int = 0
+    asked: e.ConsolidationRequested | None = None
+    last: e.ConsolidationRequested | None = None
+    done: int = 0
+    starts: int = 0
+    attempt: int = 1
+    retry_at: float = 0.0
+    reserved: Reservation | None = None
+
+    @property
+    def lineage(self) -> str:
+        """The lineage of the conversation."""
+        return lineage_of(self.stream)
+
+    @property
+    def step_id(self) -> str:
+        """The id of the step that is due. Only where something is asked for."""
+        assert self.asked is not None, f"{self.stream} is asked for nothing"
+        return f"{self.asked.review}-{self.asked.run}"
+
+
+def stream_of(lineage: str) -> str:
+    """The stream of the consolidations of a lineage."""
+    return f"{PREFIX}{lineage}"
+
+
+def lineage_of(stream: str) -> str:
+    """The lineage whose consolidations stand in that stream."""
+    return stream.removeprefix(PREFIX)
+
+
+def review_of(step: str) -> str:
+    """The id of the review of a step."""
+    return step.rpartition("-")[0]
+
+
+def next_steps(state: Consolidation) -> tuple[Step, ...]:
+    """Its one step, until it has its outcome."""
+    if state.asked is None:
+        return ()
+    step = Step(
+        id=state.step_id,
+        stream=state.stream,
+        kind="review.consolidate",
+        attempt=state.attempt,
+        not_before=state.retry_at,
+    )
+    return (step,)
+
+
+def evolve(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
+    """The state after one more event."""
+    return replace(_apply(state, event), version=state.version + 1)
+
+
+def _apply(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
+    match event:
+        case e.ConsolidationRequested():
+            return replace(state, asked=event, last=event, starts=0, attempt=1, retry_at=0.0)
+        case e.ConsolidationStarted():
+            return replace(state, starts=state.starts + 1, reserved=event.reserved)
+        case e.ConsolidationFailed(retry_at=float() as retry_at):
+            return replace(state, starts=0, attempt=state.attempt + 1, retry_at=retry_at, reserved=None)
+        case e.ConsolidationFailed():
+            return replace(state, asked=None, reserved=None)
+        case e.ConsolidationEnded():
+            until = state.asked.until if state.asked is not None else state.done
+            return replace(state, asked=None, done=max(state.done, until), reserved=None)
+        case e.ResponseBooked():
+            return state
+        case _:
+            assert_never(event)
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def request(asked: e.ConsolidationRequested, lineage: str, keys: tuple[UniqueKey, ...] = ()) -> Decision:
+    """Ask for it; no event where something else is under way, or where these turns are read."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: Consolidation = load(stream_of(lineage))
+        if state.asked is not None or asked.after != state.done or asked.until <= state.done:
+            return DecisionResult()
+        return DecisionResult(writes=(StreamEvents(state.stream, (asked,)),), keys=keys)
+
+    return change
+
+
+def again(lineage: str, review: str) -> Decision:
+    """Take up one that has failed. Raises `Rejected` where it has not."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: Consolidation = load(stream_of(lineage))
+        last = state.last
+        if last is None or last.review != review or state.asked is not None or last.until <= state.done:
+            message = f"Review {review} cannot be retried: it has not failed, or a later one took its place."
+            raise Rejected(message, kind="not_retryable")
+        return DecisionResult(writes=(StreamEvents(state.stream, (replace(last, run=last.run + 1),)),))
+
+    return change
+
+
+def cancel(lineage: str, review: str, by: str) -> Decision:
+    """Cancel one that waits. Raises `Rejected` where it does not."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: Consolidation = load(stream_of(lineage))
+        if state.asked is None or state.asked.review != review:
+            raise Rejected(f"Review {review} has ended.", kind="not_waiting")
+        if state.reserved is not None:
+            hint = "It is one model call: wait for it."
+            raise Rejected(f"Review {review} has begun.", kind="not_waiting", hint=hint)
+        failed = failure(state, "cancelled", f"Cancelled by {by}.")
+        return DecisionResult(writes=(StreamEvents(state.stream, (failed,)),))
+
+    return change
+
+
+def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+    """A worker begins to ask. Raises `StepLost`."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: Consolidation = load(stream)
+        asked = _required(state, step)
+        event = e.ConsolidationStarted(
+            review=asked.review, step=step, attempt=state.attempt, reserved=reserved, lost=state.reserved
+        )
+        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+
+    return change
+
+
+def failed(stream: str, event: e.ConsolidationFailed, responses: Sequence[e.ResponseBooked] = ()) -> Decision:
+    """Append the failure of an attempt, with what it cost. Raises `StepLost`."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        _required(load(stream), event.step)
+        return DecisionResult(writes=(StreamEvents(stream, (*responses, event)),))
+
+    return change
+
+
+def ended(
+    stream: str,
+    event: e.ConsolidationEnded,
+    found: Sequence[Observation] = (),
+    responses: Sequence[e.ResponseBooked] = (),
+    limit: int = 0,
+) -> Decision:
+    """Append the outcome and, in the same append, the observations that the memory has not.
+
+    `limit`: of an entry, in characters. Nothing is written of a conversation that was deleted meanwhile.
+    Raises `StepLost`.
+    """
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: Consolidation = load(stream)
+        _required(state, event.step)
+        session: Session = load(session_stream_of(state.lineage))
+        kept = () if session.ended_because == ENDED_BECAUSE else found
+        outcome = written(load, kept, limit, event.review)
+        told = replace(
+            event,
+            saved=outcome.saved,
+            known=outcome.known,
+            refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda each: each.number)),
+        )
+        own = StreamEvents(stream, (*responses, told))
+        return DecisionResult(writes=(own, *outcome.writes))
+
+    return change
+
+
+def failure(
+    state: Consolidation, kind: str, message: str, *, retry_at: float | None = None
+) -> e.ConsolidationFailed:
+    """The failure of the attempt that is due; `lost` is to be set where a call may have been made."""
+    assert state.asked is not None, f"{state.stream} is asked for nothing"
+    return e.ConsolidationFailed(
+        review=state.asked.review,
+        step=state.step_id,
+        attempt=state.attempt,
+        kind=kind,
+        message=message,
+        retry_at=retry_at,
+    )
+
+
+def _required(state: Consolidation, step: str) -> e.ConsolidationRequested:
+    if state.asked is None or state.step_id != step:
+        raise StepLost(f"step {step} is not due in {state.stream}")
+    return state.asked
+
+
+# --- what it costs ------------------------------------------------------------------------------
+
+
+def charges(state: Consolidation, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+    """The account changes of those events: its own account, the day, and what consolidations may cost on
+    that day. See `budgets.charges`."""
+    sums: dict[str, Charge] = {}
+    for event in events:
+        for charge in _charges(state, event, today):
+            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
+    return tuple(sums.values())
+
+
+def _charges(state: Consolidation, event: e.Event, today: str) -> Iterator[Charge]:
+    day = state.reserved.day if state.reserved is not None else today
+    match event:
+        case e.ConsolidationStarted():
+            if event.lost is not None:
+                yield from _on_all(state, event.lost.day, spent=held(event.lost), reserved=-held(event.lost))
+            if event.reserved is not None:
+                yield from _on_all(state, event.reserved.day, reserved=held(event.reserved))
+        case e.ResponseBooked():
+            reported = amount(event.usage, event.cost_usd)
+            yield from _on_all(state, day, spent=reported + amount(event.estimated, event.estimated_cost_usd))
+        case e.ConsolidationEnded() | e.ConsolidationFailed():
+            back = held(state.reserved) if state.reserved is not None else NOTHING
+            lost = event.lost if isinstance(event, e.ConsolidationFailed) else None
+            spent = held(lost) if lost is not None else NOTHING
+            yield from _on_all(state, day, spent=spent, reserved=-back)
+        case _:
+            pass
+
+
+def _on_all(
+    state: Consolidation, day: str, *, spent: Amount = NOTHING, reserved: Amount = NOTHING
+) -> Iterator[Charge]:
+    for account in (state.stream, DAY + day, DAILY + day):
+        yield Charge(account=account, spent=spent, reserved=reserved)

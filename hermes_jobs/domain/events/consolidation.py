@@ -1,0 +1,76 @@
+"""Events of the streams `consolidation-LINEAGE`: finished parts of a conversation become observations.
+
+What its model calls cost is in `ResponseBooked`; observations are writes to the memory in the same append.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from hermes_jobs.domain.events.event import Event
+from hermes_jobs.domain.events.session.model_call import ResponseBooked
+from hermes_jobs.domain.usage import Reservation
+
+
+class ConsolidationRequested(Event, frozen=True, kw_only=True):
+    """The turns that ended at the versions `after` < version <= `until` of the conversation are to be read.
+
+    `by`: who asked for it, `clock` or `user`. `run`: 1, and one more each time that it is taken up again.
+    """
+
+    review: str
+    after: int
+    until: int
+    by: str
+    reason: str
+    run: int = 1
+
+
+class ConsolidationStarted(Event, frozen=True, kw_only=True):
+    """A worker began to ask. `lost`: the reservation of an earlier start that had no outcome."""
+
+    review: str
+    step: str
+    attempt: int
+    reserved: Reservation | None = None
+    lost: Reservation | None = None
+
+
+class RefusedObservation(msgspec.Struct, frozen=True):
+    """An observation that was not written: its number in the model's answer, from 1, and the reason. Its text
+    is nowhere: it may be a secret."""
+
+    number: int
+    kind: str
+    why: str
+
+
+class ConsolidationEnded(Event, frozen=True, kw_only=True):
+    """The turns are read, and never again. `saved`: observations that were written, `known`: those that the
+    memory had. `model` is empty where there was nothing to read."""
+
+    review: str
+    step: str
+    attempt: int
+    model: str
+    saved: int = 0
+    known: int = 0
+    refused: tuple[RefusedObservation, ...] = ()
+
+
+class ConsolidationFailed(Event, frozen=True, kw_only=True):
+    """The attempt gave no observations; it is made again at `retry_at` (seconds since the epoch), or not any
+    more. `lost`: what was reserved for a call whose outcome nobody knows counts as spent."""
+
+    review: str
+    step: str
+    attempt: int
+    kind: str
+    message: str
+    retry_at: float | None = None
+    lost: Reservation | None = None
+
+
+ConsolidationEvent = (
+    ConsolidationRequested | ConsolidationStarted | ConsolidationEnded | ConsolidationFailed | ResponseBooked
+)

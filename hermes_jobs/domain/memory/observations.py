@@ -1,0 +1,219 @@
+"""Observations: dated facts about a conversation, with the turns that say them, as entries of the memory.
+
+An observation is `episodic` and has the tag `observation`: no prompt has it, it is only recalled. A person
+who makes it `identity`, or gives it other tags, makes it an entry like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import StateLoader, StreamEvents
+from hermes_jobs.domain.memory.memory import OBSERVATION, STREAM, TARGETS, Memory, reading
+from hermes_jobs.domain.memory.writes import checked
+from hermes_jobs.errors import Rejected
+from hermes_jobs.text.scan import scan
+
+MOST = 20  # observations of one answer
+LONGEST = 300  # characters of one
+MOST_ABOUT, LONGEST_NAME = 8, 40
+REASONS = {
+    "malformed": "It is not of the form that was asked for.",
+    "too_many": f"The answer has more than {MOST}.",
+    "no_text": "It says nothing.",
+    "long": f"It has more than {LONGEST} characters, or several lines.",
+    "no_evidence": "It names no turn that says so.",
+    "unknown_turn": "It names a turn that is not among those that were read.",
+    "bad_date": "Its date is no date, or is later than what was read.",
+}
+"""Why an observation is refused, by the kind of the refusal."""
+
+
+class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that is read: its id, the session that it was in, when it ended (ISO 8601, UTC) and on which day
+    for the person, at which version of the stream, and what was said."""
+
+    id: str
+    session: str
+    at: str
+    day: str
+    version: int
+    asked: str
+    answered: str
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
+    it, `session` is that of the first; `about` names who and what it is about."""
+
+    number: int
+    text: str
+    day: str
+    turns: tuple[str, ...]
+    session: str
+    about: tuple[str, ...] = ()
+
+
+class Written(NamedTuple):
+    """What observations come to: the events, how many are new, how many the memory had, those refused."""
+
+    writes: tuple[StreamEvents, ...]
+    saved: int
+    known: int
+    refused: tuple[e.RefusedObservation, ...]
+
+
+class _Refused(Exception):
+    """The observation is refused, for a reason of that kind."""
+
+
+def observations(
+    answers: Sequence[object], turns: Sequence[PortionTurn]
+) -> tuple[tuple[Observation, ...], tuple[e.RefusedObservation, ...]]:
+    """The observations of a model's answer and those that are refused, each for itself.
+
+    `answers` are the elements of its list, `turns` those that it was shown.
+    """
+    by_id = {each.id: each for each in turns}
+    found: list[Observation] = []
+    refused: list[e.RefusedObservation] = []
+    for number, answer in enumerate(answers, start=1):
+        try:
+            found.append(_observation(number, answer, by_id))
+        except _Refused as why:
+            kind = str(why)
+            refused.append(e.RefusedObservation(number, kind, REASONS[kind]))
+    return tuple(found), tuple(refused)
+
+
+def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) -> Observation:
+    """Raises `_Refused`."""
+    if not isinstance(answer, dict):
+        raise _Refused("malformed")
+    if number > MOST:
+        raise _Refused("too_many")
+    evidence = _evidence(answer.get("turns"), turns)
+    return Observation(
+        number=number,
+        text=_text(answer.get("text")),
+        day=_day(answer.get("date"), evidence, turns.values()),
+        turns=tuple(each.id for each in evidence),
+        session=evidence[0].session,
+        about=_about(answer.get("about")),
+    )
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise _Refused("no_text")
+    text = given.strip()
+    if len(text) > LONGEST or "\n" in text:
+        raise _Refused("long")
+    return text
+
+
+def _evidence(given: object, turns: Mapping[str, PortionTurn]) -> tuple[PortionTurn, ...]:
+    if not isinstance(given, list) or not given:
+        raise _Refused("no_evidence")
+    if not all(isinstance(each, str) and each in turns for each in given):
+        raise _Refused("unknown_turn")
+    return tuple(turns[each] for each in dict.fromkeys(given))
+
+
+def _day(given: object, evidence: Sequence[PortionTurn], read: Iterable[PortionTurn]) -> str:
+    """The day that is given; without one, that of the last turn that says so."""
+    if given in {None, ""}:
+        return max(each.day for each in evidence)
+    try:
+        day = date.fromisoformat(given).isoformat() if isinstance(given, str) else ""
+    except ValueError:
+        day = ""
+    if not day or day > max(each.day for each in read):
+        raise _Refused("bad_date")
+    return day
+
+
+def _about(given: object) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise _Refused("malformed")
+    names = dict.fromkeys(" ".join(each.split()) for each in given)
+    return tuple(each for each in names if 0 < len(each) <= LONGEST_NAME)[:MOST_ABOUT]
+
+
+def written(load: StateLoader, found: Sequence[Observation], limit: int, review: str) -> Written:
+    """The observations as writes to the memory, each that it does not have; `limit` is of an entry's
+    characters, `review` the id of the consolidation."""
+    memory: Memory = load(STREAM)
+    facts: list[e.MemoryEvent] = []
+    refused: list[e.RefusedObservation] = []
+    known = 0
+    there = {reading(text) for target in TARGETS for text in memory.entries(target)}
+    for each in found:
+        if reading(each.text) in there:
+            known += 1
+            continue
+        why = _refusal(each, limit)
+        if why is not None:
+            refused.append(why)
+            continue
+        facts.append(_added(each, review))
+        there.add(reading(each.text))
+    writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
+    return Written(writes, len(facts), known, tuple(refused))
+
+
+def _refusal(observation: Observation, limit: int) -> e.RefusedObservation | None:
+    """Why the memory does not take it, without a word of its text."""
+    findings = scan(" ".join((observation.text, *observation.about)))
+    if findings:
+        why = f"Refused by the rule «{findings[0].rule}»."
+        return e.RefusedObservation(observation.number, "memory_scan", why)
+    try:
+        checked(observation.text, limit)
+    except Rejected as refused:
+        return e.RefusedObservation(observation.number, refused.kind, "The memory does not take such a text.")
+    return None
+
+
+def _added(observation: Observation, review: str) -> e.MemoryAdded:
+    return e.MemoryAdded(
+        target="memory",
+        content=observation.text,
+        author="consolidation",
+        evidence=e.Evidence(session=observation.session, turn=observation.turns[0]),
+        kind="episodic",
+        tags=(OBSERVATION, *(name for name in observation.about if name != OBSERVATION)),
+        observed=observation.day,
+        observed_in=observation.turns,
+        review=review,
+    )
+
+
+def names_of(facts: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozenset[str]:
+    """What these observations alone are about: names that no other write has as a tag."""
+    theirs, others = set[str](), {OBSERVATION}
+    for fact in facts:
+        if isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
+            is_theirs = isinstance(fact, e.MemoryAdded) and fact.observed and fact.content in texts
+            (theirs if is_theirs else others).update(fact.tags)
+    return frozenset(theirs - others)
+
+
+def of_sessions(facts: Iterable[e.MemoryEvent], sessions: Collection[str]) -> frozenset[str]:
+    """The texts of the observations of these sessions, as they were written; not those that somebody saved
+    elsewhere, too."""
+    observed, elsewhere = set[str](), set[str]()
+    for fact in facts:
+        is_theirs = fact.evidence is not None and fact.evidence.session in sessions
+        if isinstance(fact, e.MemoryAdded) and fact.author == "consolidation" and is_theirs:
+            observed.add(fact.content)
+        elif isinstance(fact, e.MemoryAdded | e.MemoryConfirmed) and not is_theirs and not fact.undoes:
+            elsewhere.add(fact.content)
+    return frozenset(observed - elsewhere)

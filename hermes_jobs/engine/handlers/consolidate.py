@@ -1,0 +1,160 @@
+"""`review.consolidate`: a model reads a part of a finished conversation and answers observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.consolidation import (
+    MAX_STARTS,
+    PURPOSE,
+    Consolidation,
+    begun,
+    ended,
+    failed,
+    failure,
+)
+from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.memory.observations import PortionTurn, observations
+from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.engine.consolidation_request import ANSWER, answers_of, consolidation_request
+from hermes_jobs.engine.handlers.summariser import Summariser
+from hermes_jobs.engine.ports import (
+    CANCELLED,
+    Cancel,
+    Clock,
+    ConfiguredModel,
+    Ids,
+    ModelError,
+    ModelRequest,
+    RetryPlan,
+    SpendingApproval,
+    StepInterrupted,
+)
+from hermes_jobs.errors import Rejected
+
+MAX_NONSENSE = 2
+"""Answers without a list after which it is given up."""
+
+Turns = Callable[[Consolidation], Sequence[PortionTurn]]
+"""The turns that are asked for, as far as they still are in the log."""
+Known = Callable[[str], Sequence[str]]
+"""The entries of the memory that may say what a text says."""
+Approve = Callable[[ModelRequest], SpendingApproval]
+
+
+class Consolidate:
+    """A `PaidStepHandler`. `own_model(lineage)` names the model where `chosen` names none; `limit` is of an
+    entry, in characters; `by_clock`: whether what the clock asked for is still wanted."""
+
+    def __init__(  # noqa: PLR0913 - the ports it needs
+        self,
+        *,
+        chosen: ConfiguredModel,
+        own_model: Callable[[str], str],
+        turns: Turns,
+        known: Known,
+        approve: Approve,
+        limit: int,
+        by_clock: bool,
+        retry: RetryPlan,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._chosen = chosen
+        self._own_model = own_model
+        self._turns = turns
+        self._known = known
+        self._approve = approve
+        self._limit = limit
+        self._by_clock = by_clock
+        self._retry = retry
+        self._clock = clock
+        self._ids = ids
+
+    def approve(self, state: Consolidation, step: Step) -> SpendingApproval | Decision:
+        """See `PaidStepHandler`. What is not wanted any more, or whose workers died, is given up; where
+        nothing is left to read, that is the end of it."""
+        asked = _asked(state)
+        if asked.by == "clock" and not self._by_clock:
+            return self._given_up(state, "off", "memory.consolidate is off.")
+        if state.starts >= MAX_STARTS:
+            return self._given_up(state, "worker_lost", f"{state.starts} workers in a row died with it.")
+        turns = self._turns(state)
+        if not turns:
+            return ended(state.stream, _end(state, ""))
+        return self._approve(self._request(state, turns))
+
+    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+        """See `PaidStepHandler`."""
+        return begun(step.stream, step.id, reserved)
+
+    def refused(self, step: Step, refused: Rejected) -> Decision:
+        """See `PaidStepHandler`: another day has another budget."""
+        review = step.id.rpartition("-")[0]
+        event = e.ConsolidationFailed(
+            review=review, step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message
+        )
+        return failed(step.stream, event)
+
+    def run(self, state: Consolidation, step: Step, cancel: Cancel) -> Decision:
+        """Ask. Raises `StepInterrupted`."""
+        turns = self._turns(state)
+        if not turns:
+            return ended(state.stream, _end(state, ""))
+        request = self._request(state, turns)
+        ask = Summariser(
+            self._chosen.model, request.model, self._chosen.pricing, PURPOSE, cancel, state.lineage
+        )
+        try:
+            content = ask(request.system_prompt, request.messages[0].content, ANSWER)
+        except ModelError as error:
+            if error.kind == CANCELLED:
+                raise StepInterrupted from error
+            return failed(state.stream, self._failed(state, error), ask.booked(None, step.id))
+        booked = ask.booked(None, step.id)
+        if tuple(self._turns(state)) != tuple(turns):  # something of it was forgotten meanwhile
+            return failed(state.stream, self._soon(state, "changed", "The conversation has changed."), booked)
+        answers = answers_of(content)
+        if answers is None:
+            return failed(state.stream, self._nonsense(state), booked)
+        found, refused = observations(answers, turns)
+        outcome = replace(_end(state, booked[-1].model), refused=refused)
+        return ended(state.stream, outcome, found, booked, self._limit)
+
+    def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
+        said = "\n".join(f"{each.asked}\n{each.answered}" for each in turns)
+        model = self._chosen.name or self._own_model(state.lineage)
+        return consolidation_request(turns, self._known(said), model=model, lineage=state.lineage)
+
+    def _failed(self, state: Consolidation, error: ModelError) -> e.ConsolidationFailed:
+        wait = self._retry(error.kind, state.attempt - 1, error.retry_after, self._ids.fraction())
+        at = self._clock.now() + wait if error.retryable and wait is not None else None
+        return failure(state, error.kind, error.message, retry_at=at)
+
+    def _nonsense(self, state: Consolidation) -> e.ConsolidationFailed:
+        message = "The model answered no list of observations."
+        if state.attempt < MAX_NONSENSE:
+            return self._soon(state, "no_list", message)
+        return failure(state, "no_list", message)
+
+    def _soon(self, state: Consolidation, kind: str, message: str) -> e.ConsolidationFailed:
+        return failure(state, kind, message, retry_at=self._clock.now())
+
+    def _given_up(self, state: Consolidation, kind: str, message: str) -> Decision:
+        """No further attempt; what was reserved for the last one counts as its usage."""
+        return failed(state.stream, replace(failure(state, kind, message), lost=state.reserved))
+
+
+def _asked(state: Consolidation) -> e.ConsolidationRequested:
+    assert state.asked is not None, f"{state.stream} has a step and is asked for nothing"
+    return state.asked
+
+
+def _end(state: Consolidation, model: str) -> e.ConsolidationEnded:
+    return e.ConsolidationEnded(
+        review=_asked(state).review, step=state.step_id, attempt=state.attempt, model=model
+    )

@@ -1,0 +1,69 @@
+"""The turns of a conversation that a consolidation reads, as the log has them now."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.observations import PortionTurn
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.text.scan.credentials import redact_credentials
+
+LONGEST = 4_000  # characters of what one side said in a turn
+CHARS = 40_000  # of all turns that are read at once: some 10,000 tokens
+MARK = "[REDACTED]"
+
+
+def portion(
+    events: Sequence[RecordedEvent], after: int, until: int, day: Callable[[str], str]
+) -> tuple[PortionTurn, ...]:
+    """The turns that ended with an answer at the versions `after` < version <= `until`.
+
+    `events` are those of the stream from its beginning; `day` gives the day of a moment (ISO 8601, UTC). What
+    tools answered is not among what was said, credentials are not either.
+    """
+    session = ""
+    asked: defaultdict[str, list[str]] = defaultdict(list)
+    found: list[PortionTurn] = []
+    for recorded in events:
+        match recorded.event:
+            case e.SessionStarted(session=session):
+                pass
+            case e.TurnSubmitted(turn=turn, text=text):
+                asked[turn].append(text)
+            case e.TurnMerged(turn=turn, into=into):
+                asked[into] += asked.pop(turn, [])
+            case e.TurnCompleted(turn=turn, answer=answer) if after < recorded.version <= until:
+                found.append(
+                    PortionTurn(
+                        id=turn,
+                        session=session,
+                        at=recorded.recorded_at,
+                        day=day(recorded.recorded_at),
+                        version=recorded.version,
+                        asked=_shown("\n".join(asked[turn])),
+                        answered=_shown(answer),
+                    )
+                )
+            case _:
+                pass
+    return tuple(found)
+
+
+def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
+    """The first of the turns, as many as are read at once; at least one."""
+    room, found = CHARS, list[PortionTurn]()
+    for each in turns:
+        room -= len(each.asked) + len(each.answered)
+        if found and room < 0:
+            break
+        found.append(each)
+    return tuple(found)
+
+
+def _shown(text: str) -> str:
+    plain = redact_credentials(text, MARK)
+    return (
+        plain if len(plain) <= LONGEST else f"{plain[:LONGEST]} … [{len(plain) - LONGEST:,} more characters]"
+    )
