@@ -605,12 +605,14 @@ class Application:
         """Reads resources and prompts of the MCP servers, where nobody is there to be asked."""
         from hermes_jobs.agent.mcp.reader import McpReader
         from hermes_jobs.agent.mcp.reader_questions import ReaderQuestions
+        from hermes_jobs.agent.mcp.resources import KnownResources
 
         settings = self.settings
         questions = ReaderQuestions(
             clock=self.clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
         )
-        return McpReader(self.mcp.launches, self.mcp_connections, questions)
+        known = KnownResources(settings.paths.mcp_resources)
+        return McpReader(self.mcp.launches, self.mcp_connections, questions, known)
 
     @cached_property
     def mcp_connections(self) -> Servers:

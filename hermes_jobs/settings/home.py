@@ -78,6 +78,11 @@ class Paths(Struct, frozen=True):
         return self.home / "mcp" / "logins"
 
     @property
+    def mcp_resources(self) -> Path:
+        """The folder with what MCP servers have listed to be read."""
+        return self.run / "mcp-resources"
+
+    @property
     def processes(self) -> Path:
         """What runs in the background of this home, on this host."""
         return self.run / "processes"

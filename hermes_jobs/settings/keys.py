@@ -70,6 +70,10 @@ class Key(NamedTuple):
             return None
         return Key(f"{self.name}.{name}", form, self.description, self.name, part=tuple(path))
 
+    def parts_that_begin(self, name: str, entry: object, begun: str) -> Iterator[str]:
+        """The keys of the parts of that entry; those below a part where `begun` names it."""
+        yield from _parts_that_begin(self.entry, entry, f"{self.name}.{name}", begun)
+
     def convert(self, value: object) -> object:
         """Return `value` in the key's type; raises `msgspec.ValidationError`."""
         converted: object = msgspec.convert(value, self.type)
@@ -189,6 +193,24 @@ def _part(form: Any, name: str) -> Any:
         if isinstance(each, type) and issubclass(each, msgspec.Struct):
             return next((field.type for field in msgspec.structs.fields(each) if field.name == name), None)
     return None
+
+
+def _parts_that_begin(form: Any, value: Any, above: str, begun: str) -> Iterator[str]:
+    for name, inner in _named_parts(form, value):
+        key = f"{above}.{name}"
+        yield key
+        if begun.startswith(key):
+            found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+            yield from _parts_that_begin(inner, found, key, begun)
+
+
+def _named_parts(form: Any, value: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a value of that type, each with its type: fields, and the names that a mapping has."""
+    for each in _alternatives(form):
+        if get_origin(each) is dict:
+            yield from ((name, get_args(each)[1]) for name in sorted(value or ()))
+        elif isinstance(each, type) and issubclass(each, msgspec.Struct):
+            yield from ((field.name, field.type) for field in msgspec.structs.fields(each))
 
 
 def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from hermes_jobs.agent.mcp.reader import McpContent, McpResource
+from hermes_jobs.agent.mcp.reader import McpContent
+from hermes_jobs.agent.mcp.resources import McpResource
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.attachments import Attachments, Composed
@@ -27,16 +28,28 @@ class Notes:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.runs = False
+        self.listed: tuple[McpResource, ...] = ()
 
     def read(self, server: str, uri: str, workdir: str) -> Sequence[McpContent]:
         if uri not in self.texts:
             raise Rejected(f"{server}: nothing is there.")
         return (McpContent(uri=uri, mime_type="text/plain", data=self.texts[uri]),)
 
+    def known(self, server: str) -> Sequence[McpResource]:
+        return self.listed
+
+    def is_running(self, server: str, workdir: str) -> bool:
+        return self.runs
+
     def resources(self, server: str, workdir: str) -> Sequence[McpResource]:
         self.asked += 1
         template = McpResource(server=server, uri="note://by/{name}", name="any", is_template=True)
-        return (*(McpResource(server=server, uri=uri, name=uri[7:]) for uri in self.texts), template)
+        self.listed = (
+            *(McpResource(server=server, uri=uri, name=uri[7:]) for uri in self.texts),
+            template,
+        )
+        return self.listed
 
 
 def composed(folder: Path, text: str) -> Composed:
@@ -61,8 +74,20 @@ def test_a_resource_that_is_no_text_or_not_there_is_refused(tmp_path: Path) -> N
     assert composed(tmp_path, "see @other:nowhere") == Composed("see @other:nowhere", ())
 
 
-def test_tab_offers_servers_and_what_they_have_and_asks_them_once() -> None:
+def test_tab_starts_no_server() -> None:
     notes = Notes()
+    offered = OfferedResources(lambda: notes, SystemClock())
+    hint = "not known yet: hermes-jobs mcp resources notes"
+    assert offered.that_begin("notes:", ".") == [("@notes:", hint)]
+    assert offered.that_begin("notes:note", ".") == []
+    notes.resources("notes", ".")
+    assert offered.that_begin("notes:note://t", ".") == [("@notes:note://tea", "tea")]
+    assert notes.asked == 1
+
+
+def test_tab_offers_servers_and_what_they_have_and_asks_once_who_runs() -> None:
+    notes = Notes()
+    notes.runs = True
     offered = OfferedResources(lambda: notes, SystemClock())
     assert offered.that_begin("no", ".") == [("@notes:", "MCP server")]
     assert offered.that_begin("other:", ".") == []

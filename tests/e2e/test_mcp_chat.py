@@ -21,6 +21,7 @@ def mcp(home: Home, model_server: ModelServer, tmp_path_factory: pytest.TempPath
 
 
 def test_a_resource_is_completed_read_once_and_goes_with_the_message(mcp: McpHome) -> None:
+    assert mcp.home.run("mcp", "resources", "test").code == 0
     with chatting(mcp.home) as screen:
         screen.type(f"How, by @te{TAB}")
         screen.shows("› How, by @test:")

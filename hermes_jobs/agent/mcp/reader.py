@@ -28,27 +28,11 @@ from hermes_jobs.agent.mcp.messages import (
 )
 from hermes_jobs.agent.mcp.prompts import LONGEST_LINE, line, text_of
 from hermes_jobs.agent.mcp.reader_questions import Person, ReaderQuestions
+from hermes_jobs.agent.mcp.resources import KnownResources, McpResource
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.agent.mcp.sessions import Never
 from hermes_jobs.domain.session.inputs import MAX_ROUNDS
 from hermes_jobs.errors import Rejected
-
-
-class McpResource(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource of a server, or a template: its `uri` has places such as `{name}` that a person fills in."""
-
-    server: str
-    uri: str
-    name: str = ""
-    description: str = ""
-    mime_type: str = ""
-    is_template: bool = False
-
-    @property
-    def mention(self) -> str:
-        """How it is named in a chat, up to the first place to be filled in."""
-        word = f"{self.server}:{self.uri.partition('{')[0] if self.is_template else self.uri}"
-        return f'@"{word}"' if " " in word else f"@{word}"
 
 
 class McpContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,14 +46,17 @@ class McpContent(msgspec.Struct, frozen=True, kw_only=True):
 class McpReader:
     """Asks the servers of one configuration. For several threads. `questions` answers what they ask first."""
 
-    def __init__(self, launches: Launches, servers: Servers, questions: ReaderQuestions) -> None:
+    def __init__(
+        self, launches: Launches, servers: Servers, questions: ReaderQuestions, known: KnownResources
+    ) -> None:
         self._launches = launches
         self._servers = servers
         self._questions = questions
+        self._known = known
 
     def asking(self, person: Person | None) -> McpReader:
         """The same for a person who answers what servers ask; None: nobody is there."""
-        return McpReader(self._launches, self._servers, self._questions.by(person))
+        return McpReader(self._launches, self._servers, self._questions.by(person), self._known)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,15 +64,26 @@ class McpReader:
         return tuple(sorted(self._launches.config))
 
     def resources(self, server: str, workdir: str) -> tuple[McpResource, ...]:
-        """What the server has, then its templates, each by address. Raises `Rejected`."""
-        found = self._ask(server, workdir, "resources", {}, "resources")
+        """What the server has, then its templates, each by address; kept as known. Raises `Rejected`."""
+        answer = self._ask(server, workdir, "resources", {}, "resources")
         entries = [
-            *(_resource(server, each, "uri") for each in _dicts(found.get("resources"))),
-            *(_resource(server, each, "uriTemplate") for each in _dicts(found.get("templates"))),
+            *(_resource(server, each, "uri") for each in _dicts(answer.get("resources"))),
+            *(_resource(server, each, "uriTemplate") for each in _dicts(answer.get("templates"))),
         ]
-        return tuple(
-            sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
-        )
+        found = sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
+        self._known.keep(server, found)
+        return tuple(found)
+
+    def known(self, server: str) -> tuple[McpResource, ...]:
+        """What the server has listed last. Nobody is asked."""
+        return self._known.of(server)
+
+    def is_running(self, server: str, workdir: str) -> bool:
+        """Whether the server can be asked without being started."""
+        try:
+            return self._servers.is_running(self._launches.launch(server, workdir))
+        except (Rejected, KeyError):
+            return False
 
     def read(self, server: str, uri: str, workdir: str) -> tuple[McpContent, ...]:
         """The parts of a resource. Raises `Rejected`."""

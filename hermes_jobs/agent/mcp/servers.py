@@ -44,6 +44,7 @@ from hermes_jobs.agent.mcp.start import (
     NotStarted,
     connected,
     hold_host,
+    is_served,
     only_one,
     pause_after_failures,
     start,
@@ -113,6 +114,10 @@ class Servers:
     def log_of(self, launch: Launch) -> Path:
         """Where the server's stderr is kept."""
         return self._folder_of(launch) / "stderr.log"
+
+    def is_running(self, launch: Launch) -> bool:
+        """Whether the server has a connector, whoever has started it."""
+        return is_served(self._folder_of(launch))
 
     def prepare(self) -> None:
         """Start, without waiting, what connectors are forked from: the next server needs no second more."""

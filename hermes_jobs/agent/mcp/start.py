@@ -72,6 +72,21 @@ def connected(folder: Path, name: str = "socket") -> socket.socket | None:
     return connection
 
 
+def is_served(folder: Path) -> bool:
+    """Whether a connector serves there: it has the lock."""
+    try:
+        descriptor = os.open(folder / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextmanager
 def only_one(path: Path) -> Iterator[None]:
     """Only one process of this host at a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from hermes_jobs.engine.ports import Clock
@@ -11,9 +12,9 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.slash import Found
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.reader import McpResource
+    from hermes_jobs.agent.mcp.resources import McpResource
 
-KNOWN_SECONDS = 60.0  # after which a server is asked again
+KNOWN_SECONDS = 60.0  # after which a server that runs is asked again
 OFFERED = 50
 
 
@@ -24,18 +25,27 @@ class ResourceLister(Protocol):
     def names(self) -> Sequence[str]:
         """The servers that are on."""
 
+    def known(self, server: str) -> Sequence[McpResource]:
+        """What the server has listed last. Nobody is asked."""
+
+    def is_running(self, server: str, workdir: str) -> bool:
+        """Whether the server can be asked without being started."""
+
     def resources(self, server: str, workdir: str) -> Sequence[McpResource]:
-        """What the server has. Raises `Rejected`."""
+        """What the server has; `known` from then on. Raises `Rejected`."""
 
 
 class OfferedResources:
-    """Asks each server once in a while, when it is named. For several threads."""
+    """Offers what servers have listed last. One that runs is asked again, once in a while; none is started.
+
+    For several threads.
+    """
 
     def __init__(self, reader: Callable[[], ResourceLister], clock: Clock) -> None:
         self._reader = reader
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[float, Sequence[McpResource]]] = {}
+        self._asked_at: dict[str, float] = {}
 
     def that_begin(self, begun: str, folder: str) -> Found:
         """Mentions that go on from what was typed behind the `@`, each with what it is."""
@@ -49,24 +59,25 @@ class OfferedResources:
             ]
         if server not in reader.names:
             return []
-        return list(self._fitting(reader, server, rest.casefold(), folder))[:OFFERED]
+        self._ask_again(reader, server, folder)
+        known = reader.known(server)
+        if not known:
+            return [(f"@{server}:", f"not known yet: hermes-jobs mcp resources {server}")] if not rest else []
+        return list(_fitting(known, rest.casefold()))[:OFFERED]
 
-    def _fitting(
-        self, reader: ResourceLister, server: str, begun: str, folder: str
-    ) -> Iterator[tuple[str, str]]:
-        for each in self._resources(reader, server, folder):
-            fits = each.uri.casefold().startswith(begun) or (len(begun) > 1 and begun in each.name.casefold())
-            about = each.description or each.name
-            if fits:
-                yield each.mention, f"{each.uri}: {about}" if each.is_template else about
-
-    def _resources(self, reader: ResourceLister, server: str, folder: str) -> Sequence[McpResource]:
+    def _ask_again(self, reader: ResourceLister, server: str, folder: str) -> None:
         with self._lock:
-            at, found = self._known.get(server, (float("-inf"), ()))
-            if self._clock.monotonic() - at > KNOWN_SECONDS:
-                try:
-                    found = reader.resources(server, folder)
-                except HermesJobsError:
-                    found = ()  # what cannot be read is not offered
-                self._known[server] = (self._clock.monotonic(), found)
-            return found
+            now = self._clock.monotonic()
+            is_due = now - self._asked_at.get(server, float("-inf")) > KNOWN_SECONDS
+            if is_due and reader.is_running(server, folder):
+                self._asked_at[server] = now
+                with suppress(HermesJobsError):  # what was known stays
+                    reader.resources(server, folder)
+
+
+def _fitting(known: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
+    for each in known:
+        fits = each.uri.casefold().startswith(begun) or (len(begun) > 1 and begun in each.name.casefold())
+        about = each.description or each.name
+        if fits:
+            yield each.mention, f"{each.uri}: {about}" if each.is_template else about

@@ -234,6 +234,10 @@ def run(arguments: Sequence[str]) -> int:
     gc.set_threshold(GARBAGE)
     context = CliContext(os.environ)
     stdio.prepare()
+    if "_HERMES_JOBS_COMPLETE" in os.environ:
+        from hermes_jobs.interfaces.cli.bash_words import use_bash_words
+
+        use_bash_words()
     stdout = sys.stdout
     try:
         code = hermes_jobs.main(

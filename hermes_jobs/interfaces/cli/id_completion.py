@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
+    from hermes_jobs.settings import Settings
     from hermes_jobs.settings.home import Paths
     from hermes_jobs.views.completion_names import What
 
@@ -39,6 +40,18 @@ def completion(offers: Offers) -> Completion:
         ]
 
     return complete
+
+
+def settings_of(click_context: click.Context) -> Settings | None:
+    """The settings; None where they cannot be used."""
+    from hermes_jobs.errors import HermesJobsError
+    from hermes_jobs.interfaces.cli.context import CliContext
+
+    context = click_context.find_object(CliContext)
+    try:
+        return None if context is None else context.settings
+    except HermesJobsError:
+        return None
 
 
 def _paths(click_context: click.Context) -> Paths | None:
@@ -71,11 +84,25 @@ def _skills(click_context: click.Context, incomplete: str) -> Iterable[tuple[str
     return ((name, "") for name in names[:MOST])
 
 
-def _keys(_click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+def _keys(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
     from hermes_jobs.settings.keys import known_keys, known_sections, main_key
 
     short = {name: f"short for {key.name}" for name in known_sections() if (key := main_key(name))}
-    return sorted((short | {name: key.description for name, key in known_keys().items()}).items())
+    yield from sorted((short | {name: key.description for name, key in known_keys().items()}).items())
+    yield from _parts(click_context, incomplete)
+
+
+def _parts(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
+    """Parts of the entries that the configuration has, such as `mcp_servers.git.timeout`."""
+    from hermes_jobs.settings.keys import known_keys
+
+    for name, key in known_keys().items():
+        begins = key.has_parts and incomplete.startswith(f"{name}.")
+        settings = settings_of(click_context) if begins else None
+        entries = {} if settings is None else settings.value(key)
+        if isinstance(entries, dict):
+            for entry, value in sorted(entries.items()):
+                yield from ((part, "") for part in key.parts_that_begin(entry, value, incomplete))
 
 
 def _settings(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:

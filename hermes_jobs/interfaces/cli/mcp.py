@@ -12,6 +12,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.mcp_completion import complete_mcp_server
 from hermes_jobs.interfaces.cli.mcp_format import (
     SERVERS,
     TOOLS,
@@ -37,7 +38,7 @@ from hermes_jobs.text.plural import pluralize
 BY = "user"
 KEY = "mcp_servers"
 
-_NAME = click.argument("name", metavar="NAME", type=NonEmpty())
+_NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
 
 
 @click.group(
@@ -62,7 +63,7 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
         "hermes-jobs mcp add issues --url https://mcp.example.com/mcp -H 'Authorization: Bearer ${TOKEN}'",
     ),
 )
-@_NAME
+@click.argument("name", metavar="NAME", type=NonEmpty())
 @click.argument("command", metavar="[COMMAND]...", nargs=-1)
 @click.option("--url", metavar="URL", type=NonEmpty(), help="The address of a server that runs elsewhere.")
 @click.option("-e", "--env", metavar="NAME=VALUE", multiple=True, help="Set a variable for the command.")
@@ -162,7 +163,7 @@ def show_server(context: CliContext, name: str, limit: int | None, as_json: bool
 
 
 @mcp.command("tools", epilog=example("hermes-jobs mcp tools", "hermes-jobs mcp tools git --json"))
-@click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False)
+@click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False, shell_complete=complete_mcp_server)
 @limit_option("tools", default=None)
 @json_option
 @pass_context
@@ -217,6 +218,7 @@ def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> 
 @pass_context
 def remove_server(context: CliContext, name: str, as_json: bool) -> None:
     """Take a server out of config.yaml, and forget its login. Its secrets stay in .env."""
+    from hermes_jobs.agent.mcp.resources import KnownResources
     from hermes_jobs.domain.mcp_servers import remove
     from hermes_jobs.settings import unset_value
 
@@ -224,6 +226,7 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
         raise unknown_server(context, name)
     unset_value(context.settings.paths.home, f"{KEY}.{name}")
     context.application.mcp.launches.logins.remove(name)
+    KnownResources(context.settings.paths.mcp_resources).forget(name)
     context.application.engine().change(remove(name, BY), "mcp remove")
     print_result(lambda: {"server": name, "removed": True}, f"Removed {name}.", as_json=as_json)
 

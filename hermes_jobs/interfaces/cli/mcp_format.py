@@ -6,6 +6,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,6 +138,8 @@ def try_server(context: CliContext, name: str, *, as_json: bool) -> None:
             as_json=as_json,
         )
         raise SystemExit(FAILED)
+    with suppress(Rejected):  # it is of use without
+        context.application.mcp_reader.resources(name, os.getcwd())  # noqa: PTH109 - for completion
     row = row_of(context, name)
     print_result(
         lambda: {**server_json(row), "ok": True, "seconds": round(took, 3)},

@@ -12,6 +12,7 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.mcp_completion import complete_mcp_server
 from hermes_jobs.interfaces.cli.mcp_format import known_row, row_of, server_json, try_server
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note
@@ -30,7 +31,7 @@ WAIT_SECONDS = 300.0
     "login",
     epilog=example("hermes-jobs mcp login issues", "hermes-jobs mcp login issues --paste"),
 )
-@click.argument("name", metavar="NAME", type=NonEmpty())
+@click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
 @click.option("--paste", is_flag=True, help="The browser is elsewhere: paste the address that it shows then.")
 @click.option("--device", is_flag=True, help="By a code, where the server offers that.")
 @click.option("--browser/--no-browser", default=True, help="Open a browser where there is one.")
@@ -69,7 +70,7 @@ def log_in(
 
 
 @click.command("logout", epilog=example("hermes-jobs mcp logout issues"))
-@click.argument("name", metavar="NAME", type=NonEmpty())
+@click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
 @json_option
 @pass_context
 def log_out(context: CliContext, name: str, as_json: bool) -> None:

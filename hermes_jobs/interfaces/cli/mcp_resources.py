@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import click
 
-from hermes_jobs.agent.mcp.reader import McpContent, McpResource
+from hermes_jobs.agent.mcp.reader import McpContent
+from hermes_jobs.agent.mcp.resources import McpResource
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.mcp_completion import complete_mcp_server, complete_resource
 from hermes_jobs.interfaces.cli.mcp_format import known_row
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
@@ -28,7 +30,7 @@ AT_ONCE = 4
 @click.command(
     "resources", epilog=example("hermes-jobs mcp resources", "hermes-jobs mcp resources docs --json")
 )
-@click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False)
+@click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False, shell_complete=complete_mcp_server)
 @limit_option("resources", default=None)
 @json_option
 @pass_context
@@ -65,8 +67,8 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
     "read",
     epilog=example("hermes-jobs mcp read docs docs://install", "hermes-jobs mcp read docs logo > a.png"),
 )
-@click.argument("name", metavar="NAME", type=NonEmpty())
-@click.argument("uri", metavar="URI", type=NonEmpty())
+@click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
+@click.argument("uri", metavar="URI", type=NonEmpty(), shell_complete=complete_resource)
 @json_option
 @pass_context
 def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> None:

@@ -1,0 +1,43 @@
+"""What a shell offers for MCP servers: their names, the parts of their entries, what they have listed last.
+
+No server is started or asked, and no log is opened: a key press must not wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from hermes_jobs.interfaces.cli.id_completion import completion, settings_of
+
+if TYPE_CHECKING:
+    import click
+
+    from hermes_jobs.agent.mcp.config import McpServer
+
+KEY = "mcp_servers"
+
+
+def servers_of(click_context: click.Context) -> Mapping[str, McpServer]:
+    """The servers that are configured, by name; none where the configuration cannot be used."""
+    settings = settings_of(click_context)
+    return {} if settings is None else dict(sorted(settings.mcp_servers.items()))
+
+
+def _servers(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+    return ((name, each.url or each.command or "") for name, each in servers_of(click_context).items())
+
+
+def _resources(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
+    from hermes_jobs.agent.mcp.resources import KnownResources
+
+    settings, server = settings_of(click_context), click_context.params.get("name")
+    if settings is None or server not in settings.mcp_servers:
+        return ()
+    known = KnownResources(settings.paths.mcp_resources).of(server)
+    return ((each.begun_uri, each.description or each.name) for each in known)
+
+
+complete_mcp_server = completion(_servers)
+complete_resource = completion(_resources)
+"""Addresses of what the command's server has listed last; templates up to what is filled in."""
