@@ -217,6 +217,24 @@ def test_a_decision_is_made_again_when_the_skill_has_moved_on(host):
     assert host.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy up.\n2. Sleep.")
 
 
+def test_a_skill_goes_back_to_any_version_also_where_its_creation_was_taken_back(host):
+    host.create("tidy")
+    host.ask("write_file", "tidy", path="references/note.md", content="Dust first.")
+    first, both = skill_text("tidy"), {"SKILL.md", "references/note.md"}
+    host.shelf.undo("tidy", 0)
+    assert not host.shelf.past("tidy").exists
+    host.shelf.undo("tidy", 2)
+    assert (host.read("tidy/SKILL.md"), set(host.shelf.past("tidy").files)) == (first, both)
+    host.shelf.undo("tidy", 1)
+    assert set(host.shelf.past("tidy").files) == {"SKILL.md"}
+    host.shelf.undo("tidy")
+    assert set(host.shelf.past("tidy").files) == both
+    with pytest.raises(Rejected, match="is as it was at version 2"):
+        host.shelf.undo("tidy", 2)
+    with pytest.raises(Rejected, match="has no version 99"):
+        host.shelf.undo("tidy", 99)
+
+
 def test_undo_of_a_name_that_never_was_is_refused(host):
     host.create("tidy")
     with pytest.raises(Rejected, match=r"no skill 'tidi'\. The nearest: tidy"):

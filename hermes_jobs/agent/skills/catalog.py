@@ -23,6 +23,7 @@ from hermes_jobs.agent.skills.write_request import (
     allowing,
     approving,
     denying,
+    restoring,
     undoing,
     writing,
 )
@@ -234,9 +235,19 @@ class SkillCatalog:
         """Refuse a proposed write. Raises `Rejected`."""
         return self._home.change(denying(self.past(name).name, number), "skills deny")
 
-    def undo(self, name: str) -> DecisionResult:
-        """Take back the last write of a skill. Raises `Rejected`."""
-        return self._home.change(undoing(self.past(name).name), "skills undo")
+    def undo(self, name: str, to: int | None = None) -> DecisionResult:
+        """Take back the last write of a skill, or all since its version `to`. Raises `Rejected`."""
+        skill = self.past(name)
+        if to is None:
+            return self._home.change(undoing(skill.name), "skills undo")
+        states = self.states(skill.name)
+        if to >= len(states):
+            raise Rejected(
+                f"The skill {name!r} has no version {to}.",
+                kind="usage",
+                hint=f"See `hermes-jobs skills log {name}`.",
+            )
+        return self._home.change(restoring(skill.name, states[to]), "skills undo")
 
     def sync(self) -> None:
         """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""

@@ -17,7 +17,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
-from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, stream_of, undone
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, restored, stream_of, undone
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.patch import patched
 
@@ -167,6 +167,17 @@ def undoing(name: str) -> Decision:
         fact = undone(skill)
         answer = f"version {fact.undoes} was taken back"
         return DecisionResult(writes=(StreamEvents(skill.stream, (fact,)),), answer=answer)
+
+    return change
+
+
+def restoring(name: str, then: Skill) -> Decision:
+    """A change after which a skill is as it was `then`. The change raises `Rejected`."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        skill: Skill = load(stream_of(name))
+        writes = (StreamEvents(skill.stream, (restored(skill, then),)),)
+        return DecisionResult(writes=writes, answer=f"it is as it was at version {then.version}")
 
     return change
 

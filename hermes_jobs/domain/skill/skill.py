@@ -202,7 +202,7 @@ def undone(skill: Skill) -> e.SkillWritten:
         raise Rejected(
             f"There is nothing to undo in the skill {skill.name!r}.",
             kind="nothing_to_undo",
-            hint=f"See `hermes-jobs skills log {skill.name}`.",
+            hint=f"`hermes-jobs skills log {skill.name}` lists its versions; --to VERSION brings one back.",
         )
     return back_to(skill, skill.past[-1])
 
@@ -220,9 +220,21 @@ def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
     return back_to(skill, own[0])
 
 
-def back_to(skill: Skill, before: Past) -> e.SkillWritten:
-    """The event after which the skill is as it was."""
-    found = changes(skill, before.files, author="user", category=before.category, undoes=before.version)
+def restored(skill: Skill, then: Skill) -> e.SkillWritten:
+    """The event after which the skill is as it was at that version. Raises `Rejected` where it is so."""
+    if (skill.files, skill.category, skill.origin) == (then.files, then.category, then.origin):
+        raise Rejected(
+            f"The skill {skill.name!r} is as it was at version {then.version}.",
+            kind="nothing_to_undo",
+            hint=f"See `hermes-jobs skills log {skill.name}`.",
+        )
+    return back_to(skill, then)
+
+
+def back_to(skill: Skill, before: Past | Skill) -> e.SkillWritten:
+    """The event after which the skill is as it was. What a `Past` leads to takes back that write."""
+    undoes = before.version if isinstance(before, Past) else None
+    found = changes(skill, before.files, author="user", category=before.category, undoes=undoes)
     if MAIN_FILE not in before.files or (len(found) == 1 and skill.origin == before.origin):
         return found[0]
     return e.SkillInstalled(
@@ -231,7 +243,7 @@ def back_to(skill: Skill, before: Past) -> e.SkillWritten:
         category=before.category,
         origin=before.origin,
         author="user",
-        undoes=before.version,
+        undoes=undoes,
     )
 
 

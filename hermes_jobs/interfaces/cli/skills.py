@@ -122,17 +122,24 @@ def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
 
 
 @skills.command(
-    "undo", epilog=example("hermes-jobs skills log code-review", "hermes-jobs skills undo code-review")
+    "undo",
+    epilog=example(
+        "hermes-jobs skills log code-review",
+        "hermes-jobs skills undo code-review",
+        "hermes-jobs skills undo code-review --to 3",
+    ),
 )
 @name_argument
+@click.option("--to", type=IntParam(min=0), metavar="VERSION", help="Make it what it was at that version.")
 @json_option
 @pass_context
-def undo(context: CliContext, name: str, as_json: bool) -> None:
+def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
     """Take back the last write of a skill, or its deletion.
 
-    Once more, and the one before is taken back.
+    Once more, and the one before is taken back. --to, with a version of `skills log`, also brings back what
+    was taken back.
     """
-    changed = context.application.skills.undo(name)
+    changed = context.application.skills.undo(name, to)
     _print_outcome(context, name, changed.answer, as_json=as_json)
 
 
