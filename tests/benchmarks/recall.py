@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from math import comb
 from pathlib import Path
@@ -28,8 +29,9 @@ from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.views import Views
 from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
+from tests.benchmarks.recall_talks import talks
 
-AT = "2026-01-01T12:00:00.{:06d}Z"
+BEGINNING = datetime(2025, 1, 1, 12, tzinfo=UTC)
 FUSED = 60  # as in the paper on reciprocal rank fusion
 TOKENIZER = "porter unicode61"
 CHANGES = 2_000  # of sign
@@ -47,17 +49,35 @@ class Score(NamedTuple):
     spent: list[float]
 
 
-def main(files: Sequence[str] = ()) -> None:
-    """Print the table."""
-    chosen = read(map(Path, files)) if files else made_up()
-    with tempfile.TemporaryDirectory() as folder:
-        show(chosen, Path(folder))
-    if len(files) > 1:
-        show_each([read([Path(file)]) for file in files])
+SETS: Mapping[str, Callable[[], RecallSet]] = {
+    "facts": made_up,
+    "talks": talks,
+    "held-out": lambda: talks(held_out=True),
+}
 
 
-def show(chosen: RecallSet, folder: Path) -> None:
+def main(wanted: Sequence[str] = ()) -> None:
+    """Print a table for each of our sets that is named, all of them without a name; or one for files."""
+    files = [each for each in wanted if each not in SETS]
+    if files:
+        show(read(map(Path, files)))
+        if len(files) > 1:
+            show_each([read([Path(file)]) for file in files])
+        return
+    for name, make in SETS.items():
+        if not wanted or name in wanted:
+            print(f"\n-- {name} --")
+            show(make())
+
+
+def show(chosen: RecallSet) -> None:
     """Ask every question every way."""
+    with tempfile.TemporaryDirectory() as folder:
+        show_in(chosen, Path(folder))
+
+
+def show_in(chosen: RecallSet, folder: Path) -> None:
+    """The same with the log in that folder."""
     num_messages = sum(map(len, chosen.sessions))
     print(f"{len(chosen.questions)} questions, {num_messages:,} messages, {len(chosen.sessions)} sessions\n")
     log = open_log(sqlite_url(folder / "events.db"))
@@ -165,10 +185,15 @@ def write(log: EventLog, chosen: RecallSet) -> Mapping[int, str]:
         written = StreamWrite(stream=stream_of(session), events=tuple(facts), expected=None)
         log.append(
             Append(
-                meta=EventMeta(worker="w"), recorded_at=AT.format(number), writes=(written,), durable=False
+                meta=EventMeta(worker="w"), recorded_at=day_of(number), writes=(written,), durable=False
             )
         )
     return keys
+
+
+def day_of(session: int) -> str:
+    """When a session is: each has its day."""
+    return (BEGINNING + timedelta(days=session)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Plain:
