@@ -13,8 +13,16 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit, SessionSummary
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
+from hermes_jobs.text.search.function_words import asks_for_now
 from hermes_jobs.text.search.question import Question, Wanted, question
-from hermes_jobs.text.search.ranking import READ, counter_of_forms, fits, scores, terms_in
+from hermes_jobs.text.search.ranking import (
+    BY_LENGTH_OF_ANSWERS,
+    READ,
+    counter_of_forms,
+    fits,
+    scores,
+    terms_in,
+)
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
 from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.listed import HIDDEN_KINDS
@@ -30,6 +38,8 @@ TELLING = 0.25  # of the rarest one's weight, from which on a word tells enough 
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
 PASSAGE_WEIGHT = 0.7  # of a passage's score beside that of a message in it
 BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
+COMPARABLE = 0.5  # of the best score, from which on a newer statement may replace an older one
+NEWEST = 0.4  # more of its score for the newest of these, where what holds now is asked for
 TOO_FEW = 5  # matches of a question's every word
 
 
@@ -123,12 +133,13 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     """What may answer a question, best first: by its own words and by those of the passage around it."""
     read, rarities, passages = question_candidates(index, asked_for, scope)
     count = counter_of_forms(asked_for.wanted)
-    values = _weighed(
-        read, fits([each.folded for each in read], [count(each.folded[:READ]) for each in read], rarities)
-    )
+    counts = [count(each.folded[:READ]) for each in read]
+    values = _weighed(read, fits([each.folded for each in read], counts, rarities, BY_LENGTH_OF_ANSWERS))
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
     total = _with_passages(index.rows, worth, passages)
+    if asks_for_now(asked_for):
+        _prefer_newer(total)
     second = _second_hand(index.rows, found)
     for each in found:
         total[each.position] *= SECOND_HAND if each.turn in second else 1.0
@@ -152,6 +163,14 @@ def _with_passages(
         position: value / best + PASSAGE_WEIGHT * passages.get(places.get(position, 0), 0.0) / best_passage
         for position, value in messages.items()
     }
+
+
+def _prefer_newer(total: dict[int, float]) -> None:
+    """Give the later ones of the best messages a part of their score in addition."""
+    least = COMPARABLE * max(total.values(), default=0.0)
+    comparable = sorted(position for position, value in total.items() if value >= least)
+    for rank, position in enumerate(comparable, start=1):
+        total[position] *= 1 + NEWEST * rank / len(comparable)
 
 
 def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.text.search import Matcher, positive_terms
+from hermes_jobs.text.search.function_words import function_roots
 from hermes_jobs.text.search.query import Expression, any_of, every
 from hermes_jobs.text.search.question import Question, Wanted
 from hermes_jobs.text.search.ranking import by_length, rarity, saturated
@@ -32,6 +33,7 @@ OF_EACH = 25  # messages
 WIDEST = 2_000  # positions of a passage among which these are, where other conversations went on beside it
 WORDS = 8  # that the index is asked for, each in all its forms
 ECHOES = 10  # calls and results of searches of the past, which come last
+OF_FUNCTION_WORD = 0.2  # of its rarity
 BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not worse for it
 
 
@@ -85,7 +87,8 @@ def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
         held *= newest / max(newest - listed[-1] + 1, 1)
     elif not listed:
         held = newest * _share(rows, wanted)
-    return WeightedTerm(wanted, rarity(held, max(newest, held)), held, listed)
+    share = OF_FUNCTION_WORD if wanted.root in function_roots() else 1.0
+    return WeightedTerm(wanted, share * rarity(held, max(newest, held)), held, listed)
 
 
 def _share(rows: Connection, wanted: Wanted) -> float:
