@@ -169,8 +169,8 @@ def _prefer_newer(total: dict[int, float]) -> None:
     """Give the later ones of the best messages a part of their score in addition."""
     least = COMPARABLE * max(total.values(), default=0.0)
     comparable = sorted(position for position, value in total.items() if value >= least)
-    for rank, position in enumerate(comparable, start=1):
-        total[position] *= 1 + NEWEST * rank / len(comparable)
+    for rank, position in enumerate(comparable):
+        total[position] *= 1 + NEWEST * rank / max(len(comparable) - 1, 1)
 
 
 def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:

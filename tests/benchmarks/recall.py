@@ -184,9 +184,7 @@ def write(log: EventLog, chosen: RecallSet) -> Mapping[int, str]:
             )
         written = StreamWrite(stream=stream_of(session), events=tuple(facts), expected=None)
         log.append(
-            Append(
-                meta=EventMeta(worker="w"), recorded_at=day_of(number), writes=(written,), durable=False
-            )
+            Append(meta=EventMeta(worker="w"), recorded_at=day_of(number), writes=(written,), durable=False)
         )
     return keys
 

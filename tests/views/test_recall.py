@@ -121,6 +121,35 @@ def test_the_newer_of_equals_comes_first(archive: Archive) -> None:
     assert archive.found("colour of kayaks")[:2] == [newer, older]
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "other"),
+    [
+        ("When did Dmitri book his flight?", "Dmitri: the flight is at noon", "Dmitri: when did you call?"),
+        ("Wo hat Anja den Koffer gekauft?", "Anja: ein neuer Koffer", "Anja: wo hast du den her?"),
+        ("陈静养了什么宠物？", "陈静：我的宠物生病了", "陈静：你在说什么？什么时候？"),
+    ],
+)
+def test_the_words_that_any_question_has_count_little(
+    question: str, said: str, other: str, archive: Archive
+) -> None:
+    turn = archive.say(said, "s1")
+    archive.say(other, "s2")
+    for number in range(20):
+        archive.say("something else", f"other{number}")
+    for number in range(2):
+        archive.say("flight Koffer 宠物, of somebody else", f"another{number}")
+    assert archive.found(question)[0] == turn
+
+
+def test_the_newest_is_first_where_what_holds_now_is_asked_for(archive: Archive) -> None:
+    for number in range(20):
+        archive.say("something else", f"other{number}")
+    older = archive.say("The wedding will be in May", "s1")
+    newer = archive.say("We have to move the wedding to June, after all that planning", "s2")
+    assert archive.found("in which month is our wedding")[:2] == [older, newer]
+    assert archive.found("in which month is our wedding now")[:2] == [newer, older]
+
+
 def test_what_was_said_around_a_message_counts(archive: Archive) -> None:
     for number in range(20):
         archive.say(f"number {number}: the boat leaves at nine, as always", f"other{number}")

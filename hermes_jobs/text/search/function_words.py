@@ -1,8 +1,8 @@
 """Words that a question has because it is one, or that any sentence has: they tell little of what is asked.
 
-How rare a word is says so only in a large history: in a short one "did" and "which" are rarer than the names
-of those who talk. A word that is a telling one in another of these languages is left out (German `die`, `hat`,
-`war`, French `son`).
+How rare a word is says so only in a large history: in a short one "did" and "which" are rarer than the
+names of those who talk. A word that is a telling one in another of these languages is left out (German `die`,
+`hat`, `war`, French `son`).
 """
 
 from __future__ import annotations
@@ -43,18 +43,20 @@ _WORDS = """
     piu più di da in con su per tra fra dei delle degli nel nella
 
     het een van en of maar dat wat wie waar wanneer waarom hoe welke hoeveel zijn waren ben bent heeft heb
-    hebben had ik jij je hij zij wij ze mij jou hem haar ons mijn jouw niet geen ook nog naar voor bij uit op te
+    hebben had ik jij je hij zij wij ze mij jou hem haar ons mijn jouw niet geen ook nog naar voor bij
+    uit op te
 
     o os um uma uns umas e ou mas que quem qual quais quando onde como porque quanto sao são foi eram estao
     estão tem têm eu tu ele ela nos nós eles elas meu minha seu sua não nao mais com sem por para do da dos
     das no na nos nas ao
 """
 _PAIRS = """
-    什么 怎么 哪里 哪儿 哪个 哪些 哪一 哪种 哪家 哪天 哪位 为什 多少 几个 几次 是谁 是什 的是 的什 了什 了吗 是否 如何
-    请问 在哪 时候 我们 你们 他们 这个 那个 有没 没有 可以 么样 叫什 么时
-    です ます した まし すか たか でし どこ いつ だれ なに なぜ どの どう どん 何で 何を 誰が 誰に のは のが では には
-    した こと もの する いる ある れた って から まで より
-    어디 언제 누가 누구 무엇 어떤 어느 왜요 얼마 입니 니다 니까 습니 에서 으로 하는 했어 있어 인가 가요 나요 어요
+    什么 怎么 哪里 哪儿 哪个 哪些 哪一 哪种 哪家 哪天 哪位 为什 多少 几个 几次 是谁 是什 的是 的什
+    了什 了吗 是否 如何 请问 在哪 时候 我们 你们 他们 这个 那个 有没 没有 可以 么样 叫什 么时
+    です ます した まし すか たか でし どこ いつ だれ なに なぜ どの どう どん 何で 何を 誰が 誰に
+    のは のが では には した こと もの する いる ある れた って から まで より
+    어디 언제 누가 누구 무엇 어떤 어느 왜요 얼마 입니 니다 니까 습니 에서 으로 하는
+    했어 있어 인가 가요 나요 어요
 """
 
 _OF_NOW = """

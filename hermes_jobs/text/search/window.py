@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 
 from hermes_jobs.text.search.folding import normal
@@ -16,25 +16,34 @@ def best_window(text: str, matcher: Matcher, size: int) -> tuple[int, int]:
     """Start and end, within `normal(text)`, of at most `size` characters with the most places that count.
 
     What counts: the query as one phrase; else all of its words within `NEAR` characters of each other; else
-    any of its words.
+    first how many of its words there are, then at how many places.
     """
     length = len(normal(text))
     if length <= size:
         return 0, length
-    places = _places(text, matcher)
-    before = int(size * BEFORE)
-    starts = [min(max(0, place - before), length - size) for place in places] or [0]
-    counts = [bisect_right(places, start + size) - bisect_left(places, start) for start in starts]
-    best = starts[counts.index(max(counts))]
+    spans = matcher.spans(text)
+    whole = matcher.whole(text) or _together(spans, len(matcher.terms))
+    best = _fullest([Span(place, place, 0) for place in whole] or spans, length, size)
     return best, best + size
 
 
-def _places(text: str, matcher: Matcher) -> list[int]:
-    whole = matcher.whole(text)
-    if whole:
-        return whole
-    spans = matcher.spans(text)
-    return _together(spans, len(matcher.terms)) or [span.start for span in spans]
+def _fullest(places: Sequence[Span], length: int, size: int) -> int:
+    """The start of the window around a place that holds the most terms, then the most places."""
+    best, most = 0, (0, 0)
+    first = last = 0
+    held: Counter[int] = Counter()
+    for place in places:
+        start = min(max(0, place.start - int(size * BEFORE)), length - size)
+        while last < len(places) and places[last].start < start + size:
+            held[places[last].term] += 1
+            last += 1
+        while places[first].start < start:
+            held[places[first].term] -= 1
+            first += 1
+        count = (sum(1 for times in held.values() if times), last - first)
+        if count > most:
+            best, most = start, count
+    return best
 
 
 def _together(spans: Sequence[Span], terms: int) -> list[int]:

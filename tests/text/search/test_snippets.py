@@ -10,6 +10,7 @@ from hermes_jobs.text.search.folding import normal
 from hermes_jobs.text.search.hints import no_results_hint
 from hermes_jobs.text.search.ranking import scores
 from hermes_jobs.text.search.snippet import TOKENS
+from hermes_jobs.text.search.terms import Term
 
 FILLER = "some more words to pass the time. "
 
@@ -54,6 +55,27 @@ def test_an_excerpt_without_its_marks_is_a_part_of_the_text(text: str, query: st
     assert plain in " ".join(normal(text).split())
 
 
+def test_matches_that_touch_are_marked_as_one() -> None:
+    text = "我们的数据库连接池经常超时"
+    matches = Matcher([Term("数据"), Term("据库"), Term("连接"), Term("超时")])
+    assert snippet(text, matches) == "我们的>>>数据库连接<<<池经常>>>超时<<<"
+
+
+def test_two_characters_without_spaces_take_the_room_of_a_word() -> None:
+    shown = snippet("一二三四五六七八九十" * 30 + "数据" + "一二三四五六七八九十" * 30, matcher("数据"))
+    assert len(shown.strip("…").replace(">>>", "").replace("<<<", "")) == 2 * TOKENS
+    assert 20 <= shown.index(">>>数据<<<") <= 26
+
+
+def test_an_excerpt_of_two_scripts_shows_the_matches_of_both() -> None:
+    chinese = "我们昨天讨论过这个数据库的问题然后决定换掉它"
+    english = "Words about the deployment and some of its dreary parts. "
+    text = f"{english * 9}A proxy. {english}{chinese}{english * 9}"
+    shown = snippet(text, matcher("proxy 数据库"))
+    assert ">>>proxy<<<" in shown
+    assert ">>>数据库<<<" in shown
+
+
 def test_a_window_holds_the_most_of_the_whole_phrase() -> None:
     far = "alpha " * 50 + "gamma " + "beta " * 50
     text = FILLER * 50 + far + FILLER * 100 + "alpha beta " + FILLER * 100
@@ -73,6 +95,13 @@ def test_without_words_together_a_window_holds_the_most_of_any() -> None:
     text = "alpha " + FILLER * 100 + "beta one beta two beta " + FILLER * 100
     start, end = best_window(text, matcher("alpha beta"), 1_000)
     assert text[start:end].count("beta") == 3
+
+
+def test_two_different_words_count_more_in_a_window_than_one_of_them_often() -> None:
+    text = "beta beta beta " + FILLER * 100 + "alpha " + FILLER * 15 + "gamma " + FILLER * 100
+    start, end = best_window(text, matcher("alpha beta gamma"), 1_000)
+    assert "alpha" in text[start:end]
+    assert "gamma" in text[start:end]
 
 
 def test_a_short_text_is_its_own_window() -> None:
