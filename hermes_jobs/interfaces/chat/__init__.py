@@ -12,6 +12,7 @@ from hermes_jobs.interfaces.cli.options import (
     SessionChoice,
     environment_option,
     example,
+    model_option,
     session_choice_options,
 )
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
@@ -20,13 +21,7 @@ from hermes_jobs.interfaces.cli.permission_options import mode_option
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
 @session_choice_options
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    type=NonEmpty(),
-    help="The model of a new session; of an old one from now on.",
-)
+@model_option("The model of a new session; of an old one from now on.")
 @click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
 @environment_option

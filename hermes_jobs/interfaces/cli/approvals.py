@@ -12,7 +12,14 @@ import msgspec
 from hermes_jobs.domain.events import Mode, Ruling
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_rule
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, workdir_option
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    exclude,
+    json_option,
+    limit_option,
+    newest,
+    workdir_option,
+)
 from hermes_jobs.interfaces.cli.output import note, print_fields, short_path, terminal_width
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
 from hermes_jobs.interfaces.cli.permission_options import mode_option, parsed_call, parsed_pattern
@@ -156,8 +163,7 @@ def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | N
     """
     from hermes_jobs.domain import approval_rules
 
-    if anywhere and workdir:
-        raise click.UsageError("--anywhere and --workdir exclude each other.")
+    exclude({"--anywhere": anywhere, "--workdir": workdir})
     folder = "" if anywhere else str(Path(workdir or ".").resolve())
     calls = parsed_pattern(context, pattern, folder, "PATTERN")
     made = context.application.engine().change(approval_rules.add_rule(ruling, calls, by=BY), "approvals add")

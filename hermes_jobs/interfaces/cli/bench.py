@@ -10,7 +10,7 @@ import click
 
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import example, json_option, model_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -43,9 +43,7 @@ def bench() -> None:
         "hermes-jobs bench learning --person maya --yes --json",
     ),
 )
-@click.option(
-    "-m", "--model", metavar="NAME", type=NonEmpty(), help="The model; the configured one if not given."
-)
+@model_option("The model; the configured one if not given.")
 @click.option(
     "--person", "names", metavar="NAME", type=NonEmpty(), multiple=True, help="Only this one; repeatable."
 )

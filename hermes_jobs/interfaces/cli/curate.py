@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, review_argument, timeout_option
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    numbers_option,
+    review_argument,
+    timeout_option,
+    wait_option,
+)
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import print_result
-
-if TYPE_CHECKING:
-    from hermes_jobs.views.reviews import ReviewView
 
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
@@ -21,13 +24,11 @@ if TYPE_CHECKING:
 LOOKED_AT = 50  # newest reviews among which one under way is looked for
 
 
-only_option = click.option(
-    "--only", "numbers", type=IntParam(min=1), multiple=True, metavar="N", help="This one; repeatable."
-)
+_ONLY = numbers_option("This one; repeatable.")
 
 
 @click.command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
-@click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
+@wait_option()
 @timeout_option
 @json_option
 @pass_context
@@ -113,7 +114,7 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
     "apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2")
 )
 @review_argument
-@only_option
+@_ONLY
 @json_option
 @pass_context
 def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
@@ -146,7 +147,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
     "keep", epilog=example("hermes-jobs reviews keep v3k9", "hermes-jobs reviews keep v3k9 --only 2")
 )
 @review_argument
-@only_option
+@_ONLY
 @json_option
 @pass_context
 def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:

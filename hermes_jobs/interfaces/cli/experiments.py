@@ -10,10 +10,17 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import (
+    budget_option,
+    example,
+    exclude,
+    json_option,
+    limit_option,
+    wait_option,
+)
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
-from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.plural import pluralize
 
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.replay.experiment import Experiment
     from hermes_jobs.views.models import TurnView
 
-_BUDGET = click.option("--budget", type=FloatParam(), metavar="USD", help="What it may cost at most.")
+_BUDGET = budget_option("What it may cost at most.")
 _NAME = click.argument("name", metavar="NAME", type=NonEmpty())
 SEED_BITS = 48
 QUEUE = "experiments"
@@ -123,11 +130,7 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
 )
 @_NAME
 @_BUDGET
-@click.option(
-    "--wait/--no-wait",
-    default=True,
-    help="Ask here until all is there (the default), or leave it to workers.",
-)
+@wait_option("Ask here until all is there (the default), or leave it to workers.")
 @json_option
 @pass_context
 def run_experiment(context: CliContext, name: str, budget: float | None, wait: bool, as_json: bool) -> int:
@@ -218,8 +221,7 @@ def show_experiment(
         write_experiment,
     )
 
-    if html is not None and as_json:
-        raise click.UsageError("--html and --json exclude each other.")
+    exclude({"--html": html, "--json": as_json})
     experiment = find(context.application, name)
     if html is not None:
         write_page(html, write_experiment(context, experiment))

@@ -16,10 +16,10 @@ from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_session
-from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.options import example, since_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import output_file
-from hermes_jobs.interfaces.cli.param_types import DateParam, NonEmpty
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -59,12 +59,7 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     shell_complete=complete_session,
     help="Only that session, and those it goes on from. Several may be given.",
 )
-@click.option(
-    "--since",
-    type=DateParam(),
-    metavar="WHEN",
-    help="Training data: only turns asked for since then.",
-)
+@since_option("Training data: only turns asked for since then.")
 @click.option(
     "--system/--no-system", default=True, help="Training data: with the system prompt, which holds memory."
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,7 +13,13 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, session_argument
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    option_group,
+    session_argument,
+    yes_option,
+)
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.stdio import read_stdin
@@ -26,8 +31,6 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.forget import Matches
     from hermes_jobs.runtime.forgetting import Forgetter
     from hermes_jobs.views.models import SessionView
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 SHOWN = 8  # streams that are listed
 LEFT = (
@@ -45,22 +48,14 @@ class Wish(NamedTuple):
     as_json: bool
 
 
-def _wish_options(function: F) -> F:
-    """The options of a `Wish`, which the command gets as `wish`."""
-    options = (
-        click.option("--why", metavar="TEXT", type=TextParam(), default="", help="A reason, for the record."),
-        click.option("--dry-run", is_flag=True, help="Only say what would go."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
-        json_option,
-    )
-
-    @wraps(function)
-    def command(*arguments: Any, why: str, dry_run: bool, yes: bool, as_json: bool, **others: Any) -> object:
-        return function(*arguments, wish=Wish(why, dry_run, yes, as_json), **others)
-
-    for option in reversed(options):
-        command = option(command)
-    return cast(F, command)
+_wish_options = option_group(
+    "wish",
+    Wish,
+    click.option("--why", metavar="TEXT", type=TextParam(), default="", help="A reason, for the record."),
+    click.option("--dry-run", is_flag=True, help="Only say what would go."),
+    yes_option("Do not ask."),
+    json_option,
+)
 
 
 class Request:

@@ -8,9 +8,8 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import example, json_option, numbers_option
 from hermes_jobs.interfaces.cli.output import note, one_line
-from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
 
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     epilog=example("hermes-jobs memory curate --apply", "hermes-jobs memory curate --only 3"),
 )
 @click.option("--apply", "every", is_flag=True, help="Do all of it but what is `contradicted`.")
-@click.option(
-    "--only", "numbers", type=IntParam(min=1), multiple=True, metavar="N", help="Do this one; repeatable."
-)
+@numbers_option("Do this one; repeatable.")
 @click.option("--undo", is_flag=True, help="Take back all that the last one did.")
 @json_option
 @pass_context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -17,10 +17,42 @@ from hermes_jobs.interfaces.cli.id_completion import (
     complete_turn,
     complete_waiting,
 )
-from hermes_jobs.interfaces.cli.param_types import FloatParam, FolderParam, IntParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.param_types import (
+    DateParam,
+    FloatParam,
+    FolderParam,
+    IntParam,
+    NonEmpty,
+    TextParam,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
+
+def option_group(name: str, make: Callable[..., object], *options: Callable[[F], F]) -> Callable[[F], F]:
+    """Options that belong together: the command gets what `make` makes of their values, as `name`."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def command(*arguments: Any, **given: Any) -> Any:
+            own = {each: given.pop(each) for each in names}
+            return function(*arguments, **given, **{name: make(**own)})
+
+        before = len(getattr(function, "__click_params__", ()))
+        for option in reversed(options):
+            command = option(command)
+        names = [each.name for each in command.__click_params__[before:]]  # type: ignore[attr-defined]  # click's
+        return cast(F, command)
+
+    return decorate
+
+
+def exclude(given: Mapping[str, object], why: str = "") -> None:
+    """Raise a usage error where more than one of these flags has a value; `why` stands at its end."""
+    named = [name for name, value in given.items() if value]
+    if len(named) > 1:
+        raise click.UsageError(f"{' and '.join(named)} exclude each other{why}.")
 
 
 def json_option(function: F) -> F:
@@ -111,36 +143,58 @@ class SessionChoice(NamedTuple):
     workdir: str | None
 
 
-def session_choice_options(function: F) -> F:
-    """`--session`, `--continue`, `--anywhere` and `--workdir`; the command gets them as `choice`.
+def _session_choice(session: str | None, newest: bool, anywhere: bool, workdir: str | None) -> SessionChoice:
+    """Raises a usage error for options that exclude each other."""
+    exclude({"--session": session, "--continue": newest})
+    if anywhere and not newest:
+        raise click.UsageError("--anywhere goes with --continue.")
+    why = ": a session keeps the folder it began in"
+    exclude({"--workdir": workdir, "--session": session}, why)
+    exclude({"--workdir": workdir, "--anywhere": anywhere}, why)
+    return SessionChoice(session, newest, anywhere, workdir)
 
-    Raises a usage error for options that exclude each other.
-    """
-    options = (
-        session_option("Into that session; else a new one."),
-        click.option("-c", "--continue", "newest", is_flag=True, help="Into this folder's newest session."),
-        click.option("--anywhere", is_flag=True, help="With -c: the newest of all folders."),
-        workdir_option("The folder that the tools of a new session work in; with -c its newest session."),
-    )
 
-    @wraps(function)
-    def command(
-        *arguments: Any, session: str | None, newest: bool, anywhere: bool, workdir: str | None, **others: Any
-    ) -> Any:
-        if session and newest:
-            raise click.UsageError("--session and --continue exclude each other.")
-        if anywhere and not newest:
-            raise click.UsageError("--anywhere goes with --continue.")
-        if workdir and (session or anywhere):
-            other = "--session" if session else "--anywhere"
-            raise click.UsageError(
-                f"--workdir and {other} exclude each other: a session keeps the folder it began in."
-            )
-        return function(*arguments, choice=SessionChoice(session, newest, anywhere, workdir), **others)
+session_choice_options = option_group(
+    "choice",
+    _session_choice,
+    session_option("Into that session; else a new one."),
+    click.option("-c", "--continue", "newest", is_flag=True, help="Into this folder's newest session."),
+    click.option("--anywhere", is_flag=True, help="With -c: the newest of all folders."),
+    workdir_option("The folder that the tools of a new session work in; with -c its newest session."),
+)
+"""`--session`, `--continue`, `--anywhere` and `--workdir`; the command gets them as `choice`."""
 
-    for option in reversed(options):
-        command = option(command)
-    return cast(F, command)
+
+def model_option(text: str) -> Callable[[F], F]:
+    """`-m NAME`: a model, an alias or an ensemble."""
+    return click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help=text)
+
+
+def budget_option(text: str) -> Callable[[F], F]:
+    """`--budget USD`."""
+    return click.option("--budget", type=FloatParam(), metavar="USD", help=text)
+
+
+def since_option(text: str) -> Callable[[F], F]:
+    """`--since WHEN`: a day or a moment, also in words."""
+    return click.option("--since", type=DateParam(), metavar="WHEN", help=text)
+
+
+def yes_option(text: str) -> Callable[[F], F]:
+    """`-y`: as if the person had agreed."""
+    return click.option("-y", "--yes", is_flag=True, help=text)
+
+
+def numbers_option(text: str) -> Callable[[F], F]:
+    """`--only N`, several times; the command gets them as `numbers`."""
+    return click.option("--only", "numbers", type=IntParam(min=1), multiple=True, metavar="N", help=text)
+
+
+def wait_option(
+    text: str = "Wait until it is done (the default).", *, default: bool | None = True
+) -> Callable[[F], F]:
+    """`--wait/--no-wait`."""
+    return click.option("--wait/--no-wait", default=default, help=text)
 
 
 def timeout_option(function: F) -> F:
@@ -180,8 +234,10 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
 
     The command gets all of it as `waiting`. Raises a usage error for forms that exclude each other.
     """
-    options = (
-        click.option("--wait/--no-wait", default=default, help=text),
+    return option_group(
+        "waiting",
+        _wait_options,
+        wait_option(text, default=default),
         timeout_option,
         json_option,
         click.option(
@@ -191,26 +247,9 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
         quiet_option,
     )
 
-    def decorate(function: F) -> F:
-        @wraps(function)
-        def command(
-            *arguments: Any,
-            wait: bool | None,
-            timeout: float | None,
-            as_json: bool,
-            as_jsonl: bool,
-            stream: bool | None,
-            quiet: bool,
-            **others: Any,
-        ) -> Any:
-            output = output_options(as_json=as_json, as_jsonl=as_jsonl, stream=stream, quiet=quiet)
-            return function(*arguments, waiting=WaitOptions(wait, timeout, output), **others)
 
-        for option in reversed(options):
-            command = option(command)
-        return cast(F, command)
-
-    return decorate
+def _wait_options(wait: bool | None, timeout: float | None, **shown: Any) -> WaitOptions:
+    return WaitOptions(wait, timeout, output_options(**shown))
 
 
 def stream_option(function: F) -> F:
@@ -229,8 +268,7 @@ def quiet_option(function: F) -> F:
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:
     """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
-    if as_json and as_jsonl:
-        raise click.UsageError("--json and --jsonl exclude each other.")
+    exclude({"--json": as_json, "--jsonl": as_jsonl})
     if as_json:
         return OutputOptions(form="json", quiet=quiet)
     if as_jsonl:

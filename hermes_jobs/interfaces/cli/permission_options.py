@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import click
 
 from hermes_jobs.domain.events import Mode
+from hermes_jobs.interfaces.cli.options import option_group
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 if TYPE_CHECKING:
@@ -34,29 +34,20 @@ def mode_option(text: str) -> Callable[[F], F]:
     return click.option("--mode", type=click.Choice(get_args(Mode)), help=text)
 
 
-def permission_options(function: F) -> F:
-    """`--mode`, `--approve` and `--unattended`; the command gets them as `permitted`."""
-    options = (
-        mode_option("What it may do without asking: of a new session, else of this turn alone."),
-        click.option(
-            "--approve",
-            metavar="PATTERN",
-            type=NonEmpty(),
-            multiple=True,
-            help="Allow these calls in this turn, such as 'npm test *' or 'edit:src/*'.",
-        ),
-        click.option("--unattended", is_flag=True, help="Nobody answers: refuse what would ask."),
-    )
-
-    @wraps(function)
-    def command(
-        *arguments: Any, mode: Mode | None, approve: tuple[str, ...], unattended: bool, **others: Any
-    ) -> Any:
-        return function(*arguments, permitted=PermissionChoice(mode, approve, unattended), **others)
-
-    for option in reversed(options):
-        command = option(command)
-    return cast(F, command)
+permission_options = option_group(
+    "permitted",
+    PermissionChoice,
+    mode_option("What it may do without asking: of a new session, else of this turn alone."),
+    click.option(
+        "--approve",
+        metavar="PATTERN",
+        type=NonEmpty(),
+        multiple=True,
+        help="Allow these calls in this turn, such as 'npm test *' or 'edit:src/*'.",
+    ),
+    click.option("--unattended", is_flag=True, help="Nobody answers: refuse what would ask."),
+)
+"""`--mode`, `--approve` and `--unattended`; the command gets them as `permitted`."""
 
 
 def parsed_pattern(context: CliContext, text: str, folder: str, param: str) -> CallPattern:

@@ -10,7 +10,7 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_process
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import example, exclude, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -59,8 +59,7 @@ def list_processes(context: CliContext, everything: bool, limit: int | None, as_
 @pass_context
 def read_process(context: CliContext, process_id: str, follow: bool, limit: int, as_json: bool) -> None:
     """Print the end of a process's output."""
-    if follow and as_json:
-        raise click.UsageError("--follow and --json exclude each other.")
+    exclude({"--follow": follow, "--json": as_json})
     known = context.application.processes
     process = known.find(process_id)
     output = known.output(process, None, CHUNK * 4)

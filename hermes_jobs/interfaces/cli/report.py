@@ -11,10 +11,9 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_day, format_time, to_local
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import example, exclude, json_option, since_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
-from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.text.figures import duration, money, when
@@ -30,12 +29,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @click.command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
-@click.option(
-    "--since",
-    type=DateParam(),
-    metavar="WHEN",
-    help=f"From that day on, such as `last month`; {DAYS} days back if not given.",
-)
+@since_option(f"From that day on, such as `last month`; {DAYS} days back if not given.")
 @html_option
 @json_option
 @pass_context
@@ -45,8 +39,7 @@ def report(context: CliContext, since: datetime | None, html: Path | None, as_js
     By day; by week or month where the time is long. Only what was reported counts: `usage --estimated` lists
     the calls that were not.
     """
-    if html is not None and as_json:
-        raise click.UsageError("--html and --json exclude each other.")
+    exclude({"--html": html, "--json": as_json})
     found = _report(context, since)
     if html is not None:
         from hermes_jobs.interfaces.html.report_page import report_page

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 import msgspec
 
@@ -16,7 +14,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
-from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument
+from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument, yes_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.schedule_format import NEXT, folder_of, print_plan, schedule_json
@@ -30,7 +28,7 @@ from hermes_jobs.interfaces.cli.schedule_input import (
 from hermes_jobs.interfaces.cli.schedule_model import interpret
 from schedules.phrases import Refused, Understood
 
-_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask whether this is what was meant.")
+_YES = yes_option("Do not ask whether this is what was meant.")
 SAY_WHEN = 'Say when: "every weekday at 9", or one of --cron, --every, --at, --in.'
 UNCHANGED = "Nothing would change: say what, for example with --task TEXT or a sentence."
 UNNAMED = "schedule"
@@ -47,13 +45,12 @@ UNNAMED = "schedule"
 @_YES
 @json_option
 @pass_context
-def add_schedule(context: CliContext, /, *, yes: bool, as_json: bool, **given: Any) -> int:
+def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: bool) -> int:
     """Add a prompt that is sent by the clock, once or again and again.
 
     SENTENCE says what and when. What was understood is shown, with the next three runs, and asked about;
     without a terminal that takes --yes.
     """
-    wanted = ScheduleInput(**given)
     application = context.application
     now, schedule = application.clock.now(), application.ids.name("p")
     zone = wanted.tz or application.timezone
@@ -93,13 +90,14 @@ def add_schedule(context: CliContext, /, *, yes: bool, as_json: bool, **given: A
 @_YES
 @json_option
 @pass_context
-def edit_schedule(context: CliContext, /, *, schedule_id: str, yes: bool, as_json: bool, **given: Any) -> int:
+def edit_schedule(
+    context: CliContext, wanted: ScheduleInput, *, schedule_id: str, yes: bool, as_json: bool
+) -> int:
     """Change what a schedule does, when, or how.
 
     SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
     `none` gives up a --session, --model, --toolsets, --budget or --workdir.
     """
-    wanted = ScheduleInput(**given)
     application = context.application
     now = application.clock.now()
     schedule = application.views.find_schedule(schedule_id)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 import msgspec
@@ -14,13 +13,12 @@ from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan, TimingK
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.options import model_option, option_group
 from hermes_jobs.interfaces.cli.param_types import FolderParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.turn_options import resolve_toolsets, working_folder
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import as_cron, kind_of, written
 from schedules.timing.cron import BadCron
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 NONE = "none"
 """What an option of `edit` takes to give something up."""
@@ -54,54 +52,52 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
         return [name for name, value in given.items() if value is not None]
 
 
-def plan_options(function: F) -> F:
-    """The options that `add` and `edit` share."""
-    options = (
-        click.argument("sentence", type=TextParam(), required=False),
-        click.option("--cron", metavar="FIELDS", help="When: five fields of cron, or @daily and its like."),
-        click.option("--every", metavar="WHEN", help="When: `30m`, `2 hours`, `weekday at 9`."),
-        click.option("--at", metavar="TIME", help="When: once, at `14:00` or `2026-12-24T18:00`."),
-        click.option("--in", "in_", metavar="TIME", help="When: once, in `20 minutes` or `2h`."),
-        click.option("--task", metavar="TEXT", type=TextParam(), help="What is to be done then."),
-        click.option("--tz", metavar="ZONE", help="The zone, such as Europe/Berlin.  [default: yours]"),
-        click.option(
-            "--name",
-            metavar="NAME",
-            type=TextParam(),
-            help="What to call it.  [default: how the task begins]",
-        ),
-        click.option(
-            "--session",
-            metavar="ID|TITLE",
-            type=NonEmpty(),
-            help="Go on in that session; else each run has one of its own.",
-            shell_complete=complete_session,
-        ),
-        click.option(
-            "--deliver",
-            metavar="TARGET",
-            type=NonEmpty(),
-            multiple=True,
-            help="Where answers go: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
-        ),
-        click.option("--missed", type=click.Choice(get_args(MissedPolicy)), help="Runs missed while down."),
-        click.option(
-            "--overlap", type=click.Choice(get_args(OverlapPolicy)), help="Due while the last run still runs."
-        ),
-        click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="The model of its runs."),
-        click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
-        click.option("--budget", metavar="USD", help="What one run may cost."),
-        click.option(
-            "--workdir",
-            metavar="DIR",
-            type=TextParam(),
-            help="The folder that the tools of its runs work in.  [default: this one]",
-        ),
-        click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
+plan_options = option_group(
+    "wanted",
+    ScheduleInput,
+    click.argument("sentence", type=TextParam(), required=False),
+    click.option("--cron", metavar="FIELDS", help="When: five fields of cron, or @daily and its like."),
+    click.option("--every", metavar="WHEN", help="When: `30m`, `2 hours`, `weekday at 9`."),
+    click.option("--at", metavar="TIME", help="When: once, at `14:00` or `2026-12-24T18:00`."),
+    click.option("--in", "in_", metavar="TIME", help="When: once, in `20 minutes` or `2h`."),
+    click.option("--task", metavar="TEXT", type=TextParam(), help="What is to be done then."),
+    click.option("--tz", metavar="ZONE", help="The zone, such as Europe/Berlin.  [default: yours]"),
+    click.option(
+        "--name",
+        metavar="NAME",
+        type=TextParam(),
+        help="What to call it.  [default: how the task begins]",
+    ),
+    click.option(
+        "--session",
+        metavar="ID|TITLE",
+        type=NonEmpty(),
+        help="Go on in that session; else each run has one of its own.",
+        shell_complete=complete_session,
+    ),
+    click.option(
+        "--deliver",
+        metavar="TARGET",
+        type=NonEmpty(),
+        multiple=True,
+        help="Where answers go: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
+    ),
+    click.option("--missed", type=click.Choice(get_args(MissedPolicy)), help="Runs missed while down."),
+    click.option(
+        "--overlap", type=click.Choice(get_args(OverlapPolicy)), help="Due while the last run still runs."
+    ),
+    model_option("The model of its runs."),
+    click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
+    click.option("--budget", metavar="USD", help="What one run may cost."),
+    click.option(
+        "--workdir",
+        metavar="DIR",
+        type=TextParam(),
+        help="The folder that the tools of its runs work in.  [default: this one]",
+    ),
+    click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),
+)
+"""The options that `add` and `edit` share; the command gets them as `wanted`."""
 
 
 def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:

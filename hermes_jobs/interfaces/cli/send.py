@@ -16,6 +16,7 @@ from hermes_jobs.interfaces.cli.options import (
     WaitOptions,
     environment_option,
     example,
+    model_option,
     session_choice_options,
     wait_options,
 )
@@ -69,13 +70,7 @@ CONTINUE = "--continue"  # what a key is bound to where the session was not name
     help="Send the file along; - is standard input. Several are allowed; one without TEXT is the text.",
 )
 @session_choice_options
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    type=NonEmpty(),
-    help="The model: of a new session, else of this turn alone.",
-)
+@model_option("The model: of a new session, else of this turn alone.")
 @click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
 @click.option("--toolsets", metavar="A,B", help="The toolsets: of a new session, else of this turn alone.")
 @click.option(

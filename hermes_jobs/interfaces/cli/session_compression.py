@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, session_argument, timeout_option
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    session_argument,
+    timeout_option,
+    wait_option,
+)
 from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -96,7 +102,7 @@ def _as_object(session: str, layers: Layers, compressions: int) -> dict[str, obj
 @click.option(
     "--focus", metavar="T", type=TextParam(), default="", help="What the summary is to be about above all."
 )
-@click.option("--wait/--no-wait", default=True, help="Wait until it is done (the default).")
+@wait_option()
 @timeout_option
 @json_option
 @pass_context

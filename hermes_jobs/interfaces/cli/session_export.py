@@ -11,6 +11,7 @@ import click
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, force_option, write_lines
 from hermes_jobs.interfaces.cli.moments import local_moment
 from hermes_jobs.interfaces.cli.options import example, session_argument
 from hermes_jobs.interfaces.cli.output import note, one_line
@@ -45,7 +46,7 @@ CALL = 100  # characters of a call's arguments in its heading
     help="Events for `import`, or the conversation to be read. Default: by the ending of FILE, else jsonl.",
 )
 @click.option("--tools/--no-tools", default=True, help="md, html: with the calls of tools, folded.")
-@click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
+@force_option
 @pass_context
 def export_session(
     context: CliContext, session_id: str, *, output: str, form: str | None, tools: bool, force: bool
@@ -57,8 +58,6 @@ def export_session(
     `jsonl` is one event a line: `hermes-jobs import` brings them in elsewhere. `md` and `html` are the
     conversation for people.
     """
-    from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, write_lines
-
     application = context.application
     session = application.views.session(application.views.find_session(session_id))
     form = form or form_of(output)

@@ -13,7 +13,7 @@ import msgspec
 from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
 from hermes_jobs.interfaces.cli.output import note, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -30,7 +30,7 @@ NOTHING = "Nothing was installed"
 UNCHANGED = "Nothing was changed"
 
 _ANYWAY = click.option("--anyway", is_flag=True, help="Although the guard calls it dangerous.")
-_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+_YES = yes_option("Do not ask.")
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):

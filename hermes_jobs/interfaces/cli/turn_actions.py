@@ -10,8 +10,11 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
     OutputOptions,
     WaitOptions,
+    budget_option,
     example,
+    exclude,
     json_option,
+    model_option,
     output_options,
     quiet_option,
     stream_option,
@@ -21,7 +24,7 @@ from hermes_jobs.interfaces.cli.options import (
     waiting_turn_argument,
 )
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
@@ -108,15 +111,8 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     print_result(lambda: turn_json(after), told, as_json=as_json)
 
 
-_BUDGET = click.option(
-    "--budget",
-    type=FloatParam(),
-    metavar="USD",
-    help="What the turn may cost, all in all, in the place of its own budget.",
-)
-_MODEL = click.option(
-    "-m", "--model", metavar="NAME", type=NonEmpty(), help="Another model, for the rest of the turn."
-)
+_BUDGET = budget_option("What the turn may cost, all in all, in the place of its own budget.")
+_MODEL = model_option("Another model, for the rest of the turn.")
 
 
 @click.command("continue", epilog=example("hermes-jobs turns continue t3k9"))
@@ -229,8 +225,7 @@ def approve_call(
     """
     from hermes_jobs.domain.session import commands as c
 
-    if for_session and always:
-        raise click.UsageError("--session and --always exclude each other.")
+    exclude({"--session": for_session, "--always": always})
     found = find_submitted(context, turn_id)
     asking = asking_turn(context, found, call)
     now = context.application.clock.now()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
+from hermes_jobs.interfaces.cli.options import example, exclude, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.plural import pluralize
@@ -35,8 +35,7 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
 
     All writes of a file are one change. What commands changed is not kept, and not shown.
     """
-    if stat and as_json:
-        raise click.UsageError("--stat and --json exclude each other: the JSON has the numbers.")
+    exclude({"--stat": stat, "--json": as_json}, ": the JSON has the numbers")
     rewind = _rewind(context, turn_id)
     known = rewind.files()
     changes = rewind.chosen(known.files, files)

@@ -11,9 +11,9 @@ import click
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import budget_option, example, json_option, model_option
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.param_types import FloatParam, IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.plural import pluralize
 
@@ -34,7 +34,7 @@ MOST_SAMPLES = 100
     ),
 )
 @click.argument("given", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)
-@click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="Ask this model instead.")
+@model_option("Ask this model instead.")
 @click.option(
     "--system",
     metavar="FILE",
@@ -63,7 +63,7 @@ MOST_SAMPLES = 100
     help="Go on from the new answers, with the recorded results of equal tool calls.",
 )
 @click.option("--allow-reads", is_flag=True, help="With --follow: tools that only read may run.")
-@click.option("--budget", type=FloatParam(), metavar="USD", help="What it may cost at most.")
+@budget_option("What it may cost at most.")
 @json_option
 @pass_context
 def replay_turn(  # noqa: PLR0913, PLR0917 - its options

@@ -13,7 +13,14 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, turn_argument
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    exclude,
+    json_option,
+    limit_option,
+    newest,
+    turn_argument,
+)
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.progress import call_summary
@@ -67,10 +74,8 @@ def show_turn(
     """Show a turn: its timeline, calls, outputs, answer and cost."""
     from msgspec.structs import replace
 
-    if html is not None and as_json:
-        raise click.UsageError("--html and --json exclude each other.")
-    if html is not None and prompt:
-        raise click.UsageError("--html and --prompt exclude each other: the page has the prompt, too.")
+    exclude({"--html": html, "--json": as_json})
+    exclude({"--html": html, "--prompt": prompt}, ": the page has the prompt, too")
     turn = _find(context, turn_id)
     if html is not None:
         _write_page(context, turn, html)

@@ -10,9 +10,8 @@ import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_day
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, since_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
-from hermes_jobs.interfaces.cli.param_types import DateParam
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money
@@ -34,12 +33,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to add up by.",
 )
-@click.option(
-    "--since",
-    type=DateParam(),
-    metavar="WHEN",
-    help="Only what was used since then: `3 days ago`, 2026-11-01.",
-)
+@since_option("Only what was used since then: `3 days ago`, 2026-11-01.")
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
 @limit_option("rows: the newest days or calls, else the dearest", default=None)
 @json_option

@@ -7,7 +7,7 @@ import sys
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.options import example, model_option
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 
@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
     )
 )
 @click.option("--provider", metavar="NAME", type=NonEmpty(), help="Whose API: openai, anthropic, ollama, …")
-@click.option("-m", "--model", metavar="NAME", type=NonEmpty(), help="The model that answers.")
+@model_option("The model that answers.")
 @click.option(
     "--base-url", metavar="URL", type=NonEmpty(), help="Address of the API, where it is not the usual."
 )
