@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Entry(NamedTuple):
-    """Where a command lives, and its line in the list of commands."""
+class LazyCommand(NamedTuple):
+    """Where a command lives (`MODULE:NAME`, seen from this package), and its line in the list of commands."""
 
     target: str
     summary: str
@@ -34,98 +34,47 @@ class Entry(NamedTuple):
 GARBAGE = 50_000  # new objects after which the collector looks for cycles; Python's own figure is 700
 
 COMMANDS = {
-    "setup": Entry(
-        "hermes_jobs.interfaces.cli.setup:setup", "Connect a language model: provider, key, model."
+    "setup": LazyCommand(".setup:setup", "Connect a language model: provider, key, model."),
+    "send": LazyCommand(".send:send", "Submit a turn and wait for its answer."),
+    "chat": LazyCommand("..chat:chat", "Talk with the agent on this terminal."),
+    "turns": LazyCommand(".turns:turns", "List, show, follow turns; cancel, retry, approve, deny."),
+    "approvals": LazyCommand(".approvals:approvals", "What may run without asking: rules, and a test."),
+    "sessions": LazyCommand(".sessions:sessions", "List, show, search, rename, fork, end, delete sessions."),
+    "reviews": LazyCommand(".reviews:reviews", "What the agent looked back at, and what it saved."),
+    "memory": LazyCommand(".memory:memory", "What the agent remembers: show, change, undo, why."),
+    "schedule": LazyCommand(".schedule:schedule", "Prompts that are sent by the clock."),
+    "up": LazyCommand("workers.cli:up", "Run everything that this machine needs."),
+    "down": LazyCommand("workers.cli:down", "Stop the `up` of this home."),
+    "service": LazyCommand(".service:service", "Run `up` at every login: systemd, launchd."),
+    "worker": LazyCommand("workers.cli:worker", "Run one worker."),
+    "beat": LazyCommand("workers.cli:beat", "Run beat, which wakes due schedules."),
+    "flower": LazyCommand("workers.cli:flower", "Run Flower, the dashboard."),
+    "skills": LazyCommand(".skills:skills", "What the agent learned to do; undo, approve, scan."),
+    "agents": LazyCommand(".agents:agents", "Kinds of sub-agents, to which tasks are handed."),
+    "inbox": LazyCommand(".inbox:inbox", "Answers that wait for you, and how deliveries stand."),
+    "gateway": LazyCommand(".gateway:gateway", "Let people write from Telegram."),
+    "queues": LazyCommand(".queues:queues", "What waits and runs by queue, and who works."),
+    "mcp": LazyCommand(".mcp:mcp", "MCP servers: add, list, test, accept, import."),
+    "processes": LazyCommand(".processes:processes", "What the agent runs in the background; kill it."),
+    "metrics": LazyCommand(".metrics:metrics", "Metrics for Prometheus, once or as an endpoint."),
+    "experiments": LazyCommand(
+        ".experiments:experiments", "Ask past turns again in variants, and compare the answers."
     ),
-    "send": Entry("hermes_jobs.interfaces.cli.send:send", "Submit a turn and wait for its answer."),
-    "chat": Entry("hermes_jobs.interfaces.chat:chat", "Talk with the agent on this terminal."),
-    "turns": Entry(
-        "hermes_jobs.interfaces.cli.turns:turns", "List, show, follow turns; cancel, retry, approve, deny."
-    ),
-    "approvals": Entry(
-        "hermes_jobs.interfaces.cli.approvals:approvals",
-        "What may run without asking: rules, and a test.",
-    ),
-    "sessions": Entry(
-        "hermes_jobs.interfaces.cli.sessions:sessions",
-        "List, show, search, rename, fork, end, delete sessions.",
-    ),
-    "reviews": Entry(
-        "hermes_jobs.interfaces.cli.reviews:reviews", "What the agent looked back at, and what it saved."
-    ),
-    "memory": Entry(
-        "hermes_jobs.interfaces.cli.memory:memory", "What the agent remembers: show, change, undo, why."
-    ),
-    "schedule": Entry("hermes_jobs.interfaces.cli.schedule:schedule", "Prompts that are sent by the clock."),
-    "up": Entry("workers.cli:up", "Run everything that this machine needs."),
-    "down": Entry("workers.cli:down", "Stop the `up` of this home."),
-    "service": Entry(
-        "hermes_jobs.interfaces.cli.service:service", "Run `up` at every login: systemd, launchd."
-    ),
-    "worker": Entry("workers.cli:worker", "Run one worker."),
-    "beat": Entry("workers.cli:beat", "Run beat, which wakes due schedules."),
-    "flower": Entry("workers.cli:flower", "Run Flower, the dashboard."),
-    "skills": Entry(
-        "hermes_jobs.interfaces.cli.skills:skills", "What the agent learned to do; undo, approve, scan."
-    ),
-    "agents": Entry(
-        "hermes_jobs.interfaces.cli.agents:agents", "Kinds of sub-agents, to which tasks are handed."
-    ),
-    "inbox": Entry(
-        "hermes_jobs.interfaces.cli.inbox:inbox", "Answers that wait for you, and how deliveries stand."
-    ),
-    "gateway": Entry("hermes_jobs.interfaces.cli.gateway:gateway", "Let people write from Telegram."),
-    "queues": Entry(
-        "hermes_jobs.interfaces.cli.queues:queues", "What waits and runs by queue, and who works."
-    ),
-    "mcp": Entry("hermes_jobs.interfaces.cli.mcp:mcp", "MCP servers: add, list, test, accept, import."),
-    "processes": Entry(
-        "hermes_jobs.interfaces.cli.processes:processes", "What the agent runs in the background; kill it."
-    ),
-    "metrics": Entry(
-        "hermes_jobs.interfaces.cli.metrics:metrics", "Metrics for Prometheus, once or as an endpoint."
-    ),
-    "experiments": Entry(
-        "hermes_jobs.interfaces.cli.experiments:experiments",
-        "Ask past turns again in variants, and compare the answers.",
-    ),
-    "usage": Entry(
-        "hermes_jobs.interfaces.cli.usage:usage", "Tokens and cost by day, session, model or purpose."
-    ),
-    "report": Entry(
-        "hermes_jobs.interfaces.cli.report:report", "Cost, waiting, memory and schedules over time."
-    ),
-    "bench": Entry("hermes_jobs.interfaces.cli.bench:bench", "Measure what a model makes of this agent."),
-    "models": Entry(
-        "hermes_jobs.interfaces.cli.models:models", "Which models there are, with window and price."
-    ),
-    "doctor": Entry(
-        "hermes_jobs.interfaces.cli.doctor:doctor", "What is reachable and alive, and what to do."
-    ),
-    "export": Entry(
-        "hermes_jobs.interfaces.cli.export:export", "Write a home or sessions to a file; training data."
-    ),
-    "import": Entry(
-        "hermes_jobs.interfaces.cli.import_:import_file", "Bring in an export, or restore a backup."
-    ),
-    "backup": Entry(
-        "hermes_jobs.interfaces.cli.export:backup", "Write the whole home to one file, while it runs."
-    ),
-    "redact": Entry(
-        "hermes_jobs.interfaces.cli.forget:redact", "Remove a text wherever it is stored, for good."
-    ),
-    "events": Entry("hermes_jobs.interfaces.cli.events:events", "Print the log's events, or verify the log."),
-    "views": Entry(
-        "hermes_jobs.interfaces.cli.views:views", "The read models: how far they are, and rebuilding them."
-    ),
-    "update-check": Entry(
-        "hermes_jobs.interfaces.cli.update_check:update_check", "Ask whether there is something newer."
-    ),
-    "completion": Entry(
-        "hermes_jobs.interfaces.cli.completion:completion", "Print the completion script of a shell."
-    ),
-    "config": Entry("hermes_jobs.interfaces.cli.config:config", "Show and change the configuration."),
-    "help": Entry("hermes_jobs.interfaces.cli.help:help_command", "Tell about a command or a topic."),
+    "usage": LazyCommand(".usage:usage", "Tokens and cost by day, session, model or purpose."),
+    "report": LazyCommand(".report:report", "Cost, waiting, memory and schedules over time."),
+    "bench": LazyCommand(".bench:bench", "Measure what a model makes of this agent."),
+    "models": LazyCommand(".models:models", "Which models there are, with window and price."),
+    "doctor": LazyCommand(".doctor:doctor", "What is reachable and alive, and what to do."),
+    "export": LazyCommand(".export:export", "Write a home or sessions to a file; training data."),
+    "import": LazyCommand(".import_:import_file", "Bring in an export, or restore a backup."),
+    "backup": LazyCommand(".export:backup", "Write the whole home to one file, while it runs."),
+    "redact": LazyCommand(".forget:redact", "Remove a text wherever it is stored, for good."),
+    "events": LazyCommand(".events:events", "Print the log's events, or verify the log."),
+    "views": LazyCommand(".views:views", "The read models: how far they are, and rebuilding them."),
+    "update-check": LazyCommand(".update_check:update_check", "Ask whether there is something newer."),
+    "completion": LazyCommand(".completion:completion", "Print the completion script of a shell."),
+    "config": LazyCommand(".config:config", "Show and change the configuration."),
+    "help": LazyCommand(".help:help_command", "Tell about a command or a topic."),
 }
 
 SECTIONS = {
@@ -147,7 +96,7 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *,
-        table: dict[str, Entry],
+        table: dict[str, LazyCommand],
         sections: Mapping[str, Sequence[str]] | None = None,
         **attributes: object,
     ) -> None:
@@ -167,7 +116,7 @@ class LazyGroup(click.Group):
         from importlib import import_module
 
         module, _, attribute = entry.target.partition(":")
-        command = getattr(import_module(module), attribute)
+        command = getattr(import_module(module, __name__), attribute)
         assert isinstance(command, click.Command), f"{entry.target} is no command"
         return command
 

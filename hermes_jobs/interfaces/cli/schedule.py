@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli import Entry, LazyGroup
+from hermes_jobs.interfaces.cli import LazyCommand, LazyGroup
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
 from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
@@ -31,36 +31,16 @@ MOST = 1000
 
 
 COMMANDS = {
-    "add": Entry(
-        "hermes_jobs.interfaces.cli.schedule_add:add_schedule", "Add a schedule, in words or by flags."
-    ),
-    "list": Entry(
-        "hermes_jobs.interfaces.cli.schedule_list:list_schedules", "List schedules, the next due first."
-    ),
-    "show": Entry(
-        "hermes_jobs.interfaces.cli.schedule_list:show_schedule",
-        "What one does, when, its last result, cost.",
-    ),
-    "preview": Entry(
-        "hermes_jobs.interfaces.cli.schedule:preview", "What a text would mean, and when it would run."
-    ),
-    "edit": Entry(
-        "hermes_jobs.interfaces.cli.schedule_add:edit_schedule", "Change what one does, when, or how."
-    ),
-    "pause": Entry(
-        "hermes_jobs.interfaces.cli.schedule_actions:pause_schedule", "Let one rest until it is resumed."
-    ),
-    "resume": Entry("hermes_jobs.interfaces.cli.schedule_actions:resume_schedule", "Let a paused one go on."),
-    "run": Entry(
-        "hermes_jobs.interfaces.cli.schedule_actions:run_schedule",
-        "Run one at once, and wait for its answer.",
-    ),
-    "remove": Entry(
-        "hermes_jobs.interfaces.cli.schedule_actions:remove_schedule", "Remove one; its history stays."
-    ),
-    "history": Entry(
-        "hermes_jobs.interfaces.cli.schedule_list:show_history", "What became of its due times."
-    ),
+    "add": LazyCommand(".schedule_add:add_schedule", "Add a schedule, in words or by flags."),
+    "list": LazyCommand(".schedule_list:list_schedules", "List schedules, the next due first."),
+    "show": LazyCommand(".schedule_list:show_schedule", "What one does, when, its last result, cost."),
+    "preview": LazyCommand(".schedule:preview", "What a text would mean, and when it would run."),
+    "edit": LazyCommand(".schedule_add:edit_schedule", "Change what one does, when, or how."),
+    "pause": LazyCommand(".schedule_actions:pause_schedule", "Let one rest until it is resumed."),
+    "resume": LazyCommand(".schedule_actions:resume_schedule", "Let a paused one go on."),
+    "run": LazyCommand(".schedule_actions:run_schedule", "Run one at once, and wait for its answer."),
+    "remove": LazyCommand(".schedule_actions:remove_schedule", "Remove one; its history stays."),
+    "history": LazyCommand(".schedule_list:show_history", "What became of its due times."),
 }
 
 
