@@ -30,7 +30,7 @@ LOOK_EVERY = 1.0  # seconds between polls of the log: another process may have a
 LONGEST = 30.0  # longest interval in seconds between two messages for an unclaimed step
 
 
-class Sender(Protocol):
+class StepSender(Protocol):
     """Sends messages for steps."""
 
     def send_again(self, steps: Sequence[Step]) -> bool:
@@ -47,7 +47,7 @@ class _Sent(msgspec.Struct):
 class DuePoller:
     """Sends a message at each due time, and again at growing intervals while the step is unclaimed."""
 
-    def __init__(self, log: EventLog, clock: Clock, sender: Sender) -> None:
+    def __init__(self, log: EventLog, clock: Clock, sender: StepSender) -> None:
         self._log = log
         self._clock = clock
         self._sender = sender

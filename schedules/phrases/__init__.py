@@ -3,4 +3,4 @@
 from schedules.phrases.moments import Moment, parse_moment
 from schedules.phrases.outcome import Reason, Refused, Understood
 from schedules.phrases.parser import parse
-from schedules.phrases.proposals import INSTRUCTIONS, Interpreter, TimingProposal, may_ask, verify_proposal
+from schedules.phrases.proposals import INSTRUCTIONS, TimingProposal, may_ask, verify_proposal

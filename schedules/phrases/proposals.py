@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TypeAlias, assert_never
 
 import msgspec
 
-from schedules.phrases.agreement import disagreement, names_zone
+from schedules.phrases.draft import Length, OnDate, TimingDraft
 from schedules.phrases.outcome import Refusal, Refused, Understood
 from schedules.phrases.parser import parse
 from schedules.phrases.scan import scan
 from schedules.phrases.tokens import Sentence
-from schedules.phrases.vocabulary import WORDS, word_set
-from schedules.phrases.zone_names import known_zones
-from schedules.timing import Cron
+from schedules.phrases.vocabulary import NUMBERS, SECONDS, UNITS, WORDS, Unit, word_set
+from schedules.phrases.zone_names import ABBREVIATIONS, NAMED, known_zones
+from schedules.timing import Calendar, Cron, Every, Interval, MonthDays, Once, Weekly
+from schedules.timing.values import DAY, minutes_of
 
 ASKABLE = frozenset(["absent", "incomplete", "unknown"])
 """Kinds of refusals that a model may help with. What is ambiguous only the person can tell."""
@@ -47,13 +49,6 @@ class TimingProposal(msgspec.Struct, frozen=True):
     timing: str | None
     timezone: str | None = None
     task: str | None = None
-
-
-class Interpreter(Protocol):
-    """Port: asks a model what a sentence means."""
-
-    def propose(self, sentence: str, now: datetime, zone: str) -> TimingProposal | None:
-        """The model's reading of the sentence, at that moment in that zone; None where it has none."""
 
 
 def may_ask(refused: Refused) -> bool:
@@ -118,3 +113,155 @@ def _words(text: str) -> list[str]:
 
 def _rejected(refused: Refused, why: str) -> Refused:
     return Refused(refused.kind, f"{refused.reason} A model was asked as well; {why}.", refused.proposal)
+
+
+Comparable: TypeAlias = Calendar | Interval | Once
+
+SPOKEN = NUMBERS | {"half": 30, "quarter": 15, "noon": 12, "midday": 12, "midnight": 0}
+"""Words that say a number of a timing."""
+
+
+def disagreement(
+    words: Sequence[str], drafts: Iterable[TimingDraft], timing: Comparable, proposed: str
+) -> str:
+    """Why the timing is not what the sentence says; empty where nothing speaks against it.
+
+    `words` are the sentence's without its task, in lower case, numbers apart from letters; `drafts` what the
+    rules found in it; `proposed` the words that the timing was read from.
+    """
+    said = {
+        int(word) if word.isdigit() else SPOKEN[word] for word in words if word.isdigit() or word in SPOKEN
+    }
+    units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
+    unsaid = [number for number in _numbers(timing, proposed) if not _is_said(number, said)]
+    unsaid += [
+        count for count, unit in _counts(timing) if not (count in said or (count == 1 and unit in units))
+    ]
+    if unsaid:
+        return f"the sentence does not say {unsaid[0]}"
+    left = {int(word) for word in words if word.isdigit()} - _accounted(timing, proposed)
+    if left:
+        return f"it leaves out {min(left)}"
+    if all(_agrees(draft, timing) for draft in drafts):
+        return ""
+    return "that is not what the sentence says"
+
+
+def names_zone(words: Sequence[str], zone: str) -> bool:
+    """Whether the zone's city, or a name for the zone, is among the words."""
+    names = {zone.rpartition("/")[2].lower(), *(name for name, known in NAMED.items() if known == zone)}
+    names |= {name for name, (known, _) in ABBREVIATIONS.items() if known == zone}
+    said = set(words)
+    return any(set(re.findall(r"[a-z]+", name)) <= said for name in names)
+
+
+def _is_said(number: int, said: set[int]) -> bool:
+    """Whether the sentence has the number: an hour may be one of the afternoon."""
+    return (
+        number in said
+        or (12 < number < 24 and number - 12 in said)
+        or (number == 0 and bool({12, 24} & said))
+    )
+
+
+def _numbers(timing: Comparable, proposed: str) -> Iterator[int]:
+    """The numbers that make the timing what it is."""
+    match timing:
+        case Interval():
+            return
+        case Once():
+            if proposed.lower().startswith("in "):
+                yield from (int(digits) for digits in re.findall(r"\d+", proposed))
+            else:
+                yield from _clock(timing.at.hour, timing.at.minute)
+        case Calendar():
+            times, days = timing.times, timing.days
+            named = (times.first, times.last) if isinstance(times, Every) else times.minutes
+            yield from (part for minute in named for part in _clock(*divmod(minute, 60)))
+            if days.every > 2:
+                yield days.every
+            if isinstance(days, MonthDays):
+                yield from (day for day in days.days if day > 0)
+        case _:
+            assert_never(timing)
+
+
+def _accounted(timing: Comparable, proposed: str) -> set[int]:
+    """The numbers of the sentence that the timing explains."""
+    numbers = {*_numbers(timing, proposed), *(count for count, _ in _counts(timing)), 0}
+    if isinstance(timing, Once):
+        numbers |= {timing.at.year, timing.at.month, timing.at.day}
+    if isinstance(timing, Calendar):
+        numbers |= {timing.days.every, *timing.months}
+    return numbers | {number - 12 for number in numbers if 12 < number < 24}
+
+
+def _clock(hour: int, minute: int) -> tuple[int, ...]:
+    """The numbers of a time: nobody says the minutes of a full hour."""
+    return (hour, minute) if minute else (hour,)
+
+
+def _counts(timing: Comparable) -> Iterator[tuple[int, Unit]]:
+    """The step between two runs, as a number of the largest unit that fits; nothing without a step."""
+    seconds = timing.seconds if isinstance(timing, Interval) else 0
+    if isinstance(timing, Calendar) and isinstance(timing.times, Every):
+        seconds = timing.times.minutes * 60
+    units: tuple[Unit, ...] = ("day", "hour", "minute", "second")
+    for unit in units:
+        if seconds and seconds % SECONDS[unit] == 0:
+            yield seconds // SECONDS[unit], unit
+            return
+
+
+def _agrees(draft: TimingDraft, timing: Comparable) -> bool:
+    """Whether the timing does what the draft says, where both can be compared."""
+    times, noon = _minutes(timing), DAY // 2
+    clocks = all(
+        reading.minutes in times or (reading.form != "exact" and (reading.minutes + noon) % DAY in times)
+        for reading in draft.clocks
+    )
+    stepped = isinstance(timing, Calendar) and isinstance(timing.times, Every)
+    return (
+        clocks
+        and (draft.window is None or stepped)
+        and (draft.weekdays is None or draft.weekdays.weekdays == _weekdays(timing))
+        and (draft.step is None or _has_step(draft.step, timing))
+        and (draft.ahead is None or isinstance(timing, Once))
+        and (not isinstance(draft.day, OnDate) or _is_on(draft.day, timing))
+    )
+
+
+def _is_on(day: OnDate, timing: Comparable) -> bool:
+    return not isinstance(timing, Once) or (timing.at.month, timing.at.day) == (day.month, day.day)
+
+
+def _minutes(timing: Comparable) -> frozenset[int]:
+    """The times of day at which it is due, as minutes since midnight; none for an interval."""
+    match timing:
+        case Calendar():
+            return frozenset(minutes_of(timing.times))
+        case Once():
+            return frozenset([timing.at.hour * 60 + timing.at.minute])
+        case Interval():
+            return frozenset()
+        case _:
+            assert_never(timing)
+
+
+def _weekdays(timing: Comparable) -> frozenset[int]:
+    if isinstance(timing, Once):
+        return frozenset([timing.at.weekday()])
+    if isinstance(timing, Calendar) and isinstance(timing.days, Weekly):
+        return frozenset(timing.days.weekdays)
+    return frozenset(range(7))
+
+
+def _has_step(step: Length, timing: Comparable) -> bool:
+    """Whether the timing comes as often as the step says."""
+    if isinstance(timing, Interval):
+        return step.unit not in {"month", "year"} and timing.seconds == step.seconds
+    if isinstance(timing, Once):
+        return False
+    if step.is_small:
+        return isinstance(timing.times, Every) and timing.times.minutes * 60 == step.seconds
+    return timing.days.every == step.number

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from schedules.phrases.calendar_days import resolve_days
-from schedules.phrases.calendar_times import no_window, resolve_times
+from schedules.phrases.calendars import no_window, resolve_days, resolve_times
 from schedules.phrases.clock_times import minute_of_day
 from schedules.phrases.draft import Bound, Length, Starting, TimingDraft, Weekdays
 from schedules.phrases.once import at_moment, day_of, moment_in, time_of

@@ -1,8 +1,8 @@
 """Timings: four kinds of values, their canonical text, and the next due time."""
 
+from schedules.timing.canonical import Unreadable, read, written
 from schedules.timing.cron import as_cron
 from schedules.timing.due import next_due, upcoming
-from schedules.timing.reading import Unreadable, read
 from schedules.timing.values import (
     At,
     Calendar,
@@ -20,4 +20,3 @@ from schedules.timing.values import (
     Weekly,
     kind_of,
 )
-from schedules.timing.writing import written

@@ -21,7 +21,7 @@ MAX_TOKENS = 2_000  # reasoning models need some before the answer
 
 
 class ModelInterpreter:
-    """The `schedules.phrases.Interpreter` over a model. `reply` is the last response, for its usage."""
+    """Asks a model what a sentence means. `reply` is the last response, for its usage."""
 
     def __init__(self, model: Model, name: str) -> None:
         self._model = model
