@@ -8,12 +8,19 @@ import pytest
 
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Limits, Memory, evolve
 from hermes_jobs.domain.memory.writes import Origin, Write
-from hermes_jobs.interfaces.bench.learning import WAYS, Asked, Outcome, Played, found_among, rows_of
-from hermes_jobs.interfaces.bench.people import Fact, Never, Person, held, people
+from hermes_jobs.interfaces.bench.learning import (
+    WAYS,
+    AskedQuestion,
+    PersonOutcome,
+    Played,
+    found_among,
+    rows_of,
+)
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, held, people
 
 ROOM = Limits(memory=100_000, user=100_000)
 EVERYBODY = {each.name: each for each in people()}
-FACT = Fact(
+FACT = ExpectedFact(
     name="milk",
     kind="change of mind",
     words=("soy",),
@@ -23,7 +30,7 @@ FACT = Fact(
 )
 
 
-def saved(person: Person) -> list[str]:
+def saved(person: ScriptedPerson) -> list[str]:
     """The entries after all that an attentive model saves."""
     memory = Memory()
     for said in person.texts:
@@ -68,9 +75,11 @@ def test_no_two_texts_are_alike_so_that_a_script_can_tell_them_apart() -> None:
 
 
 def test_a_row_counts_facts_mistakes_and_tokens_beyond_the_baseline() -> None:
-    secret, noise = Never("key", "secret", ("sk-",)), Never("rain", "noise", ("rain",))
-    without = Outcome("maya", (), (FACT,), (), (), (Asked(FACT, False, False, None, 100),))
-    kept = Outcome("maya", (FACT,), (), (FACT,), (secret, noise), (Asked(FACT, True, True, 2, 130),))
+    secret, noise = ForbiddenText("key", "secret", ("sk-",)), ForbiddenText("rain", "noise", ("rain",))
+    without = PersonOutcome("maya", (), (FACT,), (), (), (AskedQuestion(FACT, False, False, None, 100),))
+    kept = PersonOutcome(
+        "maya", (FACT,), (), (FACT,), (secret, noise), (AskedQuestion(FACT, True, True, 2, 130),)
+    )
 
     first, second = rows_of([Played(WAYS[0], (without,), 1, 10), Played(WAYS[3], (kept,), 2, 20)])
 

@@ -23,13 +23,13 @@ from hermes_jobs.interfaces.bench.learning import (
     NOTES,
     WAYS,
     K,
-    Learning,
+    LearningBench,
     Played,
     Way,
     found_among,
     rows_of,
 )
-from hermes_jobs.interfaces.bench.people import Person, Said, people
+from hermes_jobs.interfaces.bench.people import ScriptedPerson, ScriptedText, people
 from hermes_jobs.interfaces.bench.retention import Work, retained, work
 from hermes_jobs.settings import Settings, load
 from tests.benchmarks.summarisers import Copyist
@@ -88,10 +88,10 @@ def show_retained(long: Work, every: int) -> None:
         print(f"{rows[0].form:<16}{rows[0].compressions:>14}{cells}{size:>10,.0f}")
 
 
-def play(persons: Sequence[Person], model: Scripted, ways: Sequence[Way] = WAYS) -> list[Played]:
+def play(persons: Sequence[ScriptedPerson], model: Scripted, ways: Sequence[Way] = WAYS) -> list[Played]:
     """Every way of remembering, with that model."""
     with scripted(model) as (settings, environ, folder):
-        learning = Learning(settings, environ, folder, lambda text: None)
+        learning = LearningBench(settings, environ, folder, lambda text: None)
         return [learning.play(way, persons) for way in ways]
 
 
@@ -125,7 +125,9 @@ class Scripted:
     """A model that follows the people's data files. It keeps no state: what it saves at a text follows from
     the text, and from those before it."""
 
-    def __init__(self, persons: Sequence[Person], *, eager: bool = False, copies: bool | None = None) -> None:
+    def __init__(
+        self, persons: Sequence[ScriptedPerson], *, eager: bool = False, copies: bool | None = None
+    ) -> None:
         """`eager`: saves every text. `copies`: its answers are long, and its summaries have every text, or
         none (False)."""
         self._persons = persons
@@ -152,7 +154,7 @@ class Scripted:
     def _answer(self) -> Answer:
         return Answer(text="All right." if self._copies is None else "All right. " + "blah " * 200)
 
-    def _said(self, text: str) -> tuple[Person, Said] | None:
+    def _said(self, text: str) -> tuple[ScriptedPerson, ScriptedText] | None:
         fitting = ((person, said) for person in self._persons for said in person.texts if said.says in text)
         return next(fitting, None)
 
@@ -160,7 +162,7 @@ class Scripted:
         """The texts of people that occur there, one a line."""
         return "\n".join(said.says for each in self._persons for said in each.texts if said.says in text)
 
-    def _saving(self, said: Said) -> Answer:
+    def _saving(self, said: ScriptedText) -> Answer:
         if self._eager:
             arguments = {"action": "add", "target": "memory", "content": said.says}
             return Answer(text="", tool_calls=(AskedCall("memory", arguments),))
@@ -170,7 +172,7 @@ class Scripted:
         )
         return Answer(tool_calls=calls) if calls else self._answer
 
-    def _notes(self, person: Person, upto: Said) -> str:
+    def _notes(self, person: ScriptedPerson, upto: ScriptedText) -> str:
         """All notes up to that text, in the order in which they were taken; none is taken back."""
         before = person.texts[: person.texts.index(upto) + 1]
         if self._eager:

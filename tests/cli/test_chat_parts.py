@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from hermes_jobs.agent.mcp.reader import McpReader
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.chat.attachments import Attachments, Composed, paths_that_begin
+from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed, paths_that_begin
 from hermes_jobs.interfaces.chat.command_lines import schedule, subcommands
 from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, all_commands, by_name, run_command
 from hermes_jobs.interfaces.chat.conversation import Conversation
@@ -256,7 +256,7 @@ def no_servers() -> ResourceReader:
 
 
 def composed(folder: Path, text: str) -> Composed:
-    return Attachments(lambda printed: printed, no_servers).compose(text, text, str(folder))
+    return ChatAttachments(lambda printed: printed, no_servers).compose(text, text, str(folder))
 
 
 def test_a_named_file_goes_with_the_message_under_its_name(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_a_path_that_is_not_there_is_told_and_a_file_that_is_no_text_is_refused(
 
 
 def test_what_a_command_printed_goes_with_the_next_message_without_secrets(tmp_path: Path) -> None:
-    attachments = Attachments(lambda printed: printed.replace("sk-1", "[redacted]"), no_servers)
+    attachments = ChatAttachments(lambda printed: printed.replace("sk-1", "[redacted]"), no_servers)
     output = run_shell("echo sk-1; exit 3", str(tmp_path))
     assert "exit code 3; 1 line will go with your next message" in attachments.add(output)
     whole = attachments.compose("Why?", "Why?", str(tmp_path))
@@ -303,7 +303,7 @@ def test_of_a_long_output_the_beginning_and_the_end_are_kept(tmp_path: Path) -> 
     assert output.head.startswith("first\n")
     assert output.tail.endswith("last\n")
     assert len(output.head) + len(output.tail) + output.left_out == 100_011
-    assert "bytes in the middle are left out" in Attachments(str, no_servers).add(output)
+    assert "bytes in the middle are left out" in ChatAttachments(str, no_servers).add(output)
 
 
 def test_a_command_that_leaves_something_running_is_over_when_its_shell_is(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hermes_jobs.agent.mcp.reader import McpContent
 from hermes_jobs.agent.mcp.resources import McpResource
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.chat.attachments import Attachments, Composed
+from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed
 from hermes_jobs.interfaces.chat.offered_resources import OfferedResources
 
 
@@ -53,7 +53,7 @@ class Notes:
 
 
 def composed(folder: Path, text: str) -> Composed:
-    return Attachments(lambda printed: printed, Notes).compose(text, text, str(folder))
+    return ChatAttachments(lambda printed: printed, Notes).compose(text, text, str(folder))
 
 
 def test_a_resource_of_a_server_goes_with_the_message_without_what_attacks_the_agent(tmp_path: Path) -> None:

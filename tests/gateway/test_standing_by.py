@@ -90,7 +90,11 @@ def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
         line = Line(OLD, NEW)
         post = Turns(True, True, False)  # for a question and its update, and then another process has it
         serving = GatewayService(
-            line, cast(MessageReceiver, heard), cast(GatewayLeader, post), lambda _told: None, service.Reach()
+            line,
+            cast(MessageReceiver, heard),
+            cast(GatewayLeader, post),
+            lambda _told: None,
+            service.PlatformReach(),
         )
         task = asyncio.create_task(serving.run())
         await line.is_quiet.wait()

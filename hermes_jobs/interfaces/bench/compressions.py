@@ -15,7 +15,7 @@ from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.interfaces.bench.home import BenchHome, opened, settings_for
-from hermes_jobs.interfaces.bench.people import Fact, Person, held
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ScriptedPerson, held
 from hermes_jobs.settings import Settings
 
 AFTER = (1, 3, 5)
@@ -35,7 +35,7 @@ class Survival(NamedTuple):
 
 
 def survival(
-    settings: Settings, environ: Mapping[str, str], folder: Path, person: Person
+    settings: Settings, environ: Mapping[str, str], folder: Path, person: ScriptedPerson
 ) -> Iterator[Survival]:
     """One session with all that the person says, compressed by hand after each fifth of it.
 
@@ -56,7 +56,7 @@ def survival(
                 yield _survival(home, session, told)
 
 
-def _survival(home: BenchHome, session: Session, facts: Sequence[Fact]) -> Survival:
+def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> Survival:
     said = "\n".join(message.content for message in session.messages).splitlines()
     prompt = (session.started.system_prompt if session.started is not None else "").splitlines()
     return Survival(
@@ -68,11 +68,11 @@ def _survival(home: BenchHome, session: Session, facts: Sequence[Fact]) -> Survi
     )
 
 
-def _recalled(home: BenchHome, session: Session, fact: Fact) -> Sequence[str]:
+def _recalled(home: BenchHome, session: Session, fact: ExpectedFact) -> Sequence[str]:
     return home.application.providers.recall(session, fact.question).text.splitlines()
 
 
-def _found(home: BenchHome, fact: Fact) -> str:
+def _found(home: BenchHome, fact: ExpectedFact) -> str:
     caller = ToolContext(session=SESSION, turn="", call="", workdir="", attended=False)
     try:
         return RecallCompacted(home.application.views).recall_compacted(caller, query=fact.question)

@@ -13,7 +13,7 @@ from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.memory.memory import TARGETS
 from hermes_jobs.engine.ports.conversation_search import Passage
 from hermes_jobs.interfaces.bench.home import Spent, opened, settings_for
-from hermes_jobs.interfaces.bench.people import Fact, Never, Person, held
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, held
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.search.question import as_question
 from hermes_jobs.text.tokens import tokens
@@ -49,12 +49,12 @@ WAYS = (
 BASELINE = WAYS[0]
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """One question. `given`: what it needs stood before the model. `answered`: the answer holds it. `rank`:
     the place of the first passage of earlier sessions that holds it, from 1; None: none of the first.
     `tokens`: of the system prompt and of what was recalled, estimated."""
 
-    fact: Fact
+    fact: ExpectedFact
     given: bool
     answered: bool
     rank: int | None
@@ -62,15 +62,15 @@ class Asked(NamedTuple):
     spent: Spent = Spent(0, 0)
 
 
-class Outcome(NamedTuple):
+class PersonOutcome(NamedTuple):
     """What one way kept of one person, and what became of the questions."""
 
     person: str
-    kept: tuple[Fact, ...]
-    missed: tuple[Fact, ...]
-    stale: tuple[Fact, ...]
-    written: tuple[Never, ...]
-    asked: tuple[Asked, ...]
+    kept: tuple[ExpectedFact, ...]
+    missed: tuple[ExpectedFact, ...]
+    stale: tuple[ExpectedFact, ...]
+    written: tuple[ForbiddenText, ...]
+    asked: tuple[AskedQuestion, ...]
 
     @property
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -85,7 +85,7 @@ class Played(NamedTuple):
     """The outcomes of a way, a person each, and what they took of the model."""
 
     way: Way
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PersonOutcome, ...]
     requests: int
     tokens: int
 
@@ -94,7 +94,7 @@ Said = Callable[[str], None]
 """Told what is being done, for somebody who waits."""
 
 
-class Learning:
+class LearningBench:
     """Plays people in folders below `folder`, with the models of `settings`."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], folder: Path, tell: Said) -> None:
@@ -104,14 +104,14 @@ class Learning:
         self._tell = tell
         self._weeks: dict[tuple[str, str], Spent] = {}
 
-    def play(self, way: Way, persons: Sequence[Person]) -> Played:
+    def play(self, way: Way, persons: Sequence[ScriptedPerson]) -> Played:
         """Everybody's weeks and questions that way. Raises `Rejected` where a turn fails."""
         outcomes = tuple(self._outcome(way, person) for person in persons)
         spent = [each.spent for outcome in outcomes for each in outcome.asked]
         spent += [self._weeks[way.keeps, person.name] for person in persons]
         return Played(way, outcomes, sum(each.requests for each in spent), sum(each.tokens for each in spent))
 
-    def _outcome(self, way: Way, person: Person) -> Outcome:
+    def _outcome(self, way: Way, person: ScriptedPerson) -> PersonOutcome:
         weeks = self._folder / f"{person.name}-{way.keeps}"
         if (way.keeps, person.name) not in self._weeks:
             if way.keeps != "nothing":
@@ -119,7 +119,7 @@ class Learning:
             self._weeks[way.keeps, person.name] = self._live(way, person, weeks)
         self._tell(f"{person.name}: {len(person.facts)} questions, {way.name}")
         texts = self._left_behind(way, person, weeks)
-        return Outcome(
+        return PersonOutcome(
             person.name,
             kept=tuple(each for each in person.facts if held(texts, each.words)),
             missed=tuple(each for each in person.facts if not held(texts, each.words)),
@@ -128,7 +128,7 @@ class Learning:
             asked=tuple(self._ask(way, person, fact, weeks) for fact in person.facts),
         )
 
-    def _live(self, way: Way, person: Person, folder: Path) -> Spent:
+    def _live(self, way: Way, person: ScriptedPerson, folder: Path) -> Spent:
         """The person's sessions, on their days; what is due after each session is done before the next."""
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
@@ -138,13 +138,13 @@ class Learning:
                 home.rest()
             return home.spent()
 
-    def _opening(self, way: Way, person: Person) -> Opening:
+    def _opening(self, way: Way, person: ScriptedPerson) -> Opening:
         system = TAKE_NOTES if way.keeps == "notes" else None
         if way.all_said:
             system = "\n".join([ALL_SAID, *(f"- {said.says}" for said in person.texts)])
         return Opening(toolsets=way.toolsets, system=system)
 
-    def _left_behind(self, way: Way, person: Person, folder: Path) -> Sequence[str]:
+    def _left_behind(self, way: Way, person: ScriptedPerson, folder: Path) -> Sequence[str]:
         """The texts in which facts are looked for: entries, lines of notes, or all that was said."""
         if way.all_said:
             return [said.says for said in person.texts]
@@ -155,7 +155,7 @@ class Learning:
             memory = home.application.memory.sync()
         return [entry for target in TARGETS for entry in memory.entries(target)]
 
-    def _ask(self, way: Way, person: Person, fact: Fact, weeks: Path) -> Asked:
+    def _ask(self, way: Way, person: ScriptedPerson, fact: ExpectedFact, weeks: Path) -> AskedQuestion:
         """The fact's question in a new session, in a copy of the home: no question sees another one."""
         folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
         shutil.copytree(weeks, folder, ignore=shutil.ignore_patterns("run"))
@@ -166,7 +166,7 @@ class Learning:
             after = home.spent()
         shutil.rmtree(folder)
         lines = replied.given.splitlines()
-        return Asked(
+        return AskedQuestion(
             fact,
             given=held(lines, fact.words),
             answered=held([replied.answer], fact.answer),
@@ -181,7 +181,7 @@ def _told(passage: Passage) -> str:
     return "\n".join([passage.text, *(each.text for each in near if each is not None)])
 
 
-class Row(NamedTuple):
+class WayFigures(NamedTuple):
     """A way's figures: counts of facts and of what must never be written, shares of questions, a question's
     tokens beyond those without any memory, and what the model was asked in all, in calls and tokens."""
 
@@ -198,17 +198,17 @@ class Row(NamedTuple):
     used: int
 
 
-def rows_of(ways: Sequence[Played]) -> list[Row]:
+def rows_of(ways: Sequence[Played]) -> list[WayFigures]:
     """The table of the ways; the baseline is among them."""
     baseline = next(prompt_tokens(each) for each in ways if each.way == BASELINE)
     return [_row(each, baseline) for each in ways]
 
 
-def _row(played: Played, baseline: float) -> Row:
+def _row(played: Played, baseline: float) -> WayFigures:
     outcomes = played.outcomes
     asked = [each for outcome in outcomes for each in outcome.asked]
     mistakes = Counter(what for outcome in outcomes for what, _ in outcome.mistakes)
-    return Row(
+    return WayFigures(
         way=played.way.name,
         kept=sum(len(each.kept) for each in outcomes),
         missed=mistakes["missed"],

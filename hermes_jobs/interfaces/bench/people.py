@@ -20,7 +20,7 @@ from hermes_jobs.domain.memory.writes import Operation
 FOLDER = "people"
 
 
-class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One text of the person, and what an attentive model saves of it."""
 
     says: str
@@ -31,10 +31,10 @@ class Meeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One session, so many days after the first one."""
 
     day: int
-    turns: tuple[Said, ...]
+    turns: tuple[ScriptedText, ...]
 
 
-class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectedFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What must be kept. `stale` is what it was before, and must be gone; `answer` is what a right answer
     to `question` holds."""
 
@@ -46,7 +46,7 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stale: tuple[str, ...] = ()
 
 
-class Never(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ForbiddenText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What must never be in a memory."""
 
     name: str
@@ -54,13 +54,13 @@ class Never(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...]
 
 
-class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One person's weeks."""
 
     language: str
     sessions: tuple[Meeting, ...]
-    facts: tuple[Fact, ...]
-    never: tuple[Never, ...] = ()
+    facts: tuple[ExpectedFact, ...]
+    never: tuple[ForbiddenText, ...] = ()
     name: str = ""
 
     @property
@@ -69,18 +69,19 @@ class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.sessions[-1].day
 
     @property
-    def texts(self) -> tuple[Said, ...]:
+    def texts(self) -> tuple[ScriptedText, ...]:
         """All that the person says, in order."""
         return tuple(said for meeting in self.sessions for said in meeting.turns)
 
 
-def people() -> tuple[Person, ...]:
+def people() -> tuple[ScriptedPerson, ...]:
     """Everybody who comes with the package, by name."""
     folder = resources.files(__package__).joinpath(FOLDER)
     files = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda f: f.name)
     return tuple(
         msgspec.structs.replace(
-            msgspec.toml.decode(file.read_text("utf-8"), type=Person), name=file.name.removesuffix(".toml")
+            msgspec.toml.decode(file.read_text("utf-8"), type=ScriptedPerson),
+            name=file.name.removesuffix(".toml"),
         )
         for file in files
     )

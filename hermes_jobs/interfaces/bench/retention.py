@@ -65,7 +65,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (self.target.replace(".", r"\."), rf"\b{self.ends}\b")
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WorkPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What happens between two compressions."""
 
     facts: tuple[ToldFact, ...]
@@ -75,7 +75,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole conversation."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[WorkPart, ...]
 
 
 class Retained(NamedTuple):
@@ -129,7 +129,7 @@ FORMS: dict[str, type[Compressor]] = {
 }
 
 
-class Said:
+class SaidArchive:
     """All that was said, for `recall_compacted`."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ def work() -> Work:
     return msgspec.toml.decode(text, type=Work)
 
 
-def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[Part]) -> Iterator[Retained]:
+def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPart]) -> Iterator[Retained]:
     """The work compressed after each of its parts, once with each form and a summariser of its own.
 
     Raises `ModelError` where the summariser fails.
@@ -173,10 +173,10 @@ def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[Part])
 
 
 def _compressed(
-    form: str, engine: Compressor, ask: AskSummariser, parts: Sequence[Part]
+    form: str, engine: Compressor, ask: AskSummariser, parts: Sequence[WorkPart]
 ) -> Iterator[Retained]:
     said: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
-    archive = Said()
+    archive = SaidArchive()
     for number, part in enumerate(parts, start=1):
         new = tuple(_messages(part, number))
         archive.messages += map(_transcribed, new)
@@ -204,7 +204,7 @@ def _compressed(
             )
 
 
-def _messages(part: Part, number: int) -> Iterator[Message]:
+def _messages(part: WorkPart, number: int) -> Iterator[Message]:
     for fact in part.facts:
         yield UserMessage(fact.says)
         yield AssistantMessage(TALK)

@@ -30,7 +30,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.chat.attachments import Attachments
+from hermes_jobs.interfaces.chat.attachments import ChatAttachments
 from hermes_jobs.interfaces.chat.commands import run_command
 from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
 from hermes_jobs.interfaces.chat.conversation import ChatStart, Conversation
@@ -46,7 +46,7 @@ from hermes_jobs.interfaces.chat.log_thread import LogThread
 from hermes_jobs.interfaces.chat.screen import PromptSurface
 from hermes_jobs.interfaces.chat.session_commands import answer, next_mode
 from hermes_jobs.interfaces.chat.slash import parse
-from hermes_jobs.interfaces.chat.summary import Summary, greeting
+from hermes_jobs.interfaces.chat.summary import ChatSummary, greeting
 from hermes_jobs.interfaces.chat.toolbar import toolbar_status, toolbar_text
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.given_skills import with_skills
@@ -101,8 +101,8 @@ class Chat:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
         self._shown_notices: set[str] = set()
-        self._attachments = Attachments(context.redact, lambda: self.reader)
-        self._summary = Summary(application)
+        self._attachments = ChatAttachments(context.redact, lambda: self.reader)
+        self._summary = ChatSummary(application)
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
         self._log_thread = LogThread(

@@ -35,7 +35,7 @@ class Composed(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-class Attachments:
+class ChatAttachments:
     """Outputs that wait for the next message. `redact` takes known secrets out of them; `reader` reads what
     is mentioned as `@server:URI`."""
 

@@ -27,7 +27,7 @@ def greeting(settings: Settings, model: str) -> Iterator[str]:
     yield f"({model_label(settings, model)})"
 
 
-class Summary:
+class ChatSummary:
     """What was done since the chat began: turns from then on count, in whatever sessions they were."""
 
     def __init__(self, application: Application) -> None:

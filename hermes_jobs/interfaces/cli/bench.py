@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.interfaces.bench.compressions import Survival
     from hermes_jobs.interfaces.bench.learning import Played
-    from hermes_jobs.interfaces.bench.people import Person
+    from hermes_jobs.interfaces.bench.people import ScriptedPerson
     from hermes_jobs.interfaces.bench.retention import Retained
     from hermes_jobs.settings import Settings
 
@@ -57,7 +57,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     plain notes, with everything in the prompt, with the memory, and with recall. They live in a folder that
     goes away; of your home only the configuration is read. Answers are judged by patterns, not by a model.
     """
-    from hermes_jobs.interfaces.bench.learning import WAYS, Learning
+    from hermes_jobs.interfaces.bench.learning import WAYS, LearningBench
     from hermes_jobs.interfaces.bench.people import people
     from hermes_jobs.interfaces.cli.confirmation import confirmed
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
@@ -73,7 +73,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
         note("Nothing was asked.")
         return FAILED
     with tempfile.TemporaryDirectory(prefix="hermes-jobs-bench-") as folder:
-        played = Learning(settings, context.environ, Path(folder), note)
+        played = LearningBench(settings, context.environ, Path(folder), note)
         ways = [played.play(way, persons) for way in WAYS]
         survived = _survived(context, settings, Path(folder), persons)
         kept = _retained(context, settings, Path(folder))
@@ -83,7 +83,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     return 0
 
 
-def _chosen(everybody: Sequence[Person], names: Sequence[str]) -> Sequence[Person]:
+def _chosen(everybody: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequence[ScriptedPerson]:
     unknown = next((name for name in names if all(each.name != name for each in everybody)), None)
     if unknown is not None:
         known = ", ".join(each.name for each in everybody)
@@ -106,7 +106,7 @@ def _with_model(settings: Settings, model: str | None) -> Settings:
 
 
 def _survived(
-    context: CliContext, settings: Settings, folder: Path, persons: Sequence[Person]
+    context: CliContext, settings: Settings, folder: Path, persons: Sequence[ScriptedPerson]
 ) -> Sequence[Survival]:
     from hermes_jobs.interfaces.bench.compressions import survival
 

@@ -39,7 +39,7 @@ LEFT = (
 )
 
 
-class Wish(NamedTuple):
+class RemovalOptions(NamedTuple):
     """How a removal is asked for: the reason for the record, whether to ask, and how to say what was done."""
 
     why: str
@@ -50,7 +50,7 @@ class Wish(NamedTuple):
 
 _wish_options = option_group(
     "wish",
-    Wish,
+    RemovalOptions,
     click.option("--why", metavar="TEXT", type=TextParam(), default="", help="A reason, for the record."),
     click.option("--dry-run", is_flag=True, help="Only say what would go."),
     yes_option("Do not ask."),
@@ -61,7 +61,7 @@ _wish_options = option_group(
 class Request:
     """One removal on the command line: what it finds, whether it is wanted, and how it ends."""
 
-    def __init__(self, context: CliContext, wish: Wish, *, force: bool = False) -> None:
+    def __init__(self, context: CliContext, wish: RemovalOptions, *, force: bool = False) -> None:
         from hermes_jobs.runtime.forgetting import Forgetter
 
         self._context = context
@@ -150,7 +150,7 @@ def delete_session(
     context: CliContext,
     session_id: str,
     with_forks: bool,
-    wish: Wish,
+    wish: RemovalOptions,
 ) -> None:
     """Delete a session: everything that was said in it.
 
@@ -160,8 +160,7 @@ def delete_session(
     """
     from hermes_jobs.domain.forgetting import Removal, deleted
 
-    views = context.application.views
-    session = views.session(views.find_session(session_id))
+    session = context.find_session(session_id)
     request = Request(context, wish)
     family = request.forgetter.family(session.stream, with_forks=with_forks)
     _check_forks(family)
@@ -239,7 +238,7 @@ def _stays(context: CliContext, session: SessionView, family: Family) -> Iterato
 @click.option("--force", is_flag=True, help="Also while work is under way where the entry stands.")
 @_wish_options
 @pass_context
-def forget_entry(context: CliContext, number: int, force: bool, wish: Wish) -> None:
+def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOptions) -> None:
     """Forget the entry of write N of `memory log`, for good.
 
     In every form that it had. It leaves the memory, and its text is removed wherever it stands word for word:
@@ -288,7 +287,7 @@ def redact(
     pattern: str,
     regex: bool,
     force: bool,
-    wish: Wish,
+    wish: RemovalOptions,
 ) -> None:
     """Remove a text wherever it is: in what was said, in memory and skills, results, titles, and logs.
 

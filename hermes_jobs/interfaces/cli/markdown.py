@@ -36,7 +36,7 @@ class IndentedCode(CodeBlock):
         yield Padding(syntax, (0, 0, 0, 2))
 
 
-class Terminal(Markdown):
+class TerminalMarkdown(Markdown):
     """Markdown as this program shows it: nothing that was said is left out."""
 
     elements: ClassVar = {
@@ -92,7 +92,7 @@ def rendered(block: str, columns: int) -> list[str]:
         highlight=False,
         legacy_windows=False,
     )
-    console.print(Terminal(block.strip("\n")), end="")
+    console.print(TerminalMarkdown(block.strip("\n")), end="")
     lines = [line.rstrip() for line in written.getvalue().split("\n")]
     while lines and not lines[-1]:
         lines.pop()

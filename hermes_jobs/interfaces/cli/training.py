@@ -53,7 +53,7 @@ class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     ratings: list[RatedTurn] = []
 
 
-class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
     """The turns of a stream, behind those that it goes on from; `since` begin the wanted ones."""
 
     stream: str
@@ -88,7 +88,7 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
         yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
 
 
-def _share_gpt(told: Conversation) -> TrainingConversation:
+def _share_gpt(told: ToldConversation) -> TrainingConversation:
     prompt = [ShareGptMessage("system", told.system)] if told.system else []
     rated = [turn.rated for turn in told.chosen if turn.rated is not None and turn.rating != "none"]
     return TrainingConversation(
@@ -99,16 +99,16 @@ def _share_gpt(told: Conversation) -> TrainingConversation:
     )
 
 
-def _example(application: Application, told: Conversation) -> dict[str, Any]:
+def _example(application: Application, told: ToldConversation) -> dict[str, Any]:
     calling = is_calling(each for turn in told.chosen for each in turn.said)
     return example(told.system, told.chosen, _tools(application, told.stream) if calling else ())
 
 
-def _pairs(application: Application, conversations: Iterable[Conversation]) -> Iterator[dict[str, Any]]:
+def _pairs(application: Application, conversations: Iterable[ToldConversation]) -> Iterator[dict[str, Any]]:
     """Pairs of an answer that was rated up and one that was rated down, to the same text after the same
     messages: a turn that was asked again in a fork, after `/undo`, or in a new session. What tools did on the
     way is not compared; the system prompt is that of the answer rated up."""
-    groups: dict[bytes, dict[str, dict[str, tuple[Conversation, int]]]] = {}
+    groups: dict[bytes, dict[str, dict[str, tuple[ToldConversation, int]]]] = {}
     for told in conversations:
         for at, turn in enumerate(told.turns):
             if turn in told.chosen and turn.rating != "none" and _answer(turn):
@@ -122,7 +122,7 @@ def _pairs(application: Application, conversations: Iterable[Conversation]) -> I
             yield pair(good.system, history, _answer(good.turns[at]), _answer(bad.turns[bad_at]), tools)
 
 
-def _before(told: Conversation, at: int) -> Sequence[Message]:
+def _before(told: ToldConversation, at: int) -> Sequence[Message]:
     """The messages that the turn answers."""
     return [*(said for turn in told.turns[:at] for said in turn.said), told.turns[at].said[0]]
 
@@ -152,12 +152,12 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
             return value
 
 
-def _conversation(log: EventLog, stream: str, selection: Selection) -> Conversation | None:
+def _conversation(log: EventLog, stream: str, selection: Selection) -> ToldConversation | None:
     recorded = _history(log, stream, None)
     started = [each.event for each in recorded if isinstance(each.event, e.SessionStarted)]
     if not started or started[-1].kind not in KINDS or _is_deleted(recorded):
         return None
-    return Conversation(
+    return ToldConversation(
         stream=stream,
         system=started[0].system_prompt if selection.system else "",
         turns=told_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED),

@@ -24,7 +24,7 @@ MOST_BYTES = 20_000_000
 SHORT = 10  # characters of a commit that people are shown
 
 
-class Answer(NamedTuple):
+class KnownVersions(NamedTuple):
     """What a source knows. `told`: the comparison in words."""
 
     installed: str
@@ -71,7 +71,7 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
     note(f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer.")
 
 
-def newest_commit(git: GitSource, timeout: float) -> Answer:
+def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
     """What the branch or tag points to that was asked for; a commit stays what it is. Raises `Rejected`."""
     # An annotated tag is an object of its own; NAME^{} is the commit that it names.
     names = ("refs/heads/{}", "refs/tags/{}^{{}}", "refs/tags/{}", "{}")
@@ -103,10 +103,10 @@ def newest_commit(git: GitSource, timeout: float) -> Answer:
     newest = newest or git.commit
     where = f"{git.revision} of {git.url}" if git.revision else git.url
     told = f"Installed: {__version__}, commit {git.commit[:SHORT]}. {where} is at {newest[:SHORT]}."
-    return Answer(git.commit, newest, newest != git.commit, told)
+    return KnownVersions(git.commit, newest, newest != git.commit, told)
 
 
-def _newest_release(index: str, timeout: float, upgrade: str) -> Answer:
+def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
     """The newest release on a package index. Raises `Rejected`."""
     from packaging.version import InvalidVersion, Version
 
@@ -118,7 +118,7 @@ def _newest_release(index: str, timeout: float, upgrade: str) -> Answer:
         raise _unusable(index, "its answer names no version") from error
     summary = one_line(str(info.get("summary") or ""))
     told = f"Installed: {__version__}. Newest on {index}: {newest}{f' ({summary})' if summary else ''}."
-    return Answer(__version__, newest, is_newer, told)
+    return KnownVersions(__version__, newest, is_newer, told)
 
 
 def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:

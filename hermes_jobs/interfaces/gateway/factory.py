@@ -14,7 +14,7 @@ from hermes_jobs.domain.gateway.commands import GatewayPolicy
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
-from hermes_jobs.interfaces.gateway.service import GatewayService, Reach
+from hermes_jobs.interfaces.gateway.service import GatewayService, PlatformReach
 from hermes_jobs.settings import Settings
 
 _USER = re.compile(r"[a-z]+:\S+")
@@ -58,7 +58,7 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
     )
     engine = application.engine()
     reception = MessageReceiver(engine, house, allowed, lambda session: _news(application, session))
-    reach = Reach()
+    reach = PlatformReach()
     post = GatewayLeader(
         engine,
         platform.name,

@@ -25,7 +25,7 @@ TYPING_EVERY = 4.0  # seconds; platforms show it for about five
 TRIES = 3  # of a message that this program stumbles over
 
 
-class Reach:
+class PlatformReach:
     """Whether the platform can be asked, for others to read: `problem` says why not; empty where it can."""
 
     problem: str = ""
@@ -40,7 +40,7 @@ class GatewayService:
         reception: MessageReceiver,
         post: GatewayLeader,
         told: Callable[[str], None],
-        reach: Reach,
+        reach: PlatformReach,
     ) -> None:
         self._platform = platform
         self._receiver = reception

@@ -26,7 +26,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     title: str
 
 
-class Mark(msgspec.Struct, frozen=True):
+class AxisLabel(msgspec.Struct, frozen=True):
     """A label on an axis, at a percentage (x) or at so many pixels (y)."""
 
     at: float
@@ -39,11 +39,11 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     height: float
     series: tuple[str, ...]
     blocks: tuple[Block, ...]
-    grid: tuple[Mark, ...]
-    ticks: tuple[Mark, ...]
+    grid: tuple[AxisLabel, ...]
+    ticks: tuple[AxisLabel, ...]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class ChartLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line over periods: `points` are for a box of 100 by 100."""
 
     series: int
@@ -85,7 +85,9 @@ def stacked(periods: Sequence[str], values: Values, shown: Callable[[float], str
         height=HEIGHT,
         series=tuple(series),
         blocks=tuple(blocks),
-        grid=tuple(Mark(HEIGHT * (1 - part), shown(top * part) if part else "0") for part in (0.0, 0.5, 1.0)),
+        grid=tuple(
+            AxisLabel(HEIGHT * (1 - part), shown(top * part) if part else "0") for part in (0.0, 0.5, 1.0)
+        ),
         ticks=ticks(periods),
     )
 
@@ -109,23 +111,25 @@ def bars(periods: Sequence[str], layers: Sequence[Mapping[str, float]], height: 
     ]
 
 
-def line(number: int, name: str, periods: Sequence[str], values: Mapping[str, float], top: float) -> Line:
+def line(
+    number: int, name: str, periods: Sequence[str], values: Mapping[str, float], top: float
+) -> ChartLine:
     """A line that keeps its last value through periods without one."""
     points, value = [], 0.0
     for at, period in enumerate(periods):
         value = values.get(period, value)
         x = 100.0 * (at + 0.5) / len(periods)
         points.append(f"{x:.2f},{100 - 100 * min(1.0, value / top):.2f}")
-    return Line(series=number, name=name, points=" ".join(points), last=points[-1] if points else "")
+    return ChartLine(series=number, name=name, points=" ".join(points), last=points[-1] if points else "")
 
 
-def ticks(periods: Sequence[str]) -> tuple[Mark, ...]:
+def ticks(periods: Sequence[str]) -> tuple[AxisLabel, ...]:
     """At most five of the periods, the first and the last among them."""
     if not periods:
         return ()
     last = len(periods) - 1
     chosen = sorted({round(last * part / 4) for part in range(5)}) if last >= 8 else sorted({0, last})
-    return tuple(Mark(round(100.0 * (at + 0.5) / len(periods), 3), periods[at]) for at in chosen)
+    return tuple(AxisLabel(round(100.0 * (at + 0.5) / len(periods), 3), periods[at]) for at in chosen)
 
 
 def nice(value: float) -> float:

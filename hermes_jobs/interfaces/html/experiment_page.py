@@ -16,7 +16,7 @@ from hermes_jobs.text.paired_statistics import Difference
 ROOM = 0.05  # of the axis that stays free at each end
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class IntervalMark(msgspec.Struct, frozen=True, kw_only=True):
     """A difference on the axis of its row, in percent of its width: the mean, and the interval.
 
     Zero is in the middle.
@@ -31,7 +31,7 @@ class PageRow(msgspec.Struct, frozen=True):
     """A measure: its cells, and its mark."""
 
     cells: Sequence[str]
-    mark: Mark
+    mark: IntervalMark
 
 
 class PageVariant(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ def experiment_page(
     )
 
 
-def mark_of(found: Difference) -> Mark:
+def mark_of(found: Difference) -> IntervalMark:
     """Where the difference stands on an axis that has zero in the middle and shows the whole interval."""
     most = max(abs(found.low), abs(found.high)) or 1.0
 
@@ -106,7 +106,7 @@ def mark_of(found: Difference) -> Mark:
         return round(50 + (50 - 100 * ROOM) * value / most, 2)
 
     low, high = at(found.low), at(found.high)
-    return Mark(mean=at(found.mean), low=low, width=round(max(high - low, 0.5), 2))
+    return IntervalMark(mean=at(found.mean), low=low, width=round(max(high - low, 0.5), 2))
 
 
 def _differs(variant: e.Variant) -> str:

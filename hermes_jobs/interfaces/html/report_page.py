@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from hermes_jobs.domain.memory.memory import TARGETS, Limits
-from hermes_jobs.interfaces.html.charts import Block, Line, bars, line, stacked, ticks
+from hermes_jobs.interfaces.html.charts import Block, ChartLine, bars, line, stacked, ticks
 from hermes_jobs.interfaces.html.render import Redact, render
 from hermes_jobs.text import figures
 from hermes_jobs.views.report import QueueWaits, Report, Spending
@@ -23,14 +23,14 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryFill(msgspec.Struct, frozen=True, kw_only=True):
     """A target of the memory as it is at the end, and on its way there. `share` is of its limit."""
 
     name: str
     entries: int
     chars: int
     limit: int
-    line: Line
+    line: ChartLine
 
     @property
     def share(self) -> float:
@@ -79,13 +79,13 @@ def _queue(report: Report, waited: QueueWaits) -> Queue:
     return Queue(waited=waited, blocks=tuple(bars(report.periods, layers, ROW)))
 
 
-def _targets(report: Report, limits: Limits) -> Sequence[Target]:
+def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
     found = []
     for number, name in enumerate(TARGETS, 1):
         own = [each for each in report.memory if each.target == name]
         limit = limits.of(name)
         found.append(
-            Target(
+            MemoryFill(
                 name=name,
                 entries=own[-1].entries if own else 0,
                 chars=own[-1].chars if own else 0,

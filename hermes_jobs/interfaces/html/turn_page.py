@@ -41,7 +41,7 @@ class Bar(msgspec.Struct, frozen=True):
     width: float
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the timeline, with what opens below it. `brief`: its call's arguments in a few words;
     `again`: when what has failed is tried again, where that lies ahead."""
 
@@ -72,7 +72,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class EventRow(msgspec.Struct, frozen=True, kw_only=True):
     """An event of the turn; `after` in seconds, `why` is what caused it."""
 
     position: int
@@ -103,7 +103,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     texts = _texts(own, redact)
     steps = {(step.id, step.attempt): step for step in turn.steps}
     rows = [
-        Row(
+        TimelineRow(
             anchor=f"s{at}",
             track=track,
             brief=_brief(track.last.arguments),
@@ -245,10 +245,10 @@ def _changed(event: e.FileWritten, redact: Redact) -> ChangedFile:
     )
 
 
-def _fact(recorded: RecordedEvent, found: Timeline, redact: Redact) -> Fact:
+def _fact(recorded: RecordedEvent, found: Timeline, redact: Redact) -> EventRow:
     data = redact(msgspec.json.format(msgspec.json.encode(recorded.event), indent=1).decode())
     after = datetime.fromisoformat(recorded.recorded_at) - datetime.fromisoformat(found.began)
-    return Fact(
+    return EventRow(
         position=recorded.position,
         after=max(0.0, after.total_seconds()),
         type=recorded.type,

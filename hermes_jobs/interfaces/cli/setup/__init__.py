@@ -51,14 +51,14 @@ def setup(
     """
     from hermes_jobs.interfaces.cli.setup.choice import tell_next
     from hermes_jobs.interfaces.cli.setup.questions import Questions
-    from hermes_jobs.interfaces.cli.setup.steps import Setup
+    from hermes_jobs.interfaces.cli.setup.steps import ModelDialog
     from hermes_jobs.interfaces.cli.setup.web_search import WebSearchSetup
 
     asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
     if search_url is not None and search is None:
         raise click.UsageError("--search-url says where --search NAME is: give both.")
     named = (provider, model, base_url) != (None, None, None)
-    written = Setup(context, asking).run(provider, model, base_url) if named or search is None else None
+    written = ModelDialog(context, asking).run(provider, model, base_url) if named or search is None else None
     if search is not None or (asking.can_ask and not named):
         WebSearchSetup(context, asking).run(search, search_url)
     if written is not None:

@@ -29,7 +29,7 @@ MARKS = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="
 FAIL = click.style("FAIL", fg="red")
 
 
-class Setup:
+class ModelDialog:
     """One run of `setup`."""
 
     def __init__(self, context: CliContext, asking: Questions) -> None:
