@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
+    from hermes_jobs.views.models import SessionView, TurnView
 
 DEBUG = "HERMES_JOBS_DEBUG"
 """Set to 1, it shows tracebacks. It is read here and is no key of the configuration."""
@@ -41,6 +42,16 @@ class CliContext:
         from hermes_jobs.domain.session.titles import printable
 
         click.echo(printable(self.redact(text)), err=True)
+
+    def find_session(self, given: str) -> SessionView:
+        """The session that an id, a unique prefix, a title or `last` means. Raises `Rejected`."""
+        views = self.application.views
+        return views.session(views.find_session(given))
+
+    def find_turn(self, given: str) -> TurnView:
+        """The turn that an id, a unique prefix or `last` means. Raises `Rejected`."""
+        views = self.application.views
+        return views.turn(views.find_turn(given))
 
     def redact(self, text: str) -> str:
         """The text without any secret of this process."""

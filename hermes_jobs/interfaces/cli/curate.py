@@ -162,7 +162,7 @@ def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json:
 def _decide(
     context: CliContext, review: ReviewView, numbers: tuple[int, ...], *, keep: bool, as_json: bool
 ) -> None:
-    from hermes_jobs.interfaces.cli.verified import decide, thing_of
+    from hermes_jobs.interfaces.cli.verifications import decide, thing_of
 
     application = context.application
     things = [thing_of(application, each) for each in decide(application, review.id, numbers, keep=keep)]

@@ -257,7 +257,7 @@ def judge_experiment(context: CliContext, name: str) -> None:
     1, 2, s for the same, q to leave. Each answer is shown beside that of the first variant, in an order that
     chance decided. What you have judged is not asked again.
     """
-    from hermes_jobs.interfaces.cli.experiment_judging import judge_all
+    from hermes_jobs.interfaces.cli.experiment_judge import judge_all
 
     told = judge_all(context.application, find(context.application, name))
     note(told)

@@ -80,7 +80,7 @@ def export(
     One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
     SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
     """
-    lineages = [_lineage(context.application, given) for given in sessions]
+    lineages = [context.find_session(given).lineage for given in sessions]
     if form != "events":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 
@@ -176,11 +176,6 @@ def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
 
 def _shown_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"
-
-
-def _lineage(application: Application, given: str) -> str:
-    views = application.views
-    return views.session(views.find_session(given)).lineage
 
 
 def _with_ancestors(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:

@@ -432,7 +432,7 @@ def _why_out(entry: Entry, places: Placement) -> str:
 def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
     """How provisional entries are marked, by their versions."""
     from hermes_jobs.domain.memory.entries import in_order
-    from hermes_jobs.interfaces.cli.verified import found_by_thing, mark_of
+    from hermes_jobs.interfaces.cli.verifications import found_by_thing, mark_of
 
     provisional = [each for each in in_order(places) if each.review]
     found = found_by_thing(context.application) if provisional else {}

@@ -64,7 +64,7 @@ def _chosen(found: Sequence[Proposal], numbers: Sequence[int]) -> Sequence[Propo
 def _apply(context: CliContext, wanted: Sequence[Proposal], version: int, *, as_json: bool) -> None:
     from hermes_jobs.domain.memory.curation import Curate
     from hermes_jobs.domain.streams import combine
-    from hermes_jobs.interfaces.cli.verified import removed_elsewhere
+    from hermes_jobs.interfaces.cli.verifications import removed_elsewhere
 
     application = context.application
     change = Curate(wanted, version, application.ids.name("c"), "curator")

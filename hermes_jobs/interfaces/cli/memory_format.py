@@ -37,7 +37,7 @@ from hermes_jobs.interfaces.cli.moments import format_time, read_moment
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.verified import finding_lines, found_by_thing
+from hermes_jobs.interfaces.cli.verifications import finding_lines, found_by_thing
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.verifications import VerificationView
 

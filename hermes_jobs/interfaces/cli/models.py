@@ -13,7 +13,6 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.model_format import endpoint_label
-from hermes_jobs.interfaces.cli.model_show import show_model
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Pricing
     from hermes_jobs.settings import Choice, Settings
 
+
 MILLION = 1_000_000
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model that can be asked. `window`: tokens; `price`: US dollars a million tokens; null: not known."""
 
     name: str
@@ -85,14 +85,14 @@ def offered(application: Application, choice: Choice) -> Listing:
     return found
 
 
-def _row(application: Application, choice: Choice, each: Offered) -> Row:
+def _row(application: Application, choice: Choice, each: Offered) -> OfferedModel:
     from hermes_jobs.agent.llm.dialect import OPENAI_URL
     from hermes_jobs.agent.llm.windows import known_window
 
     settings = application.settings
     own = settings.models.prices.get(each.name)
     price = (FREE if own == 0 else own) or each.price
-    return Row(
+    return OfferedModel(
         name=each.name,
         window=each.window or known_window(each.name, choice.base_url or OPENAI_URL),
         price=price or _listed(application.endpoints.prices(choice.base_url), each),
@@ -108,15 +108,15 @@ def _listed(prices: Pricing, each: Offered) -> Price | None:
     return None if paid is None or said is None else Price(paid, said, read, written)
 
 
-def _price(amount: Callable[[Price], float | None]) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _price(amount: Callable[[Price], float | None]) -> Callable[[OfferedModel], str]:
+    def cell(row: OfferedModel) -> str:
         dollars = None if row.price is None else amount(row.price)
         return "" if dollars is None else f"${dollars:.4g}"
 
     return cell
 
 
-MODELS: Resource[Row] = Resource(
+MODELS: Resource[OfferedModel] = Resource(
     (
         Column("MODEL", lambda row: f"{row.name} *" if row.configured else row.name, telling=True),
         Column("WINDOW", lambda row: f"{row.window:,}" if row.window else "", right=True),
@@ -129,7 +129,7 @@ MODELS: Resource[Row] = Resource(
 )
 
 
-def _note_aliases(settings: Settings, rows: Sequence[Row]) -> None:
+def _note_aliases(settings: Settings, rows: Sequence[OfferedModel]) -> None:
     """Aliases of models that are not in the table, and ensembles."""
     shown = {alias for row in rows for alias in row.aliases}
     for alias, name in settings.models.aliases.items():
@@ -148,7 +148,6 @@ def models(context: click.Context) -> None:
 
 
 models.add_command(list_models)
-models.add_command(show_model)
 
 
 @models.command(
@@ -187,3 +186,99 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
             note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
 
     print_result(lambda: {"forgotten": rows}, told, as_json=as_json)
+
+
+ROLES = {"model": "", "member": "answers first", "aggregator": "answers the user"}
+
+
+class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as it would be asked. `role`: `member` or `aggregator` of an ensemble, else `model`.
+
+    `window`: tokens; `input` and `output`: US dollars a million tokens, None where the price is not known.
+    `problem`: why it cannot be asked; empty where nothing is known against it.
+    """
+
+    role: str
+    name: str
+    model: str
+    provider: str
+    place: str
+    window: int
+    input: float | None
+    output: float | None
+    problem: str = ""
+
+
+@models.command(
+    "show", epilog=example("hermes-jobs models show", "hermes-jobs models show claude-haiku-4-5 --json")
+)
+@click.argument("name", type=NonEmpty(), required=False)
+@limit_option("models", default=None)
+@json_option
+@pass_context
+def show_model(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
+    """Show where a model is asked, its window and its price.
+
+    Of an ensemble: all of its models.
+
+    NAME is a model, an alias or an ensemble (`models.NAME`); without it the configured model is meant. No
+    provider is called.
+    """
+    settings = context.settings
+    given = name or settings.model.model
+    ensemble = settings.ensemble_name(given)
+    if ensemble is None:
+        rows = [_known(context.application, "model", given)]
+    else:
+        entry = settings.models.ensembles[ensemble]
+        rows = [_known(context.application, "member", each) for each in entry.members]
+        rows.append(_known(context.application, "aggregator", entry.aggregator))
+    rows = rows[:limit]
+
+    def told() -> None:
+        KNOWN_MODELS.print_list(rows, as_json=False, empty="")
+        for row in {row.name: row for row in rows if row.problem}.values():
+            left_out = " It is left out until that is mended." if row.role == "member" else ""
+            note(f"{row.name}: {row.problem}{left_out}")
+
+    print_result(lambda: {"name": ensemble or rows[0].name, "models": rows}, told, as_json=as_json)
+
+
+def _known(application: Application, role: str, name: str | None) -> KnownModel:
+    from hermes_jobs.settings import missing_key
+
+    settings, models = application.settings, application.endpoints.by_name
+    choice = settings.choice(name)
+    asked = name or choice.model
+    return KnownModel(
+        role=role,
+        name=asked,
+        model=choice.model,
+        provider=choice.provider,
+        place="no language model" if choice.rehearsal else endpoint_label(settings, choice),
+        window=models.window_of(asked),
+        input=models.cost_usd(asked, Usage(MILLION)),
+        output=models.cost_usd(asked, Usage(0, MILLION)),
+        problem=missing_key(choice, settings.secrets) or "",
+    )
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f"${amount:.4g}"
+
+
+def _name(row: KnownModel) -> str:
+    return row.name if row.model in row.name else f"{row.name} ({row.model})"
+
+
+KNOWN_MODELS: Resource[KnownModel] = Resource(
+    (
+        Column("MODEL", _name, telling=True),
+        Column("ROLE", lambda row: ROLES[row.role]),
+        Column("AT", lambda row: row.place, rank=2),
+        Column("WINDOW", lambda row: f"{row.window:,}", right=True),
+        Column("INPUT", lambda row: _dollars(row.input), rank=1, right=True),
+        Column("OUTPUT", lambda row: _dollars(row.output), rank=1, right=True),
+    ),
+    "No models.",
+)

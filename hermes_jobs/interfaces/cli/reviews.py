@@ -80,7 +80,7 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
         _print_observations(context, review)
         return
     if review.kind != "curate":
-        from hermes_jobs.interfaces.cli.verified import print_findings
+        from hermes_jobs.interfaces.cli.verifications import print_findings
 
         print_findings(context.application, context.application.views.verifications(review.id))
     if review.work:

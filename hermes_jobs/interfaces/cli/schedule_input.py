@@ -192,10 +192,8 @@ def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
     """What concerns the runs themselves; `none` gives it up."""
     changes: dict[str, Any] = {}
     if wanted.session is not None:
-        views = context.application.views
-        changes["session"] = (
-            None if wanted.session == NONE else views.session(views.find_session(wanted.session)).lineage
-        )
+        is_none = wanted.session == NONE
+        changes["session"] = None if is_none else context.find_session(wanted.session).lineage
     if wanted.model is not None:
         changes["model"] = None if wanted.model == NONE else wanted.model
     if wanted.toolsets is not None:

@@ -1,6 +1,7 @@
 """What runs `up` as a service: systemd on Linux, launchd on macOS.
 
-A unit names the program by its absolute path and the home in its environment, and holds no secret.
+A unit names the program by its absolute path and the home in its environment, and holds no secret. Both
+managers have the same methods, which raise `Rejected` with what the manager said.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.atomic_file import write_bytes
@@ -36,37 +37,6 @@ class Service(NamedTuple):
     stop_seconds: int
 
 
-class ServiceManager(Protocol):
-    """What systemd and launchd have in common. Methods raise `Rejected` with what the manager said."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None: ...
-
-    @staticmethod
-    def text(service: Service) -> str:
-        """The unit, as it is written into its file."""
-
-    def check(self) -> None:
-        """Raise `Rejected` where there is no such manager here."""
-
-    def file(self, name: str) -> Path:
-        """Where the unit is, or would be."""
-
-    def install(self, service: Service) -> Path:
-        """Write the unit, start the service now and at every login; the unit's file."""
-
-    def remove(self, name: str) -> None:
-        """Stop the service and remove its unit."""
-
-    def is_running(self, name: str) -> bool:
-        """Whether the service runs."""
-
-    def remarks(self) -> Sequence[str]:
-        """What else a user should know."""
-
-    def logs(self, name: str) -> str:
-        """How to see what it says."""
-
-
 class Systemd:
     """The systemd of the user."""
 
@@ -75,7 +45,7 @@ class Systemd:
 
     @staticmethod
     def text(service: Service) -> str:
-        """See `ServiceManager`."""
+        """The unit, as it is written into its file."""
         # https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html
         pairs = (f"{name}={value}" for name, value in service.environ.items())
         environ = "\n".join(f"Environment={_quoted(pair)}" for pair in pairs)
@@ -102,7 +72,7 @@ WantedBy=default.target
 """
 
     def check(self) -> None:
-        """See `ServiceManager`."""
+        """Raise `Rejected` where there is no such manager here."""
         if shutil.which("systemctl", path=self._environ.get("PATH")) is None:
             raise Rejected("There is no systemd here.", kind="no_systemd", hint=WITHOUT_SYSTEMD)
         done = self._run("show", "--property=Version")
@@ -114,13 +84,13 @@ WantedBy=default.target
             )
 
     def file(self, name: str) -> Path:
-        """See `ServiceManager`."""
+        """Where the unit is, or would be."""
         home = Path(self._environ.get("HOME") or Path.home())
         base = self._environ.get("XDG_CONFIG_HOME") or str(home / ".config")
         return Path(base) / "systemd" / "user" / f"{name}.service"
 
     def install(self, service: Service) -> Path:
-        """See `ServiceManager`."""
+        """Write the unit, start the service now and at every login; the unit's file. Raises `Rejected`."""
         file, before = self.file(service.name), None
         if file.exists():
             before = file.read_bytes()
@@ -136,22 +106,22 @@ WantedBy=default.target
         return file
 
     def remove(self, name: str) -> None:
-        """See `ServiceManager`."""
+        """Stop the service and remove its unit. Raises `Rejected`."""
         file = self.file(name)
         self._must("disable", "--now", file.name)
         file.unlink(missing_ok=True)
         self._must("daemon-reload")
 
     def is_running(self, name: str) -> bool:
-        """See `ServiceManager`."""
+        """Whether the service runs."""
         return self._run("is-active", "--quiet", f"{name}.service").returncode == 0
 
     def remarks(self) -> Sequence[str]:
-        """See `ServiceManager`."""
+        """What else a user should know."""
         return ("It ends when you log out; to let it run always: loginctl enable-linger",)
 
     def logs(self, name: str) -> str:
-        """See `ServiceManager`."""
+        """How to see what it says."""
         return f"What it says: journalctl --user -u {name}"
 
     def _must(self, *arguments: str) -> None:
@@ -172,7 +142,7 @@ class Launchd:
 
     @staticmethod
     def text(service: Service) -> str:
-        """See `ServiceManager`. The keys are those of launchd.plist(5)."""
+        """The unit, as it is written into its file (launchd.plist(5))."""
         return plistlib.dumps(
             {
                 "Label": service.name,
@@ -191,17 +161,17 @@ class Launchd:
         ).decode()
 
     def check(self) -> None:
-        """See `ServiceManager`."""
+        """Raise `Rejected` where there is no such manager here."""
         if shutil.which("launchctl", path=self._environ.get("PATH")) is None:
             raise Rejected("There is no launchd here.", kind="no_launchd", hint=WITHOUT_SYSTEMD)
 
     def file(self, name: str) -> Path:
-        """See `ServiceManager`."""
+        """Where the unit is, or would be."""
         home = Path(self._environ.get("HOME") or Path.home())
         return home / "Library" / "LaunchAgents" / f"{name}.plist"
 
     def install(self, service: Service) -> Path:
-        """See `ServiceManager`."""
+        """Write the unit, start the service now and at every login; the unit's file. Raises `Rejected`."""
         file = self.file(service.name)
         before = file.read_bytes() if file.exists() else None
         if before is not None:
@@ -214,21 +184,21 @@ class Launchd:
         return file
 
     def remove(self, name: str) -> None:
-        """See `ServiceManager`."""
+        """Stop the service and remove its unit."""
         self._run("bootout", f"{self._domain}/{name}")
         self.file(name).unlink(missing_ok=True)
 
     def is_running(self, name: str) -> bool:
-        """See `ServiceManager`."""
+        """Whether the service runs."""
         done = self._run("print", f"{self._domain}/{name}")
         return done.returncode == 0 and "state = running" in done.stdout
 
     def remarks(self) -> Sequence[str]:
-        """See `ServiceManager`."""
+        """What else a user should know."""
         return ()
 
     def logs(self, name: str) -> str:
-        """See `ServiceManager`."""
+        """How to see what it says."""
         return "What it says: logs/service.log in the home"
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -37,8 +37,7 @@ def session_summary(context: CliContext, session_id: str, as_json: bool) -> None
     from hermes_jobs.agent.context.summary import without_notes
 
     application = context.application
-    views = application.views
-    session = views.session(views.find_session(session_id))
+    session = context.find_session(session_id)
     state = application.engine().sessions.load(session.stream)
     text, _ = without_notes(state.messages)
     layers = parsed(text)
@@ -120,8 +119,7 @@ def compress_session(
     from hermes_jobs.interfaces.cli.wait import run_or_wait
 
     application = context.application
-    views = application.views
-    session = views.session(views.find_session(session_id))
+    session = context.find_session(session_id)
     before = application.log.last_position()
     command = RequestCompression(reason="manual", focus=focus.strip())
     application.engine().execute(session.stream, command)

@@ -59,7 +59,7 @@ def export_session(
     conversation for people.
     """
     application = context.application
-    session = application.views.session(application.views.find_session(session_id))
+    session = context.find_session(session_id)
     form = form or form_of(output)
     lines: Iterable[bytes]
     if form == "jsonl":

@@ -68,7 +68,7 @@ def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bo
 @pass_context
 def show_session(context: CliContext, session_id: str, limit: int | None, as_json: bool) -> None:
     """Show a session and its conversation."""
-    session = _find(context, session_id)
+    session = context.find_session(session_id)
     said = context.application.views.messages(session.id)
     if limit is not None:
         said = said[-limit:]
@@ -89,7 +89,7 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
     from hermes_jobs.engine.session_titles import rename_session
 
     application = context.application
-    session = _find(context, session_id)
+    session = context.find_session(session_id)
     title = rename_session(application.engine(), session.lineage, title).title or ""
     _print_outcome(context, session.id, f"is called {title!r}", as_json=as_json)
 
@@ -125,7 +125,7 @@ def fork_session(
     All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
     session. The new session's id is printed.
     """
-    new = fork_session_at(context.application, _find(context, session_id), at=at, before=before)
+    new = fork_session_at(context.application, context.find_session(session_id), at=at, before=before)
 
     def told() -> None:
         click.echo(new)
@@ -148,7 +148,7 @@ def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
     """
     from hermes_jobs.domain.session.commands import EndSession
 
-    session = _find(context, session_id)
+    session = context.find_session(session_id)
     context.application.engine().execute(session.stream, EndSession())
     _print_outcome(context, session.id, "has ended", as_json=as_json)
 
@@ -157,11 +157,6 @@ sessions.add_command(compress_session)
 sessions.add_command(consolidate_session)
 sessions.add_command(session_summary)
 sessions.add_command(delete_session)
-
-
-def _find(context: CliContext, given: str) -> SessionView:
-    views = context.application.views
-    return views.session(views.find_session(given))
 
 
 def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.interfaces.cli.verified import Found, found_by_thing, mark_of
+from hermes_jobs.interfaces.cli.verifications import Found, found_by_thing, mark_of
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
 

@@ -1,7 +1,10 @@
-"""`hermes-jobs skills install` and `update`: skills from elsewhere, looked at before they are used."""
+"""`hermes-jobs skills install` and `update`: skills from elsewhere, looked at before they are used, and
+what they lack on this machine.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +13,15 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from hermes_jobs.interfaces.cli.confirmation import confirmed
+from hermes_jobs.agent.skills.needs import Needs
+from hermes_jobs.interfaces.cli.confirmation import ask_secret, confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
 from hermes_jobs.interfaces.cli.output import note, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.settings import find_home, is_secret_variable, known_secrets, set_secret, set_value
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.installation import Candidate
     from hermes_jobs.domain.events import SkillOrigin
     from hermes_jobs.domain.skill.skill import Files, Skill
+
 
 SHOWN = 12  # findings of the guard that are shown
 NOTHING = "Nothing was installed"
@@ -139,7 +145,6 @@ def _installed(
     from hermes_jobs.agent.skills.installation import refuse_taken
     from hermes_jobs.agent.skills.names import checked_name
     from hermes_jobs.interfaces.cli.skill_format import origin_line
-    from hermes_jobs.interfaces.cli.skill_needs import settle_needs
 
     if category:
         checked_name(category, "category")
@@ -252,3 +257,55 @@ def _accepted(name: str, concerns: Sequence[Concern], *, anyway: bool) -> tuple[
             hint="Look at these lines. --anyway installs it, and your decision is recorded.",
         )
     return tuple(dict.fromkeys(each.rule for each in concerns))
+
+
+KEY = "terminal.grant"
+
+
+def settle_needs(context: CliContext, name: str, *, ask: bool) -> None:
+    """Ask for the secrets that a skill lacks, on a terminal and with `ask`; say what else is missing."""
+    shelf = context.application.skills
+    entry = shelf.find(name)
+    if entry.text is None:
+        return
+    lacking = shelf.lacking(entry)
+    if lacking.commands:
+        note(f"{name} needs {Needs(commands=lacking.commands)}, not on the PATH of the agent's commands.")
+    if entry.text.needs.packages:
+        note(f"{name} needs {Needs(packages=entry.text.needs.packages)}: see its SKILL.md.")
+    granted = list(context.settings.terminal.grant)
+    for variable in lacking.variables:
+        if variable in known_secrets():
+            note(f"{name} wants {variable}, which is hermes-jobs' own: commands never get it.")
+        elif not is_secret_variable(variable):
+            note(f"{name} needs {variable}: hermes-jobs config set terminal.environment.{variable} VALUE")
+        elif ask and sys.stdin.isatty():
+            if _asked(context, variable):
+                granted.append(variable)
+                _grant(context, granted)
+        else:
+            names = ", ".join([*granted, variable])
+            note(
+                f"{name} needs {variable}: `hermes-jobs config set {variable}` asks for it, and `hermes-jobs "
+                f"config set {KEY} '[{names}]'` lets commands have it."
+            )
+
+
+def _asked(context: CliContext, variable: str) -> bool:
+    """Ask for a secret and whether commands may have it; whether they may."""
+    if context.settings.secrets.get(variable) is None:
+        typed = ask_secret(f"{variable} (not shown; Enter to leave it out)", required=False)
+        if not typed:
+            return False
+        set_secret(find_home(context.environ), variable, typed)
+        note(f"{variable} is in .env (mode 600).")
+    return click.confirm(
+        f"May the agent's commands read {variable}? What they print of it is hidden from the model.",
+        default=False,
+        err=True,
+    )
+
+
+def _grant(context: CliContext, names: list[str]) -> None:
+    set_value(find_home(context.environ), KEY, f"[{', '.join(dict.fromkeys(names))}]")
+    note(f"{KEY} is [{', '.join(dict.fromkeys(names))}].")

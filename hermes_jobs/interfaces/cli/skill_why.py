@@ -16,7 +16,7 @@ from hermes_jobs.interfaces.cli.memory_format import AUTHORS
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_heading, print_text
 from hermes_jobs.interfaces.cli.skill_format import WriteRow, origin_line, skill_writes
-from hermes_jobs.interfaces.cli.verified import finding_lines
+from hermes_jobs.interfaces.cli.verifications import finding_lines
 from hermes_jobs.views.skills import SkillUse
 from hermes_jobs.views.verifications import VerificationView
 

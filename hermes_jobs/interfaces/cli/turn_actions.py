@@ -306,8 +306,7 @@ def find_submitted(context: CliContext, given: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
     from hermes_jobs.engine.engine import Submitted
 
-    views = context.application.views
-    turn = views.turn(views.find_turn(given))
+    turn = context.find_turn(given)
     return Submitted(turn=turn.id, stream=turn.stream)
 
 

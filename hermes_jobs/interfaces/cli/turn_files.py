@@ -132,8 +132,7 @@ def _did(judged: Judged, *, left: bool) -> str:
 def _rewind(context: CliContext, given: str) -> TurnRewind:
     from hermes_jobs.interfaces.cli.rewind import TurnRewind
 
-    views = context.application.views
-    return TurnRewind(context.application, views.turn(views.find_turn(given)))
+    return TurnRewind(context.application, context.find_turn(given))
 
 
 def _status(change: NetChange) -> str:

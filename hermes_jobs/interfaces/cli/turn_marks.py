@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from hermes_jobs.domain.events import Rating
+from hermes_jobs.domain.session import commands as c
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.views.turn_json import turn_json
 
 if TYPE_CHECKING:
     from hermes_jobs.views.models import TurnView
@@ -34,16 +36,12 @@ def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_j
     The last rating counts; none takes it back. Ratings go into exports for training (`export --format`), and
     experiments can choose turns by them.
     """
-    from hermes_jobs.domain.session import commands as c
-    from hermes_jobs.views.turn_json import turn_json
-
-    views = context.application.views
-    found = views.turn(views.find_turn(turn_id))
+    found = context.find_turn(turn_id)
     command = c.RateTurn(turn=found.id, rating=rating, note=note.strip())
     context.application.engine().execute(found.stream, command)
-    after = views.turn(found.id)
-    told = f"Turn {after.id} is rated {after.rating}." if after.rating else f"Turn {after.id} is not rated."
-    print_result(lambda: turn_json(after), told, as_json=as_json)
+    after = context.application.views.turn(found.id)
+    told = f"rated {after.rating}" if after.rating else "not rated"
+    print_result(lambda: turn_json(after), f"Turn {after.id} is {told}.", as_json=as_json)
 
 
 def rating_label(turn: TurnView) -> str:
@@ -75,18 +73,10 @@ def label_turn(
 
     Experiments choose turns by them (`--turns label:NAME`), and `turns list --label NAME` lists them.
     """
-    from hermes_jobs.domain.session import commands as c
-    from hermes_jobs.views.turn_json import turn_json
-
-    views = context.application.views
-    found = views.turn(views.find_turn(turn_id))
+    found = context.find_turn(turn_id)
     if names or remove:
         command = c.LabelTurn(turn=found.id, add=names, remove=remove)
         context.application.engine().execute(found.stream, command)
-    after = views.turn(found.id)
-    told = (
-        f"Turn {after.id} has the labels {', '.join(after.labels)}."
-        if after.labels
-        else (f"Turn {after.id} has no labels.")
-    )
-    print_result(lambda: turn_json(after), told, as_json=as_json)
+    after = context.application.views.turn(found.id)
+    told = f"the labels {', '.join(after.labels)}" if after.labels else "no labels"
+    print_result(lambda: turn_json(after), f"Turn {after.id} has {told}.", as_json=as_json)

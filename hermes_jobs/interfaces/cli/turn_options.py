@@ -46,9 +46,9 @@ def resolve_session(context: CliContext, choice: SessionChoice) -> SessionView |
     """
     if choice.session is None and not choice.newest:
         return None
-    views = context.application.views
     if choice.session is not None:
-        return views.session(views.find_session(choice.session))
+        return context.find_session(choice.session)
+    views = context.application.views
     folder = None if choice.anywhere else choice.workdir or working_folder()
     found = views.newest_conversation(folder)
     if found is None:

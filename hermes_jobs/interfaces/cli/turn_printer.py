@@ -23,8 +23,7 @@ from hermes_jobs.interfaces.cli.open_questions import AnyQuestion, OpenQuestions
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import one_line, print_json
 from hermes_jobs.interfaces.cli.progress import ProgressLines, call_details, call_summary
-from hermes_jobs.interfaces.cli.turn_lines import TurnLines
-from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TurnOutput
+from hermes_jobs.interfaces.cli.turn_output import PlainOutput, TurnLines, TurnOutput
 from hermes_jobs.views.turn_json import TurnJson
 
 

@@ -76,7 +76,7 @@ def show_turn(
 
     exclude({"--html": html, "--json": as_json})
     exclude({"--html": html, "--prompt": prompt}, ": the page has the prompt, too")
-    turn = _find(context, turn_id)
+    turn = context.find_turn(turn_id)
     if html is not None:
         _write_page(context, turn, html)
         return
@@ -112,11 +112,6 @@ def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: b
     print_result(
         lambda: request_json(sent, turn.id, recall), lambda: print_request(sent, recall), as_json=as_json
     )
-
-
-def _find(context: CliContext, given: str) -> TurnView:
-    views = context.application.views
-    return views.turn(views.find_turn(given))
 
 
 def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full: bool) -> None:

@@ -25,7 +25,7 @@ NUM_FIGURES = 4
 PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "…": "~", "≥": ">"})
 
 
-class Line(NamedTuple):
+class TreeLine(NamedTuple):
     """A line: the name with its branches before it, the status, and figures for the right side."""
 
     name: str
@@ -37,8 +37,8 @@ def print_tree(tree: Tree, marked: str = "") -> None:
     """Print the tree, the turn `marked` in bold, and below it what waits for a person."""
     rows = list(_lines(tree))
     turns = [each.turn.id for each in tree.walk()]
-    header = Line("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
-    total = Line(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.books, tree.num_tool_calls))
+    header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
+    total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.books, tree.num_tool_calls))
     shown = [header, *rows, *([total] if tree.children else [])]
     widths = _widths(shown)
     for at, row in enumerate(shown):
@@ -75,10 +75,10 @@ def path_text(turns: Sequence[str]) -> str:
     return " › ".join(turns)
 
 
-def _lines(tree: Tree, before: str = "", branch: str = "") -> Iterator[Line]:
+def _lines(tree: Tree, before: str = "", branch: str = "") -> Iterator[TreeLine]:
     turn, role = tree.turn, tree.turn.place.role if tree.turn.place is not None else ""
     about = one_line(tree.about)
-    yield Line(
+    yield TreeLine(
         f"{before}{branch}{turn.id}  {f'{role}: {about}' if role else about}",
         turn.status_word,
         _figures(turn.books, turn.num_tool_calls),
@@ -93,7 +93,7 @@ def _figures(books: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
     return (str(books.num_model_calls), str(num_tool_calls), amount(books.usage.total_tokens), cost)
 
 
-def _widths(rows: Sequence[Line]) -> tuple[int, int, Sequence[int]]:
+def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
     from rich.cells import cell_len
 
     figures = [max(len(row.figures[at]) for row in rows) for at in range(NUM_FIGURES)]
@@ -106,7 +106,7 @@ def _widths(rows: Sequence[Line]) -> tuple[int, int, Sequence[int]]:
     return max(LEAST, min(natural, left)), status, figures
 
 
-def _laid_out(row: Line, widths: tuple[int, int, Sequence[int]], *, is_bold: bool) -> str:
+def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold: bool) -> str:
     from rich.cells import set_cell_size
 
     name, status, figures = widths
