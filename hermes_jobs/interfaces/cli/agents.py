@@ -107,16 +107,8 @@ def _roles(context: CliContext, workdir: str | None) -> list[RoleJson]:
     import os
 
     found: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
+    fields = RoleJson.__struct_fields__[1:]
     return [
-        RoleJson(
-            name=name,
-            description=role.description,
-            toolsets=role.toolsets,
-            model=role.model,
-            budget=role.budget,
-            max_iterations=role.max_iterations,
-            origin=role.origin,
-            prompt=role.prompt,
-        )
+        RoleJson(name=name, **{field: getattr(role, field) for field in fields})
         for name, role in sorted(found.items())
     ]

@@ -193,11 +193,7 @@ def _rules(context: CliContext) -> list[RuleJson]:
             found[event.number] = RuleJson(
                 number=event.number,
                 ruling=event.ruling,
-                tool=event.calls.tool,
-                pattern=event.calls.pattern,
-                exact=event.calls.exact,
-                folder=event.calls.folder,
-                answers=event.calls.answers,
+                **msgspec.structs.asdict(event.calls),
                 by=event.by,
                 at=recorded.recorded_at,
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import CANCELLED, NEW, PREFIX, Experiment
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.domain.replay.results import Results, VariantResult, results
@@ -31,10 +32,15 @@ def status(experiment: Experiment) -> str:
     return "completed" if experiment.is_done else "running"
 
 
+def required_definition(experiment: Experiment) -> e.ExperimentDefined:
+    """How the experiment was defined: one without that is not found by its name."""
+    assert experiment.definition is not None, f"{experiment.stream} is not defined"
+    return experiment.definition
+
+
 def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[str, object]:
     """The experiment as scripts get it; `limit` variants are compared at most."""
-    plan, definition = required_plan(experiment), experiment.definition
-    assert definition is not None, f"{experiment.stream} is not defined"
+    plan, definition = required_plan(experiment), required_definition(experiment)
     found = results(experiment)
     return {
         "experiment": experiment.stream.removeprefix(PREFIX),
@@ -54,8 +60,7 @@ def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[st
 
 def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     """The experiment for people; `limit` variants are compared at most."""
-    plan, definition = required_plan(experiment), experiment.definition
-    assert definition is not None, f"{experiment.stream} is not defined"
+    plan, definition = required_plan(experiment), required_definition(experiment)
     found = results(experiment)
     judge = definition.judge
     print_fields(

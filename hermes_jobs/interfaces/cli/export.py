@@ -6,7 +6,7 @@ import gzip
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -16,6 +16,7 @@ from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.moments import log_moment
 from hermes_jobs.interfaces.cli.options import example, since_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import output_file
@@ -84,8 +85,7 @@ def export(
     if form != "events":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 
-        after = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else ""
-        selection = Selection(lineages=tuple(lineages), since=after, system=system)
+        selection = Selection(lineages=tuple(lineages), since=log_moment(since) or "", system=system)
         lines: Iterable[bytes] = training_lines(context.application, cast("TrainingFormat", form), selection)
     elif since is not None:
         raise click.UsageError("--since is for training data: an export of events has them all.")

@@ -21,6 +21,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
 from hermes_jobs.interfaces.cli.output import cut, flowed
+from hermes_jobs.interfaces.cli.turn_output import TurnOutput
 
 PACE = 0.08  # seconds from one drawing to the next at least
 SPARE = 3  # lines of the terminal that are left to others
@@ -246,7 +247,7 @@ class TerminalSurface:
         return sum(max(1, -(-width // columns)) for width in widths)
 
 
-class TerminalOutput(LiveDisplay):
+class TerminalOutput(LiveDisplay, TurnOutput):
     """The `TurnOutput` of a terminal. Notes go to standard error where that is not the terminal."""
 
     def print_line(self, text: str, *, dim: bool = False) -> None:

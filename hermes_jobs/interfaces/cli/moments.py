@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.text import figures
@@ -32,6 +33,11 @@ def read_moment(text: str, *, zone: ZoneInfo | None = None, ahead: bool = False)
     if isinstance(found, Refused):
         raise Rejected(found.reason, kind="usage", hint=found.proposal)
     return found
+
+
+def log_moment(moment: datetime | None) -> str | None:
+    """The moment as the log writes moments; None for None."""
+    return None if moment is None else iso(moment.timestamp())
 
 
 def local_zone() -> ZoneInfo:

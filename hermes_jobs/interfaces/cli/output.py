@@ -185,6 +185,15 @@ def note_unknown_costs(found: Sequence[UnknownCost]) -> None:
         click.echo(f"  for calls to come: {printable(command)}", err=True)  # whole, to be copied
 
 
+def can_print(text: str) -> bool:
+    """Whether the encoding of standard output has these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -> str:
     """What the answer of the turn `below` took, with all below it.
 

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.schedule_format import due_time, schedule_json
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.decision import Decision
+    pass
 
 
 @click.command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
@@ -71,7 +71,8 @@ def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) ->
     run = Run(turn=name("t"), session=name("s"))
     schedule = application.views.find_schedule(schedule_id)
     application.check(application.views.schedule(schedule).plan.model)
-    _change(context, RunNow(schedule=schedule, now=application.clock.now(), run=run), "schedule run")
+    now = application.clock.now()
+    application.engine().change(RunNow(schedule=schedule, now=now, run=run), "schedule run")
     session = application.views.schedule(schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))
     if not waiting.wait:
@@ -89,13 +90,9 @@ def _act(
     application = context.application
     found = application.views.find_schedule(given)
     act: ScheduleCommand = kind(schedule=found, now=application.clock.now())
-    _change(context, act, f"schedule {kind.__name__.lower()}")
+    application.engine().change(act, f"schedule {kind.__name__.lower()}")
     schedule = application.views.schedule(found)
     due = schedule.next_due if schedule.status == "active" else None
     when = f"; next: {due_time(rule_of(schedule.plan), due)}" if due is not None else ""
     text = f"The schedule {found} ({schedule.plan.name}) {told}{when}."
     print_result(lambda: schedule_json(schedule), text, as_json=as_json)
-
-
-def _change(context: CliContext, change: Decision, cause: str) -> None:
-    context.application.engine().change(change, cause)

@@ -17,7 +17,8 @@ import click
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.service_managers import MANAGERS, Manager, Service
 
 if TYPE_CHECKING:
@@ -96,21 +97,16 @@ def status(context: CliContext, as_json: bool) -> None:
     is_installed = file.exists()
     is_running = is_installed and by.is_running(name)
     is_up = _is_up(context.settings)
-    if as_json:
-        found = {
-            "name": name,
-            "file": str(file),
-            "installed": is_installed,
-            "running": is_running,
-            "up": is_up,
-        }
-        print_json(found)
-        return
-    if not is_installed:
-        note("Not installed." + (" `up` runs for this home, by hand." if is_up else ""))
-        return
-    click.echo(f"{name}: {'running' if is_running else 'stopped'} ({file})")
-    note(by.logs(name))
+
+    def told() -> None:
+        if not is_installed:
+            note("Not installed." + (" `up` runs for this home, by hand." if is_up else ""))
+            return
+        click.echo(f"{name}: {'running' if is_running else 'stopped'} ({file})")
+        note(by.logs(name))
+
+    found = {"name": name, "file": str(file), "installed": is_installed, "running": is_running, "up": is_up}
+    print_result(lambda: found, told, as_json=as_json)
 
 
 # --- what a service is --------------------------------------------------------------------------------

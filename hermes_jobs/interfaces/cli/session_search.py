@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -11,7 +11,7 @@ import click
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.moments import format_time, log_moment
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import flowed, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
@@ -86,7 +86,11 @@ def search(  # noqa: PLR0913 - the options
     """
     query = " ".join(words)
     scope = Scope(
-        roles=roles, after=_utc(after), before=_utc(before), source=source or None, hidden=everything
+        roles=roles,
+        after=log_moment(after),
+        before=log_moment(before),
+        source=source or None,
+        hidden=everything,
     )
     views = context.application.views
     hits = views.search(query, scope=scope, limit=limit)
@@ -97,10 +101,6 @@ def search(  # noqa: PLR0913 - the options
         from hermes_jobs.text.search.hints import relaxed_hint
 
         note(relaxed_hint(query, sum(not hit.relaxed for hit in hits)))
-
-
-def _utc(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
 
 
 def hit_json(hit: SearchHit) -> dict[str, object]:

@@ -103,8 +103,6 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
 
     def fields(self) -> list[tuple[str, str]]:
         """What stands above its text."""
-        use = self.use
-        ended = f"{use.completed} completed, {use.failed} failed, {use.cancelled} cancelled"
         return [
             ("Skill", self.name),
             ("Category", self.category),
@@ -118,10 +116,18 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
             ("Folder", self.folder),
             ("Origin", self.installed_from),
             ("Files", ", ".join(self.files)),
-            ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
-            ("Last used", format_time(use.last_used_at)),
+            *use_fields(self.use),
             ("Guard", self.verdict),
         ]
+
+
+def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
+    """How often a skill was used, how the turns ended that read it, and when it was used last."""
+    ended = f"{use.completed} completed, {use.failed} failed, {use.cancelled} cancelled"
+    return (
+        ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
+        ("Last used", format_time(use.last_used_at)),
+    )
 
 
 class WriteRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.memory_format import AUTHORS
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_heading, print_text
-from hermes_jobs.interfaces.cli.skill_format import WriteRow, origin_line, skill_writes
+from hermes_jobs.interfaces.cli.skill_format import WriteRow, origin_line, skill_writes, use_fields
 from hermes_jobs.interfaces.cli.verifications import finding_lines
 from hermes_jobs.views.skills import SkillUse
 from hermes_jobs.views.verifications import VerificationView
@@ -132,14 +132,11 @@ def _text(application: Application, turn: str) -> str:
 
 def print_why(found: SkillWhy) -> None:
     """It for people."""
-    use = found.use
-    ended = f"{use.completed} completed, {use.failed} failed, {use.cancelled} cancelled"
     print_fields(
         [
             ("Skill", found.name + ("" if found.there else " (not there any more)")),
             ("Origin", found.installed_from),
-            ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
-            ("Last used", format_time(use.last_used_at)),
+            *use_fields(found.use),
         ]
     )
     for each in found.writes:

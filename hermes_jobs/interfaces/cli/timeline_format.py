@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from math import ceil, floor
 
 import click
 
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, one_line, terminal_width
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.text.figures import duration
 from hermes_jobs.views.spans import TURN_LANE, Span, SpanKind
@@ -39,7 +38,7 @@ PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding
 def print_timeline(found: Timeline, limit: int | None = None) -> None:
     """The lines (the last `limit`), with an axis above them."""
     for line in lines(found, min(terminal_width() or WIDTH, 120), limit):
-        click.echo(line if _has_blocks() else line.translate(PLAIN))
+        click.echo(line if can_print("█░") else line.translate(PLAIN))
 
 
 def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str]:
@@ -102,11 +101,3 @@ def _told(track: Track) -> str:
     ):
         return took
     return f"{took} {span.outcome}"
-
-
-def _has_blocks() -> bool:
-    try:
-        "█░".encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Protocol
 
 import click
 import msgspec
@@ -18,8 +17,11 @@ from hermes_jobs.interfaces.cli.output import echo_json, flowed, print_event, te
 from hermes_jobs.views.turn_json import TurnJson
 
 
-class TurnOutput(Protocol):
-    """Prints one turn. Called from several threads; texts are as the model wrote them."""
+class TurnOutput:
+    """Prints one turn; what an output leaves out does nothing. Called from several threads.
+
+    Texts are as the model wrote them.
+    """
 
     def on_delta(self, piece: TextDelta) -> None:
         """A delta of the answer's text."""
@@ -46,7 +48,7 @@ class TurnOutput(Protocol):
         """End the output."""
 
 
-class PlainOutput:
+class PlainOutput(TurnOutput):
     """Standard output for the answer, as it comes; standard error for the rest."""
 
     def __init__(self) -> None:
@@ -96,9 +98,6 @@ class PlainOutput:
             for line in lines:
                 click.echo(line, err=True)
 
-    def set_status(self, lines: Sequence[str]) -> None:
-        """Does nothing: status lines are for terminals."""
-
     def close(self) -> None:
         """See `TurnOutput.close`."""
         with self._lock:
@@ -136,8 +135,8 @@ class TextLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
     text: str
 
 
-class TurnLines:
-    """The lines of one turn. Called from several threads; see `TurnOutput`."""
+class TurnLines(TurnOutput):
+    """The lines of one turn: `on_event` tells replies and failures, `print_turn` the answer."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -170,15 +169,6 @@ class TurnLines:
         with self._lock:
             echo_json(b'{"type":"turn",' + msgspec.json.encode(result)[1:])
 
-    def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """Does nothing: `on_event` has told it."""
-
-    def on_failure(self, step: str, attempt: int) -> None:
-        """Does nothing: `on_event` has told it."""
-
-    def show_answer(self, text: str) -> None:
-        """Does nothing: `print_turn` has it."""
-
     def print_line(self, text: str, *, dim: bool = False) -> None:
         """See `TurnOutput.print_line`."""
         click.echo(text, err=True)
@@ -187,12 +177,6 @@ class TurnLines:
         """See `TurnOutput.print_lines`."""
         for line in lines:
             click.echo(line, err=True)
-
-    def set_status(self, lines: Sequence[str]) -> None:
-        """Does nothing: status lines are for terminals."""
-
-    def close(self) -> None:
-        """Does nothing: every line is whole."""
 
     def _print_up_to(self, turn: str, step: str, attempt: int, text: str) -> None:
         at = len(self._told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import click
 from hermes_jobs.domain.events import InputRequested
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
-from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, note, one_line, terminal_width
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_details
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import amount, money, unknown_costs
@@ -119,15 +118,7 @@ def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold:
         ),
     ]
     line = GAP.join(cells).rstrip()
-    return line if _has_lines() else line.translate(PLAIN)
-
-
-def _has_lines() -> bool:
-    try:
-        "├─…".encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return line if can_print("├─…") else line.translate(PLAIN)
 
 
 @click.command("tree", epilog=example("hermes-jobs turns tree last", "hermes-jobs turns tree t3k9 --json"))

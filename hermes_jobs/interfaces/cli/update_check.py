@@ -16,8 +16,9 @@ import click
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.options import example, json_option
-from hermes_jobs.interfaces.cli.output import note, one_line, print_json
+from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
+from hermes_jobs.interfaces.cli.resource import print_result
 
 INDEX = "https://pypi.org"
 MOST_BYTES = 20_000_000
@@ -56,19 +57,15 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
     else:
         source = (index or INDEX).rstrip("/")
         answer = _newest_release(source, timeout, installed.upgrade)
-    if as_json:
-        print_json(
-            {
-                "source": source,
-                "installed": answer.installed,
-                "newest": answer.newest,
-                "is_newer": answer.is_newer,
-                "upgrade": installed.upgrade if answer.is_newer else None,
-            }
-        )
-        return
-    note(answer.told)
-    note(f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer.")
+    found = {
+        "source": source,
+        "installed": answer.installed,
+        "newest": answer.newest,
+        "is_newer": answer.is_newer,
+        "upgrade": installed.upgrade if answer.is_newer else None,
+    }
+    last = f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer."
+    print_result(lambda: found, f"{answer.told}\n{last}", as_json=as_json)
 
 
 def newest_commit(git: GitSource, timeout: float) -> KnownVersions:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.moments import format_day
+from hermes_jobs.interfaces.cli.moments import format_day, log_moment
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, since_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.resource import Resource
@@ -53,7 +53,7 @@ def usage(
     a turn and all its sub-agents up.
     """
     zone = context.settings.zone
-    moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if since else None
+    moment = log_moment(since)
     views = context.application.views
     if estimated:
         ESTIMATES.print_list(newest(views.estimates(since=moment), limit), as_json=as_json)
