@@ -27,8 +27,11 @@ from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.approval_rules import ApprovalRules
+    from collections.abc import Sequence
+
+    from hermes_jobs.domain.approval_rules import ApprovalRule, ApprovalRules
     from hermes_jobs.domain.events import CallPattern
+    from hermes_jobs.engine.ports import ToolContext
 
 BY = "user"
 FOLDER_SHOWN = 26  # columns of a folder on a terminal, cut at its front
@@ -102,21 +105,11 @@ def test_call(
     as_json: bool,
 ) -> None:
     """Say what would become of a command, or of `TOOL:ARGUMENT`. Nothing is run."""
-    from hermes_jobs.domain.approval_rules import STREAM, Permissions, pattern_text
     from hermes_jobs.domain.session.messages import ToolCall
-    from hermes_jobs.engine.ports import ToolContext
 
     calls = parsed_call(context, command, "COMMAND")
     application = context.application
-    state: ApprovalRules = application.engine().state(STREAM)  # type: ignore[assignment]  # by its name
-    where = ToolContext(
-        session="",
-        turn="",
-        call="",
-        workdir=workdir or os.getcwd(),  # noqa: PTH109
-        attended=not unattended,
-        permissions=Permissions(mode=mode or "ask", rules=state.rules),
-    )
+    where = _place_of_call(context, mode or "ask", workdir, attended=not unattended)
     name, arguments = _example(calls)
     toolbox = application.toolbox.having(application.mcp.current_tools())
     if name not in toolbox.names:
@@ -130,16 +123,34 @@ def test_call(
         by=verdict.by,
         beyond=tuple(rule.number for rule in beyond),
     )
+    print_result(lambda: tested, lambda: _print_tested(tested, beyond), as_json=as_json)
 
-    def told() -> None:
-        verb = {"allow": "runs without a question", "ask": "asks you", "deny": "is refused"}[tested.decision]
-        click.echo(f"It {verb}.")
-        fields = [("allowed by", tested.by), ("because", "" if tested.by else tested.reason)]
-        fields += [("goes beyond", f"rule {rule.number}: {pattern_text(rule.calls)}") for rule in beyond]
-        if any(value for _, value in fields):
-            print_fields(fields)
 
-    print_result(lambda: tested, told, as_json=as_json)
+def _place_of_call(context: CliContext, mode: Mode, workdir: str | None, *, attended: bool) -> ToolContext:
+    """Where a tested call would run: under the rules in force, in a session of its own."""
+    from hermes_jobs.domain.approval_rules import STREAM, Permissions
+    from hermes_jobs.engine.ports import ToolContext
+
+    state: ApprovalRules = context.application.engine().state(STREAM)  # type: ignore[assignment]  # by its name
+    return ToolContext(
+        session="",
+        turn="",
+        call="",
+        workdir=workdir or os.getcwd(),  # noqa: PTH109
+        attended=attended,
+        permissions=Permissions(mode=mode, rules=state.rules),
+    )
+
+
+def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
+    from hermes_jobs.domain.approval_rules import pattern_text
+
+    verb = {"allow": "runs without a question", "ask": "asks you", "deny": "is refused"}[tested.decision]
+    click.echo(f"It {verb}.")
+    fields = [("allowed by", tested.by), ("because", "" if tested.by else tested.reason)]
+    fields += [("goes beyond", f"rule {rule.number}: {pattern_text(rule.calls)}") for rule in beyond]
+    if any(value for _, value in fields):
+        print_fields(fields)
 
 
 @approvals.command(

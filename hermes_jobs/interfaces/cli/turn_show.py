@@ -114,36 +114,43 @@ def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: b
     )
 
 
-def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full: bool) -> None:
-    estimates = context.application.views.estimates(turn=turn.id)
+def _stands(turn: TurnView) -> str:
+    """The status, with what came of the turn, and until when it waits."""
     stands = turn.status_word
     for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {told}" if told else ""
     if turn.waits_until is not None:
         what = "" if turn.waits_for else f" for the quota of {turn.model}"
         stands += f"{what} until {format_time(turn.waits_until)}"
-    print_fields(
-        [
-            ("Turn", turn.id),
-            ("Session", turn.session),
-            ("Sub-agent of", _above(turn)),
-            ("Status", stands),
-            ("Waits", turn.waits_for),
-            ("Stopped by", turn.stopped_by or ""),
-            ("Model", f"{turn.model} ({model_label(context.settings, turn.model)})" if turn.model else ""),
-            ("Ensemble", _ensemble(turn)),
-            ("Submitted", format_time(turn.submitted_at, seconds=True)),
-            ("Ended", format_time(turn.ended_at, seconds=True)),
-            ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
-            ("Tokens", tokens_label(turn.books.usage)),
-            ("Cost", money(turn.books.cost_usd, turn.books.known_cost_usd)),
-            ("Not in it", unknown_costs(context.application.views.unknown_costs(turns=[turn.id]))),
-            ("Besides", _about(estimates)),
-            ("Rated", rating_label(turn)),
-            ("Labels", ", ".join(turn.labels)),
-            ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
-        ]
-    )
+    return stands
+
+
+def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
+    views = context.application.views
+    return [
+        ("Turn", turn.id),
+        ("Session", turn.session),
+        ("Sub-agent of", _above(turn)),
+        ("Status", _stands(turn)),
+        ("Waits", turn.waits_for),
+        ("Stopped by", turn.stopped_by or ""),
+        ("Model", f"{turn.model} ({model_label(context.settings, turn.model)})" if turn.model else ""),
+        ("Ensemble", _ensemble(turn)),
+        ("Submitted", format_time(turn.submitted_at, seconds=True)),
+        ("Ended", format_time(turn.ended_at, seconds=True)),
+        ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
+        ("Tokens", tokens_label(turn.books.usage)),
+        ("Cost", money(turn.books.cost_usd, turn.books.known_cost_usd)),
+        ("Not in it", unknown_costs(views.unknown_costs(turns=[turn.id]))),
+        ("Besides", _about(views.estimates(turn=turn.id))),
+        ("Rated", rating_label(turn)),
+        ("Labels", ", ".join(turn.labels)),
+        ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
+    ]
+
+
+def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full: bool) -> None:
+    print_fields(_fields(context, turn))
     below = context.application.views.tree_below(turn.id)
     if below.children:
         from hermes_jobs.interfaces.cli.turn_tree import print_tree

@@ -40,11 +40,7 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
     token = settings.secrets.get(TOKEN)
     bot = bot_of(token) if token else None
     if token is None or bot is None:
-        raise Rejected(
-            f"{TOKEN} is no token of a bot." if token else f"There is no {TOKEN}.",
-            kind="auth",
-            hint=f"Put the token that @BotFather gave you into .env in the home (mode 600), as {TOKEN}=…",
-        )
+        raise _no_bot(token)
     allowed = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.allowed_users]
     if not allowed:
         told("Nobody may write yet: gateway.telegram.allowed_users is empty.")
@@ -69,6 +65,14 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
         yield GatewayService(platform, reception, post, told, reach)
     finally:
         post.close()
+
+
+def _no_bot(token: str | None) -> Rejected:
+    return Rejected(
+        f"{TOKEN} is no token of a bot." if token else f"There is no {TOKEN}.",
+        kind="auth",
+        hint=f"Put the token that @BotFather gave you into .env in the home (mode 600), as {TOKEN}=…",
+    )
 
 
 def _news(application: Application, session: str) -> Sequence[str]:

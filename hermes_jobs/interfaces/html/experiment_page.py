@@ -9,7 +9,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import PREFIX, Cell, Experiment, judged_by_model
 from hermes_jobs.domain.replay.replay import required_plan
-from hermes_jobs.domain.replay.results import Results, VariantResult
+from hermes_jobs.domain.replay.results import ComparedVariant, Results, VariantResult
 from hermes_jobs.interfaces.html.render import Redact, render
 from hermes_jobs.text.paired_statistics import Difference
 
@@ -64,16 +64,6 @@ def experiment_page(
     plan, definition = required_plan(experiment), experiment.definition
     assert definition is not None, f"{experiment.stream} is not defined"
     name = experiment.stream.removeprefix(PREFIX)
-    compared = [
-        (
-            each.name,
-            [
-                PageRow(cells, mark_of(one))
-                for cells, one in zip(rows[each.name], each.differences.values(), strict=True)
-            ],
-        )
-        for each in found.compared
-    ]
     turns = [
         (turn.turn, texts[turn.turn], _answers(experiment, number)) for number, turn in enumerate(plan.turns)
     ]
@@ -92,10 +82,15 @@ def experiment_page(
             for variant, each in zip(plan.variants, found.variants, strict=True)
         ],
         first=plan.variants[0].name,
-        compared=compared,
+        compared=[(each.name, _measures(rows[each.name], each)) for each in found.compared],
         remarks=remarks,
         turns=turns,
     )
+
+
+def _measures(rows: Sequence[Sequence[str]], compared: ComparedVariant) -> list[PageRow]:
+    found = zip(rows, compared.differences.values(), strict=True)
+    return [PageRow(cells, mark_of(difference)) for cells, difference in found]
 
 
 def mark_of(found: Difference) -> IntervalMark:

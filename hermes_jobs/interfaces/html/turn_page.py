@@ -100,20 +100,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     with its last model call. `tree`: the turn with its sub-agents.
     """
     own = [each for each in events if concerns(each.event, turn.id)]
-    texts = _texts(own, redact)
-    steps = {(step.id, step.attempt): step for step in turn.steps}
-    rows = [
-        TimelineRow(
-            anchor=f"s{at}",
-            track=track,
-            brief=_brief(track.last.arguments),
-            bars=tuple(_bars(track, found.seconds)),
-            texts=tuple(texts.get((track.last.step, track.last.attempt), ())),
-            step=steps.get((track.last.step, track.last.attempt)),
-            again=_again(track.last.retry_at, zone),
-        )
-        for at, track in enumerate(tracks(found.spans), 1)
-    ]
+    rows = list(_timeline_rows(turn, found, _texts(own, redact), zone))
     return render(
         "turn.html",
         redact,
@@ -135,6 +122,26 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         facts=[_fact(each, found, redact) for each in own],
         anchors={row.track.last.step: row.anchor for row in rows},
     )
+
+
+def _timeline_rows(
+    turn: TurnView,
+    found: Timeline,
+    texts: Mapping[tuple[str, int], Sequence[Text]],
+    zone: tzinfo | None,
+) -> Iterable[TimelineRow]:
+    steps = {(step.id, step.attempt): step for step in turn.steps}
+    for at, track in enumerate(tracks(found.spans), 1):
+        attempt = track.last.step, track.last.attempt
+        yield TimelineRow(
+            anchor=f"s{at}",
+            track=track,
+            brief=_brief(track.last.arguments),
+            bars=tuple(_bars(track, found.seconds)),
+            texts=tuple(texts.get(attempt, ())),
+            step=steps.get(attempt),
+            again=_again(track.last.retry_at, zone),
+        )
 
 
 def _branches(tree: Tree, depth: int = 0) -> Iterable[Branch]:
