@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import stat
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
-from hermes_jobs.bootstrap.worker_status import statuses
-from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
-from hermes_jobs.eventlog.log import PROBE_WORKER
-from hermes_jobs.interfaces.cli.exit_codes import FAILED, LOG, USAGE
+from hermes_jobs.errors import HermesJobsError, Misconfigured
+from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
-from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
-from hermes_jobs.runtime.queues import ALL_QUEUES
-from hermes_jobs.runtime.up_state import is_held, read_state
+from hermes_jobs.runtime.up_state import is_held
 from hermes_jobs.settings import Paths, find_home
-from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.eventlog.log import WorkerRow
     from hermes_jobs.settings import Settings
 
 MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
-CONNECT_SECONDS = 1.0
-WRITE_SECONDS = 5.0
-UP = "`hermes-jobs up` starts everything."
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,13 +50,6 @@ def warn(check: str, message: str, hint: str = "") -> Finding:
 def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> Finding:
     """A finding that `doctor` fails for, with that exit code."""
     return Finding(check=check, status="fail", message=message, hint=hint, code=code)
-
-
-def live_processes(application: Application) -> Sequence[WorkerRow]:
-    """The processes that work and have not ended: workers, beat, gateways. Raises `LogUnavailable`."""
-    registered = application.log.workers()
-    ended = application.observer().dead(registered)
-    return [worker for worker in registered if worker.id not in ended]
 
 
 def is_up(environ: Mapping[str, str]) -> bool:
@@ -178,117 +158,6 @@ def context(application: Application) -> Finding:
         "(toolsets.disabled), or take a model with a larger window."
     )
     return warn("context", told, hint)
-
-
-def log(application: Application) -> Finding:
-    """Whether the log can be read and written."""
-    settings = application.settings
-    where = settings.log_url or str(settings.paths.events_db)
-    try:
-        position = application.log.last_position()
-        was_written = _writes(application)
-    except HermesJobsError as error:
-        hint = "Start its database, or mend log_url." if settings.log_url else ""
-        return fail("log", str(error), hint, code=LOG)
-    if not was_written:
-        message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
-        return fail("log", message, "It is named above: let it go on, or end it.", code=LOG)
-    return ok("log", f"{where}, {pluralize(position, 'event')}")
-
-
-def _writes(application: Application) -> bool:
-    """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
-    with_it: Future[bool] = Future()
-
-    def write() -> None:
-        try:
-            with_it.set_result(application.log.heartbeat(PROBE_WORKER))
-        except HermesJobsError as error:
-            with_it.set_exception(error)
-
-    threading.Thread(target=write, name="write", daemon=True).start()
-    try:
-        with_it.result(WRITE_SECONDS)
-    except TimeoutError:
-        return False
-    return True
-
-
-def broker(settings: Settings) -> Finding:
-    """Whether messages can be sent."""
-    if settings.broker_url is None:
-        if find_broker(settings.paths):
-            return ok("broker", "the embedded one answers")
-        try:
-            server = find_server()
-        except Rejected as error:
-            return fail("broker", error.message, error.hint)
-        told = f"none runs; `up` starts the embedded one ({server})"
-        return warn("broker", told, f"{UP} `send` works without.")
-    try:
-        url = require_broker(settings)
-    except Rejected as error:
-        return fail("broker", error.message, error.hint, code=LOG)
-    told = f"{settings.secrets.redact(url)} answers"
-    if not carries_live_text(url):
-        told += "; answers are shown when they are complete: only Redis carries them as they are written"
-    return ok("broker", told)
-
-
-def workers(application: Application) -> Finding:
-    """Whether somebody consumes every queue."""
-    alive = [worker for worker in live_processes(application) if worker.lanes]
-    missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
-    if not alive:
-        return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
-    told = f"{len(alive)} alive"
-    if missing:
-        told += f"; nobody consumes {', '.join(missing)}"
-        return warn("workers", told, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
-    return ok("workers", told)
-
-
-def worker_settings(application: Application) -> Iterator[Finding]:
-    """Which processes that work go on with older settings than the files of their home have."""
-    known = statuses(application.log)
-    for worker in live_processes(application):
-        status = known.get(worker.id)
-        if status is None:
-            continue
-        if status.problem:
-            told = f"{worker.id} goes on with what it read before: {status.problem}"
-            yield warn("settings", told, "Mend the file; it is read again by itself.")
-        if status.outdated:
-            told = f"{worker.id} began with another {', '.join(status.outdated)}"
-            yield warn("settings", told, "`hermes-jobs down`, then `hermes-jobs up`.")
-
-
-def beat(application: Application) -> Finding:
-    """Whether due schedules are fired."""
-    alive = live_processes(application)
-    beats = [worker for worker in alive if worker.name == "beat"]
-    due_at = application.log.next_due_at(lane="schedules")
-    if beats:
-        return ok("beat", f"{len(beats)} alive")
-    if due_at is None:
-        return ok("beat", "none is alive, and no schedule waits for one")
-    if any("schedules" in worker.lanes for worker in alive):
-        return ok("beat", "none is alive; the workers wake due schedules by themselves")
-    return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
-
-
-def flower(settings: Settings) -> Finding:
-    """Whether the dashboard that `up` started answers."""
-    state = read_state(settings.paths)
-    if state is None or state.flower is None:
-        return ok("flower", "not started by this home's `up`")
-    address = urlsplit(state.flower)
-    try:
-        socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        told = f"{state.flower} does not answer: {error.strerror or error}"
-        return warn("flower", told, f"See {settings.paths.logs / 'flower.log'}.")
-    return ok("flower", state.flower)
 
 
 def commands(environ: Mapping[str, str]) -> Finding:

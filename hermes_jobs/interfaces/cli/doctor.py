@@ -14,6 +14,7 @@ from hermes_jobs.interfaces.cli.output import one_line, terminal_width, wrap
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.interfaces.cli.checks import Finding
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
@@ -63,13 +64,8 @@ def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
     Without a readable configuration there is only that; without a log, what can be told without one.
     """
     from hermes_jobs.errors import Misconfigured
-    from hermes_jobs.interfaces.cli import checks, model_checks
-    from hermes_jobs.interfaces.cli.gateway_checks import telegram
-    from hermes_jobs.interfaces.cli.mcp_checks import mcp
-    from hermes_jobs.interfaces.cli.memory_checks import memory
-    from hermes_jobs.interfaces.cli.memory_provider import provider
+    from hermes_jobs.interfaces.cli import checks, model_checks, process_checks
     from hermes_jobs.interfaces.cli.search_checks import web_search
-    from hermes_jobs.interfaces.cli.trace_checks import traces
 
     try:
         settings = context.settings
@@ -83,30 +79,41 @@ def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
     yield from checks.home(settings)
     yield model_checks.model(settings)
     yield from model_checks.auxiliary(settings)
-    log = checks.log(application)
+    log = process_checks.log(application)
     yield log
-    yield checks.broker(settings)
+    yield process_checks.broker(settings)
     if log.status != "fail":
-        if live:
-            yield from model_checks.live(application)
-        yield from model_checks.caching(application)
-        yield from checks.pauses(application)
-        yield from checks.budgets(application)
-        yield from memory(application)
-        yield from provider(application)
-        yield checks.context(application)
-        yield from checks.toolsets(application)
-        yield from mcp(application)
-        yield checks.workers(application)
-        yield from checks.worker_settings(application)
-        yield checks.beat(application)
-        yield from telegram(application)
+        yield from _with_log(application, live=live)
     yield from web_search(settings, context.environ, live=live)
-    yield checks.flower(settings)
-    yield traces(context.environ)
+    yield process_checks.flower(settings)
+    yield process_checks.traces(context.environ)
     yield checks.commands(context.environ)
     yield checks.sandbox(settings)
     yield checks.disk(settings)
+
+
+def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
+    """What can be told where the log can be read and written."""
+    from hermes_jobs.interfaces.cli import checks, model_checks, process_checks
+    from hermes_jobs.interfaces.cli.gateway_checks import telegram
+    from hermes_jobs.interfaces.cli.mcp_checks import mcp
+    from hermes_jobs.interfaces.cli.memory_checks import memory
+    from hermes_jobs.interfaces.cli.memory_provider import provider
+
+    if live:
+        yield from model_checks.live(application)
+    yield from model_checks.caching(application)
+    yield from checks.pauses(application)
+    yield from checks.budgets(application)
+    yield from memory(application)
+    yield from provider(application)
+    yield checks.context(application)
+    yield from checks.toolsets(application)
+    yield from mcp(application)
+    yield process_checks.workers(application)
+    yield from process_checks.worker_settings(application)
+    yield process_checks.beat(application)
+    yield from telegram(application)
 
 
 def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:

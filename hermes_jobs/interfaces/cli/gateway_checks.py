@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.interfaces.cli.checks import Finding, live_processes, warn
+from hermes_jobs.interfaces.cli.checks import Finding, warn
+from hermes_jobs.interfaces.cli.process_checks import live_processes
 from hermes_jobs.settings.turn_settings import held
 
 CHECK = "telegram"
