@@ -111,7 +111,7 @@ class Consolidations:
             after=unread.done,
             until=turns[-1].version,
             by=by,
-            reason=f"{pluralize(len(turns), 'turn')} of a finished conversation",
+            reason=f"{pluralize(len(turns), 'turn')} that no consolidation has read",
         )
         made = engine.change(request(asked, unread.lineage, keys), "consolidation")
         return [write.stream for write in made.writes if write.stream == stream_of(unread.lineage)]

@@ -30,7 +30,8 @@ def portion(
         match recorded.event:
             case e.SessionStarted(session=session):
                 pass
-            case e.TurnSubmitted(turn=turn, text=text):
+            case e.TurnSubmitted(turn=turn, text=text, session=named):
+                session = session or named
                 asked[turn].append(text)
             case e.TurnMerged(turn=turn, into=into):
                 asked[into] += asked.pop(turn, [])

@@ -33,6 +33,9 @@ def test_all_ways_of_remembering_are_measured_and_the_home_is_left_alone(
     assert (ways["memory"]["kept"], ways["memory"]["missed"], ways["memory"]["stale"]) == (4, 0, 0)
     assert (ways["memory"]["given"], ways["plain notes"]["stale"]) == (1, 2)
     assert ways["memory"]["tokens"] > 0
+    observed = ways["observations"]
+    assert (observed["kept"], observed["missed"], observed["leaked"]) == (4, 0, 0)
+    assert 0 < observed["tokens"] < ways["memory"]["tokens"]
     assert ways["no memory"]["requests"] == 4
     assert [each["form"] for each in done.json["summaries"]] == [
         *("layers",) * 3,

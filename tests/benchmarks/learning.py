@@ -1,23 +1,27 @@
 """What is kept of what people say over weeks: `python -m tests.benchmarks learning`.
 
-The model is scripted: it saves what an attentive model would, or everything that is said to it. So the tables
-show what the machinery makes of that (limits, scans, prompts, recall, compressions) and nothing of a model's
-judgement: what is worth saving, and whether an answer uses what it was given. `hermes-jobs bench learning`
-asks a real model the same.
+The model is scripted: it saves what an attentive model would, or everything that is said to it, and observes
+the same where a session is consolidated. So the tables show what the machinery makes of that (limits, scans,
+prompts, recall, compressions) and nothing of a model's judgement: what is worth saving, and whether an answer
+uses what it was given. `hermes-jobs bench learning` asks a real model the same.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import msgspec
 
+from hermes_jobs.engine.consolidation_request import CONSOLIDATION_PROMPT
 from hermes_jobs.interfaces.bench.compressions import survival
 from hermes_jobs.interfaces.bench.learning import (
     NOTES,
@@ -38,6 +42,7 @@ from tests.model_server import ModelServer
 from tests.reviews.talker import CHECKPOINT, is_summary
 
 SEEDS = 20
+SHOWN_TURN = re.compile(r'<turn id="(\w+)"[^>]*>\n<person>\n(.*?)\n</person>', re.DOTALL)
 HEADS = ("kept", "missed", "wrong", "stale", "leaked", "given", "tokens")
 
 
@@ -138,6 +143,8 @@ class Scripted:
         """The next reply."""
         if is_summary(seen):
             return Answer(text=CHECKPOINT + (self._copied(seen.last_user_text) if self._copies else ""))
+        if is_consolidation(seen):
+            return Answer(text=json.dumps({"observations": list(self._observed(seen.last_user_text))}))
         found = self._said(seen.last_user_text)
         if found is None or seen.rounds:
             return self._answer
@@ -162,6 +169,16 @@ class Scripted:
         """The texts of people that occur there, one a line."""
         return "\n".join(said.says for each in self._persons for said in each.texts if said.says in text)
 
+    def _observed(self, text: str) -> Iterator[dict[str, Any]]:
+        """Observations of the turns that a consolidation reads: what would have been saved at each."""
+        for turn, shown in SHOWN_TURN.findall(text):
+            found = self._said(shown)
+            if found is None:
+                continue
+            person, said = found
+            contents = [said.says] if self._eager else [each.content for each in said.saves if each.content]
+            yield from ({"text": content, "about": [person.name], "turns": [turn]} for content in contents)
+
     def _saving(self, said: ScriptedText) -> Answer:
         if self._eager:
             arguments = {"action": "add", "target": "memory", "content": said.says}
@@ -180,6 +197,11 @@ class Scripted:
         else:
             lines = [each.content for said in before for each in said.saves if each.content]
         return "".join(f"- {line}\n" for line in lines)
+
+
+def is_consolidation(seen: Seen) -> bool:
+    """Whether it asks for observations."""
+    return any(each.get("content") == CONSOLIDATION_PROMPT for each in seen.messages)
 
 
 if __name__ == "__main__":

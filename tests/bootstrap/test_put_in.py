@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.agent.memory.entry_recall import HEADING
 from hermes_jobs.agent.memory.prompt_section import prompt_section, with_entry, without_entry
+from hermes_jobs.agent.prompt.fences import with_recall
 from hermes_jobs.agent.skills.presenter import INDEX
-from hermes_jobs.bootstrap.replays import leave_out, put_in
+from hermes_jobs.bootstrap.replays import leave_out, put_in, without_recalled
 from hermes_jobs.domain.events import LeftOut, MemoryAdded, MemoryTarget, PutIn
 from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
 from hermes_jobs.domain.memory.memory import TARGETS, Limits, history, is_shown
@@ -72,3 +74,18 @@ def test_a_skill_stands_in_the_index_and_is_read_only_for_turns_that_the_review_
         assert ("- dog: Walks." in unrelated) == ("dog" in prompt)
         left = leave_out(request(unrelated), LeftOut(kind="skill", name="tea")).system_prompt
         assert "tea" not in left
+
+
+def test_what_was_recalled_for_a_turn_is_left_out_and_its_fence_with_the_last_of_it() -> None:
+    tea, dog = "- 2026-11-20: Likes tea.", "- 2026-11-21: Has a dog."
+    said = UserMessage("What do I like?")
+    with_both = with_recall(said, f"{HEADING}\n{tea}\n{dog}")
+    with_dog = with_recall(said, f"{HEADING}\n{dog}")
+    assert without_recalled(with_both, "Likes tea.") == with_dog
+    assert without_recalled(with_dog, "Has a dog.") == said
+    assert without_recalled(with_both, "Likes") == with_both
+    passages = with_recall(said, f"{HEADING}\n{dog}\n\nFrom earlier sessions:\n- the weather")
+    assert without_recalled(passages, "Has a dog.") == with_recall(
+        said, "From earlier sessions:\n- the weather"
+    )
+    assert without_recalled(said, "Likes tea.") == said

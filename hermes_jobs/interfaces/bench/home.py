@@ -119,6 +119,12 @@ class BenchHome:
         """Run what is due besides turns: reviews and what they save."""
         self._worker.drain()
 
+    def consolidate(self, session: str) -> None:
+        """Ask for observations of what was said there; `rest` has them written down."""
+        unread = self.application.views.unread_turns(session)
+        if unread is not None:
+            self.application.consolidations.ask(self._worker.engine, unread)
+
     def compress(self, session: str) -> Session:
         """One compression by hand, if there is something to compress; the session after that."""
         worker, stream = self._worker, stream_of(session)

@@ -29,11 +29,12 @@ K = (1, 3, 5)
 
 class Way(NamedTuple):
     """A way of remembering. `keeps`: what the weeks leave behind; ways that keep the same share the weeks.
+    Of `observations` nobody thinks of saving: each session is consolidated when it is over.
     `toolsets` are those of every session; `recall`: passages of earlier sessions are found for each question;
     `all_said`: the system message holds every text of the person."""
 
     name: str
-    keeps: Literal["nothing", "notes", "memory"]
+    keeps: Literal["nothing", "notes", "memory", "observations"]
     toolsets: tuple[str, ...] = ()
     recall: bool = False
     all_said: bool = False
@@ -44,6 +45,7 @@ WAYS = (
     Way("plain notes", "notes", ("files",)),
     Way("everything in the prompt", "nothing", all_said=True),
     Way("memory", "memory", ("memory",)),
+    Way("observations", "observations"),
     Way("memory and recall", "memory", ("memory",), recall=True),
 )
 BASELINE = WAYS[0]
@@ -135,6 +137,8 @@ class LearningBench:
                 home.clock.days_ago = person.days - meeting.day
                 for said in meeting.turns:
                     home.say(f"s{number}", said.says, self._opening(way, person))
+                if way.keeps == "observations":
+                    home.consolidate(f"s{number}")
                 home.rest()
             return home.spent()
 

@@ -54,8 +54,9 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     """Measure what the agent keeps of what people say over weeks.
 
     Scripted people talk to it; then each fact is asked for in a session of its own: without memory, with
-    plain notes, with everything in the prompt, with the memory, and with recall. They live in a folder that
-    goes away; of your home only the configuration is read. Answers are judged by patterns, not by a model.
+    plain notes, with everything in the prompt, with the memory, with observations alone, and with recall.
+    They live in a folder that goes away; of your home only the configuration is read. Answers are judged by
+    patterns, not by a model.
     """
     from hermes_jobs.interfaces.bench.learning import WAYS, LearningBench
     from hermes_jobs.interfaces.bench.people import people
@@ -65,7 +66,9 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     persons = _chosen(people(), names)
     settings = _with_model(context.settings, model)
     texts, facts = sum(len(each.texts) for each in persons), sum(len(each.facts) for each in persons)
-    calls = 2 * texts + len(WAYS) * facts + max(len(each.texts) for each in persons) + SUMMARIES
+    sessions = sum(len(each.sessions) for each in persons)
+    longest = max(len(each.texts) for each in persons)
+    calls = 3 * texts + sessions + len(WAYS) * facts + longest + SUMMARIES
     note(
         f"At least {calls:,} calls of {settings.main_model.model}: {len(persons)} people, {facts} questions."
     )

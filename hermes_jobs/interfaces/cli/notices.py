@@ -123,7 +123,7 @@ def _learned(context: CliContext, since: str) -> Iterator[str]:
         elif review.saved:
             saved = [*_entries(review, writes), *_skills(context, review)]
             yield from saved or [f"Learned meanwhile: {review.saved} (hermes-jobs reviews show {review.id})"]
-        if review.status == "completed" and review.message:
+        if review.status == "completed" and review.message and review.kind != "consolidate":
             yield review.message
 
 

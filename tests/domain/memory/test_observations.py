@@ -1,0 +1,150 @@
+"""Observations of a model's answer: each is taken or refused for itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
+from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.domain.memory.observations import (
+    MOST,
+    PortionTurn,
+    names_of,
+    observations,
+    of_sessions,
+    written,
+)
+from tests.domain.memory.remembering import added, folded
+
+TURNS = tuple(
+    PortionTurn(
+        id=turn, session="s1", at=f"{day}T12:00:00Z", day=day, version=version, asked="Hm.", answered="Yes."
+    )
+    for turn, day, version in (("t1", "2026-11-20", 5), ("t2", "2026-11-21", 9))
+)
+FACT = "Anna lives in Bern."
+
+
+def answer(**others: Any) -> dict[str, Any]:
+    return {"text": FACT, "date": "2026-11-20", "about": ["Anna"], "turns": ["t1"], **others}
+
+
+def observed(*sessions: str) -> list[e.MemoryEvent]:
+    """An observation of each session, `Fact of SESSION`."""
+    return [
+        e.MemoryAdded(
+            target="memory",
+            content=f"Fact of {session}",
+            author="consolidation",
+            evidence=e.Evidence(session=session, turn="t1"),
+            kind="episodic",
+            tags=("observation", session, "shared"),
+            observed="2026-11-20",
+            observed_in=("t1",),
+        )
+        for session in sessions
+    ]
+
+
+def test_an_observation_has_its_day_its_turns_and_what_it_is_about() -> None:
+    (found,), refused = observations([answer(turns=["t2", "t1", "t2"])], TURNS)
+    assert (found.text, found.day, found.turns, found.session) == (FACT, "2026-11-20", ("t2", "t1"), "s1")
+    assert (found.about, found.number, refused) == (("Anna",), 1, ())
+
+
+def test_without_a_date_it_is_of_the_day_of_its_last_turn() -> None:
+    (found,), _ = observations([answer(date=None, turns=["t1", "t2"])], TURNS)
+    assert found.day == "2026-11-21"
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "kind"),
+    [
+        ("Anna lives in Bern.", "malformed"),
+        (answer(about="Anna"), "malformed"),
+        (answer(text=""), "no_text"),
+        (answer(text=7), "no_text"),
+        (answer(text="a\nb"), "long"),
+        (answer(text="x" * 301), "long"),
+        (answer(turns=[]), "no_evidence"),
+        (answer(turns=None), "no_evidence"),
+        (answer(turns=["t1", "t9"]), "unknown_turn"),
+        (answer(turns=[["t1"]]), "unknown_turn"),
+        (answer(date="yesterday"), "bad_date"),
+        (answer(date=20261120), "bad_date"),
+        (answer(date="2026-11-22"), "bad_date"),
+    ],
+)
+def test_an_invalid_one_is_refused_and_the_others_are_taken(given_answer: object, kind: str) -> None:
+    found, refused = observations([given_answer, answer()], TURNS)
+    assert [each.number for each in found] == [2]
+    assert [(each.number, each.kind) for each in refused] == [(1, kind)]
+
+
+def test_no_more_than_the_most_are_taken() -> None:
+    found, refused = observations([answer(text=f"Fact {number}") for number in range(MOST + 2)], TURNS)
+    assert len(found) == MOST
+    assert [each.kind for each in refused] == ["too_many"] * 2
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "date", "about", "turns", "x"]), inner, max_size=4)
+    ),
+)
+
+
+@given(st.lists(JSON, max_size=30))
+def test_whatever_a_model_answers_each_is_taken_or_refused_once(answers: list[object]) -> None:
+    found, refused = observations(answers, TURNS)
+    numbers = [*(each.number for each in found), *(each.number for each in refused)]
+    assert sorted(numbers) == list(range(1, len(answers) + 1))
+    for each in found:
+        assert each.turns
+        assert set(each.turns) <= {"t1", "t2"}
+        assert each.day <= "2026-11-21"
+
+
+def test_a_refused_secret_leaves_no_word_of_it() -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    found, _ = observations([answer(text=f"The key is {secret}."), answer(about=[secret[:39]])], TURNS)
+    outcome = written(lambda stream: folded([]), found, 2_000, "o1")
+    assert outcome.writes == ()
+    assert [each.kind for each in outcome.refused] == ["memory_scan", "memory_scan"]
+    assert not any(secret[:12] in each.why for each in outcome.refused)
+
+
+def test_no_prompt_has_an_observation_unless_a_person_wants_it() -> None:
+    facts = [*observed("s1"), added("Likes tea")]
+    promoted = e.MemoryReplaced(
+        target="memory", old="Fact of s1", content="Fact of s1", author="user", kind="identity"
+    )
+    for events, whole, recalled in (
+        (facts, ("Likes tea",), ["Fact of s1"]),
+        ([*facts, promoted], ("Fact of s1", "Likes tea"), []),
+    ):
+        writes = [Recorded(at, fact, f"2026-11-{at:02d}") for at, fact in enumerate(events, start=1)]
+        found = placed(known_entries(folded(events), writes), Limits(memory=2_000, user=1_000))
+        assert (found.whole("memory"), [each.text for each in found.recalled]) == (whole, recalled)
+
+
+def test_an_observation_keeps_its_day_when_it_is_changed() -> None:
+    changed = e.MemoryReplaced(target="memory", old="Fact of s1", content="Another", author="user")
+    events = [*observed("s1"), changed]
+    writes = [Recorded(at, fact, f"2026-12-{at:02d}") for at, fact in enumerate(events, start=1)]
+    (entry,) = known_entries(folded(events), writes)
+    assert (entry.text, entry.day, entry.is_observation) == ("Another", "2026-11-20", True)
+
+
+def test_those_of_a_session_are_found_but_for_what_somebody_else_saved_too() -> None:
+    saved = e.MemoryConfirmed(target="memory", content="Fact of s2", author="user")
+    facts = [*observed("s1", "s2", "s3"), saved]
+    assert of_sessions(facts, {"s1", "s2"}) == {"Fact of s1"}
+    assert names_of(facts, {"Fact of s1"}) == {"s1"}
