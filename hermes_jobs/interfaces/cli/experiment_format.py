@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,15 +10,13 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import CANCELLED, NEW, PREFIX, Experiment
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.domain.replay.results import Results, VariantResult, results
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, print_table
 from hermes_jobs.text.figures import duration, money
 from hermes_jobs.text.paired_statistics import Difference
 from hermes_jobs.text.plural import pluralize
-
-if TYPE_CHECKING:
-    from hermes_jobs.interfaces.cli.context import CliContext
 
 MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}
 """What the measures that all experiments have are called."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hermes_jobs.bootstrap.endpoints import caching_of
-
-if TYPE_CHECKING:
-    from hermes_jobs.domain.usage import Usage
-    from hermes_jobs.settings import Choice, Settings
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.settings import Choice, Settings
 
 
 def endpoint_label(settings: Settings, choice: Choice) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import click
 
-from hermes_jobs.domain.events import Mode
+from hermes_jobs.domain.events import CallPattern, Mode
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import option_group
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-
-if TYPE_CHECKING:
-    from hermes_jobs.domain.events import CallPattern
-    from hermes_jobs.interfaces.cli.context import CliContext
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,25 +7,20 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
-from hermes_jobs.eventlog.log import PROBE_WORKER
+from hermes_jobs.eventlog.log import PROBE_WORKER, WorkerRow
 from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import LOG
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
+from hermes_jobs.settings import Settings
 from hermes_jobs.telemetry.otel_config import EXTRA, collector_endpoint, traces_are_wanted
 from hermes_jobs.text.plural import pluralize
-
-if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
-    from hermes_jobs.eventlog.log import WorkerRow
-    from hermes_jobs.settings import Settings
-
 
 CONNECT_SECONDS = 1.0
 WRITE_SECONDS = 5.0

@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 from hermes_jobs.bootstrap.toolbox import create_web_searcher
 from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
-
-if TYPE_CHECKING:
-    from hermes_jobs.settings import Settings
+from hermes_jobs.settings import Settings
 
 CHECK = "web"
 TRIED = "open source"  # what a provider is tried with: every index knows pages about it

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
@@ -17,9 +18,6 @@ from hermes_jobs.interfaces.cli.output import flowed, note, one_line, terminal_w
 from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -> tuple[Role, ...]:

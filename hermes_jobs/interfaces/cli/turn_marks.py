@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
@@ -13,10 +13,8 @@ from hermes_jobs.interfaces.cli.options import example, json_option, turn_argume
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.views.models import TurnView
 from hermes_jobs.views.turn_json import turn_json
-
-if TYPE_CHECKING:
-    from hermes_jobs.views.models import TurnView
 
 
 @click.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
@@ -16,11 +16,9 @@ from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money
 from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.estimates import Estimate
 from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_json
-
-if TYPE_CHECKING:
-    from hermes_jobs.views.estimates import Estimate
 
 
 @click.command(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import cover_required_queues
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-
-if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
 
 LOOK_EVERY = 1.0  # seconds between looks at who is alive
 

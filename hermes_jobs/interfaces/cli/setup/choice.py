@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,10 +12,7 @@ from hermes_jobs.agent.llm.catalogue import listing
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
 from hermes_jobs.agent.llm.providers import PROVIDERS, Provider, ProviderName
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.settings import Secrets
-
-if TYPE_CHECKING:
-    from hermes_jobs.settings import Settings
+from hermes_jobs.settings import Secrets, Settings
 
 SECONDS = 1.0  # a server of this machine that is slower is busy with something else
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from hermes_jobs.agent.tools.web_search.catalogue import (
@@ -18,9 +16,7 @@ from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.search_checks import missing_of, tried
 from hermes_jobs.interfaces.cli.setup.questions import Questions
 from hermes_jobs.interfaces.cli.setup.steps import MARKS, TRIES, UNCHANGED, unknown_name
-
-if TYPE_CHECKING:
-    from hermes_jobs.settings import Settings
+from hermes_jobs.settings import Settings
 
 NONE = "none"
 PROVIDER_KEY = "web.search.provider"
