@@ -11,7 +11,6 @@ from hermes_jobs.text.plural import pluralize
 
 FOLD = 20  # lines of a diff that stand under a call
 INDENT = "  "
-BAR = 40  # columns of the bar of the largest change
 
 
 def coloured(lines: Sequence[str]) -> list[str]:
@@ -36,7 +35,7 @@ def counts(added: int, removed: int) -> str:
     return " ".join([f"+{added}"] * bool(added) + [f"−{removed}"] * bool(removed))
 
 
-def bar(added: int, removed: int, largest: int, width: int = BAR) -> str:
+def bar(added: int, removed: int, largest: int, width: int) -> str:
     """The change as plus and minus signs, to the scale of the largest one."""
     scale = min(1.0, width / largest) if largest else 0.0
     plus, minus = (max(1, round(count * scale)) if count else 0 for count in (added, removed))

@@ -58,7 +58,7 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
         click_context.exit(failed[0].code)
 
 
-def examine(context: CliContext, *, live: bool = False) -> Iterator[Finding]:
+def examine(context: CliContext, *, live: bool) -> Iterator[Finding]:
     """Every check's findings, as they come.
 
     Without a readable configuration there is only that; without a log, what can be told without one.

@@ -117,20 +117,14 @@ class FloatParam(click.FloatRange):
 
 
 class DateParam(click.ParamType[datetime]):
-    """A day or a moment, of the zone here where it names none; also in words, such as `3 days ago`.
-
-    `ahead`: what may be past or to come is to come.
-    """
+    """A day or a moment, of the zone here where it names none; also in words, such as `3 days ago`."""
 
     name = "date"
-
-    def __init__(self, *, ahead: bool = False) -> None:
-        self._ahead = ahead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         from hermes_jobs.interfaces.cli.moments import read_moment
 
         try:
-            return read_moment(str(value), ahead=self._ahead).at
+            return read_moment(str(value)).at
         except Rejected as refused:
             self.fail(f"{refused.message}\n{refused.hint}", param, ctx)

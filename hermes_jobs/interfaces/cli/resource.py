@@ -46,14 +46,13 @@ class Resource(NamedTuple, Generic[T]):
         else:
             note(empty or self.empty)
 
-    def print_one(self, value: T, *, as_json: bool, details: Callable[[], None] | None = None) -> None:
+    def print_one(self, value: T, *, as_json: bool, details: Callable[[], None]) -> None:
         """Print one as JSON, or its fields and what `details` prints below them."""
         if as_json:
             print_json(self.to_json(value))
             return
         print_fields(self.fields(value))
-        if details is not None:
-            details()
+        details()
 
     def print_outcome(self, value: Callable[[], T], text: str, *, as_json: bool) -> None:
         """Print the value as it is after a change, read only for JSON, or a note that says what was done."""

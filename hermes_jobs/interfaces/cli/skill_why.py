@@ -57,7 +57,7 @@ class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
     undo: str
 
 
-def skill_why(application: Application, name: str, limit: int | None = None) -> SkillWhy:
+def skill_why(application: Application, name: str, limit: int | None) -> SkillWhy:
     """All of it, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
     skill = application.skills.past(name)
     writes = skill_writes(application, name)

@@ -35,7 +35,7 @@ COLOUR: dict[SpanKind, str] = {
 PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding has no blocks
 
 
-def print_timeline(found: Timeline, limit: int | None = None) -> None:
+def print_timeline(found: Timeline, limit: int | None) -> None:
     """The lines (the last `limit`), with an axis above them."""
     for line in lines(found, min(terminal_width() or WIDTH, 120), limit):
         click.echo(line if can_print("█░") else line.translate(PLAIN))

@@ -30,9 +30,7 @@ from hermes_jobs.views.turn_json import TurnJson
 class TurnPrinter:
     """Prints a turn's events and deltas as its options say. Called from several threads."""
 
-    def __init__(
-        self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool = False
-    ) -> None:
+    def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool) -> None:
         """`asks`: whoever waits asks the person for approvals, on the spot."""
         self.options = options
         self._asks = asks

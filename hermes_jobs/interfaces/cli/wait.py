@@ -84,7 +84,7 @@ def run_or_wait(
     context: CliContext,
     stream: str,
     done: Callable[[Session], bool],
-    seconds: float | None = None,
+    seconds: float | None,
 ) -> bool:
     """Wait until the session is so, or for `seconds`; whether it came to that.
 
