@@ -1,15 +1,20 @@
-"""Supervised processes: started through the process guard, logged, restarted when they end."""
+"""Supervised processes: started through the process guard, logged, restarted when they end; and the signals
+that stop their supervisor."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Self
 
 from hermes_jobs.system import process_guard
 
@@ -137,3 +142,38 @@ def rotate_log(log: Path) -> None:
             # The writer keeps the file open for appending, and continues at the new end.
             shutil.copyfile(log, log.with_name(f"{log.name}.1"))
             os.truncate(log, 0)
+
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ShutdownSignals:
+    """Counts stop signals; they, and the end of a child process, end `wait`."""
+
+    def __enter__(self) -> Self:
+        self.asked = 0
+        self._reader, writer = os.pipe()
+        for end in (self._reader, writer):
+            os.set_blocking(end, False)
+        self._writer = writer
+        # Signals that the parent process set to be ignored (nohup, a shell's background) stay ignored.
+        handled = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._note) for number in (*handled, signal.SIGCHLD)}
+        self._fd_before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        signal.set_wakeup_fd(self._fd_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a signal, for at most `seconds`."""
+        if select.select([self._reader], [], [], seconds)[0]:
+            os.read(self._reader, 4096)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if number in STOPPING:
+            self.asked += 1

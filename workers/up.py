@@ -38,8 +38,7 @@ from hermes_jobs.settings import Settings
 from hermes_jobs.system.isolation import isolated, python_module
 from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
-from workers.processes import SupervisedProcess
-from workers.shutdown_signals import ShutdownSignals
+from workers.processes import ShutdownSignals, SupervisedProcess
 
 
 def is_free(address: str, port: int) -> bool:

@@ -156,7 +156,7 @@ class Application:
         """Whether the part is code of others, of which there is one in a process."""
         if part == "providers":
             return self.settings.memory.provider is not None
-        from hermes_jobs.agent.context.plugins import BUILT_IN
+        from hermes_jobs.agent.context.setup import BUILT_IN
 
         return part == "contexts" and self.settings.context.engine != BUILT_IN
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, PluginContextEngines
-from hermes_jobs.agent.context.plugins import BUILT_IN, ENGINES
-from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Factory
+from hermes_jobs.agent.context.setup import BUILT_IN, ENGINES, CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.engine.replay import EventReplay

@@ -1,9 +1,11 @@
-"""What replays are made of: the requests of recorded calls, and what can be left out of them or put in."""
+"""What replays are made of: the requests of recorded calls, what can be left out of them or put in, and the
+verification of what a review saved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,14 +15,25 @@ from hermes_jobs.agent.memory.entry_recall import HEADING
 from hermes_jobs.agent.memory.prompt_section import with_entry, without_entry
 from hermes_jobs.agent.prompt.fences import CLOSE, NOTE, OPEN, with_recall
 from hermes_jobs.agent.skills.presenter import with_skill, without_skill
+from hermes_jobs.domain.replay.experiment import Experiment, stream_of
+from hermes_jobs.domain.replay.verification import NAMES
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.engine.handlers.verify import PlanVerification
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
+from hermes_jobs.engine.saved_items import saved_items
+from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.events import LeftOut, PutIn
+    from collections.abc import Iterator
+
+    from hermes_jobs.domain.events import LeftOut, PutIn, VerificationRequested
+    from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import ModelRequest
     from hermes_jobs.engine.repository import StreamRepository
     from hermes_jobs.engine.sent_requests import BuildRequest
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
+
 
 READING = "skill_view"
 GONE = "Error: There is no skill {name!r}. See skills_list."
@@ -94,3 +107,53 @@ def _named(arguments: str) -> str:
         return str(msgspec.json.decode(arguments, type=dict[str, object]).get("name", ""))
     except msgspec.DecodeError:
         return ""
+
+
+LOOKED_AT = 200  # newest turns among which unrelated ones are looked for
+
+
+def plan_verification(settings: Settings, engine: Engine, views: Views) -> PlanVerification:
+    """The handler of `verification.plan`."""
+    learning = settings.learning
+    judge = learning.judge or settings.auxiliary.model or settings.model_name
+    return PlanVerification(
+        partial(_saved, engine),
+        VerifiedTurns(engine.log, engine.sessions, partial(_others, views)),
+        judge=settings.models.aliases.get(judge, judge),
+        budget_usd=learning.budget_usd,
+    )
+
+
+def verifications_of(engine: Engine, review: str) -> Iterator[Experiment]:
+    """The verifications of what a review saved; more than one where it was taken up again."""
+    for head in engine.log.streams(stream_of(f"{NAMES}{review}")):
+        experiment = engine.state(head.stream)
+        assert isinstance(experiment, Experiment), f"{head.stream} is no experiment"
+        if experiment.request is not None and experiment.request.review == review:
+            yield experiment
+
+
+def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
+    """What the review saved, and no other verification of it is about."""
+    others = [
+        each
+        for each in verifications_of(engine, request.review)
+        if each.stream != stream_of(request.experiment)
+    ]
+    known = {
+        (item.kind, item.versions)
+        for each in others
+        for variant in (each.plan.variants if each.plan else ())
+        for item in variant.including
+    }
+    return [
+        item for item in saved_items(engine.log, request.review) if (item.kind, item.versions) not in known
+    ]
+
+
+def _others(views: Views) -> Sequence[PastTurn]:
+    return [
+        PastTurn(id=each.id, stream=each.stream, text=each.text, ended_at=each.ended_at)
+        for each in views.turns(status="completed", limit=LOOKED_AT)
+        if each.ended_at is not None
+    ]

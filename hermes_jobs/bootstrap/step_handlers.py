@@ -15,13 +15,11 @@ from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.llm.windows import estimated_tokens
 from hermes_jobs.agent.prompt.builder import SessionPrompt
 from hermes_jobs.agent.prompt.fences import FenceStripper, with_recall
-from hermes_jobs.agent.reviews.begin_curation import BeginCuration
-from hermes_jobs.agent.reviews.begin_review import BeginReview
+from hermes_jobs.agent.reviews.begin_review import BeginCuration, BeginReview
 from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.bootstrap.agent_roles import agent_roles
 from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
-from hermes_jobs.bootstrap.replays import replayed_requests
-from hermes_jobs.bootstrap.verification import plan_verification
+from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain import approval_rules
 from hermes_jobs.domain.agent_roles import shown_to_model
@@ -53,8 +51,7 @@ from hermes_jobs.engine.handlers.embed import Texts as EmbeddedTexts
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.handlers.make_title import MakeTitle
 from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
-from hermes_jobs.engine.handlers.read_tools import ReadTools
-from hermes_jobs.engine.handlers.replay_call import AskAgain
+from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
 from hermes_jobs.engine.handlers.verify import ConcludeVerification
 from hermes_jobs.engine.live import OnDelta
 from hermes_jobs.engine.ports import (

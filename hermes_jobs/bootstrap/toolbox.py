@@ -23,8 +23,7 @@ from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
 from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
-from hermes_jobs.agent.tools.skill_curation import curator_tools
-from hermes_jobs.agent.tools.skills import skill_tools
+from hermes_jobs.agent.tools.skills import curator_tools, skill_tools
 from hermes_jobs.agent.tools.summaries import Summariser
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.tool import Tool

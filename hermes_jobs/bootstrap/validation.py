@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import asdict
 
-from hermes_jobs.agent.context.plugins import BUILT_IN
+from hermes_jobs.agent.context.setup import BUILT_IN
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 

@@ -56,7 +56,6 @@ from hermes_jobs.domain.decision import (
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.gateway import gateway as gateways
 from hermes_jobs.domain.memory import memory as memories
-from hermes_jobs.domain.replay import charges as replay_charges
 from hermes_jobs.domain.replay import experiment as experiments
 from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.schedule import schedule as schedules
@@ -118,13 +117,13 @@ KINDS = (
     StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
     StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
     StreamKind(mcp_servers.PREFIX, mcp_servers.McpServer, mcp_servers.evolve),
-    StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replay_charges.charges),
+    StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replays.charges),
     StreamKind(
         experiments.PREFIX,
         experiments.Experiment,
         experiments.evolve,
         experiments.next_steps,
-        replay_charges.charges,
+        replays.charges,
     ),
     StreamKind(
         embedding.PREFIX, embedding.Embedding, embedding.evolve, embedding.next_steps, embedding.charges

@@ -7,18 +7,24 @@
 | a schedule              | it is paused                                  | `schedule resume ID`  |
 | a delivery              | its text goes to the inbox                    | `inbox read`          |
 | events for a listener   | they are skipped                              |                       |
+
+Sub-agents of imported sessions may have come without each other. A parent is told that nothing is known of a
+child that did not come along; a child that is held back takes a place, or waits for one, among those here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import partial
 
 import msgspec
 
+from hermes_jobs.domain import delegation
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold, ToolInterrupted
+from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.schedule.commands import Pause
 from hermes_jobs.domain.schedule.schedule import PREFIX as SCHEDULES
 from hermes_jobs.domain.schedule.schedule import Schedule
@@ -137,3 +143,15 @@ def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> N
 
     engine.change(change, by)
     rested.deliveries.append(stream.removeprefix(DELIVERIES))
+
+
+def settle_children(engine: Engine, streams: Iterable[str], by: str, *, per_root: int, per_home: int) -> None:
+    """Let none of these sessions wait for one that is not here; `by` is the author."""
+
+    def with_place(stream: str, load: StateLoader) -> DecisionResult:
+        return with_reactions(delegation.place_for(load(stream), per_root, per_home, load), load)
+
+    for stream in streams:
+        for child in engine.sessions.load(stream).children:
+            engine.change(partial(delegation.end_if_lost, stream, child), by)
+        engine.change(partial(with_place, stream), by)

@@ -21,8 +21,14 @@ from pathlib import Path
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.schema import SQLITE, schema_statements
-from hermes_jobs.system.file_lock import TOLD_AFTER, WAIT_SECONDS, FileLock, LockTimeout
-from hermes_jobs.system.lock_holder import described, sqlite_writer
+from hermes_jobs.system.file_lock import (
+    TOLD_AFTER,
+    WAIT_SECONDS,
+    FileLock,
+    LockTimeout,
+    described,
+    sqlite_writer,
+)
 
 logger = logging.getLogger(__name__)
 

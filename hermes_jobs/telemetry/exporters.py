@@ -1,14 +1,26 @@
-"""What stands between a process's spans and the collector: nothing secret passes, and an end is an end."""
+"""What stands between a process's spans and the collector: nothing secret passes, and an end is an end.
+
+Before them, OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client, each imported
+when it is wanted; one that is not installed is missed, and nothing else.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import Status
+
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.httpx import RequestInfo
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Span
+
 
 Redact = Callable[[str], str]
 
@@ -77,3 +89,38 @@ class EndsOnce(SpanExporter):
                 return
             self._has_ended = True
         self._exporter.shutdown()
+
+
+logger = logging.getLogger(__name__)
+
+ADDRESSES = ("http.url", "url.full")  # before and after a change of the conventions
+MISSING = "%s are not traced: %s is missing. Install hermes-jobs[otel]."
+
+
+def watch_tasks(provider: TracerProvider) -> None:
+    """Export a span for every task that this process sends or runs."""
+    try:
+        from opentelemetry.instrumentation.celery import CeleryInstrumentor
+    except ModuleNotFoundError as error:
+        logger.warning(MISSING, "Tasks", error.name)
+        return
+    instrumentor = CeleryInstrumentor()  # type: ignore[no-untyped-call]  # it has no types there
+    instrumentor.instrument(tracer_provider=provider)
+
+
+def watch_client(client: Any, provider: TracerProvider) -> None:
+    """Export a span for every request of that httpx2 client."""
+    try:
+        from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor
+    except ModuleNotFoundError as error:
+        logger.warning(MISSING, "Requests", error.name)
+        return
+    HTTPX2ClientInstrumentor.instrument_client(client, tracer_provider=provider, request_hook=_without_query)
+
+
+async def _without_query(span: Span, _request: RequestInfo) -> None:
+    """A query may hold a key."""
+    for name in ADDRESSES:
+        address = (getattr(span, "attributes", None) or {}).get(name)  # one that is not sampled has none
+        if isinstance(address, str):
+            span.set_attribute(name, urlunsplit((*urlsplit(address)[:3], "", "")))

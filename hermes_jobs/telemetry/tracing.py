@@ -42,8 +42,7 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
 from hermes_jobs.engine.ports import Cancel, StepHandler, StepOutcome
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting
-from hermes_jobs.telemetry.instruments import watch_client, watch_tasks
+from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting, watch_client, watch_tasks
 from hermes_jobs.telemetry.spans import (
     AGENT,
     Closing,

@@ -1,12 +1,13 @@
-"""How full the memory was after each write, as rows."""
+"""The memory as rows: how full it was after each write, and for which turns its entries were recalled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from sqlite3 import Connection
 from typing import Final, get_args
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.entries import Uses
 from hermes_jobs.domain.memory.memory import SEPARATOR
 from hermes_jobs.eventlog.log import RecordedEvent
 
@@ -50,3 +51,30 @@ def _insert(connection: Connection, recorded: RecordedEvent, event: e.MemoryEven
         "INSERT INTO fill VALUES (?, ?, ?, ?, ?)",
         (recorded.position, recorded.recorded_at, event.target, entries, chars),
     )
+
+
+class MemoryUses:
+    """Table `memory_uses`: an entry, by the version of the write that made it, recalled for a turn."""
+
+    name: Final = "memory uses"
+    tables: Final = """
+        CREATE TABLE memory_uses (
+            version INTEGER NOT NULL, turn TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (version, turn)
+        ) WITHOUT ROWID;
+    """
+
+    event_types: Final = (e.ContextPrefetched,)
+
+    def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
+        """Take a batch of events into the table."""
+        for recorded in events:
+            event = recorded.event
+            assert isinstance(event, e.ContextPrefetched)
+            rows = ((version, event.turn, recorded.recorded_at) for version in event.memories)
+            connection.executemany("INSERT OR REPLACE INTO memory_uses VALUES (?, ?, ?)", rows)
+
+
+def select_memory_uses(rows: Connection) -> Mapping[int, Uses]:
+    """For how many turns each entry was recalled, and when last."""
+    query = "SELECT version, COUNT(*), MAX(at) FROM memory_uses GROUP BY version"
+    return {version: Uses(count, at) for version, count, at in rows.execute(query)}

@@ -27,7 +27,7 @@ from hermes_jobs.domain.events import TextsForgotten
 from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-from hermes_jobs.system.lock_holder import described, sqlite_writer
+from hermes_jobs.system.file_lock import described, sqlite_writer
 from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.projection import Projection, Router
 from hermes_jobs.views.sqlite import (

@@ -52,8 +52,7 @@ from hermes_jobs.views.entities import Entities, select_names
 from hermes_jobs.views.estimates import Estimate, Estimates, select_estimates
 from hermes_jobs.views.exchanges import Exchange, Exchanges
 from hermes_jobs.views.hit_context import passages, passages_at
-from hermes_jobs.views.memory_usage import Fill
-from hermes_jobs.views.memory_uses import MemoryUses, select_memory_uses
+from hermes_jobs.views.memory_usage import Fill, MemoryUses, select_memory_uses
 from hermes_jobs.views.message_search import count_messages, search, select_recent, within
 from hermes_jobs.views.message_texts import texts_of
 from hermes_jobs.views.messages import Messages

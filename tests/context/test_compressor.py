@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from hermes_jobs.agent.context.boundaries import TokenBudget, cut
 from hermes_jobs.agent.context.checkpoint import SECTIONS, is_checkpoint
 from hermes_jobs.agent.context.compressor import Compressor, summary_budget
-from hermes_jobs.agent.context.message_groups import NO_RESULT, flat, message_groups, newest_request, repaired
+from hermes_jobs.agent.context.message_groups import (
+    NO_RESULT,
+    flat,
+    message_groups,
+    newest_request,
+    repaired,
+    tokens_of,
+)
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import (
     OPEN,
@@ -20,7 +27,6 @@ from hermes_jobs.agent.context.summary import (
     todos_note,
     without_notes,
 )
-from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ASK_AGAIN
 from hermes_jobs.engine.ports import ContextSize, History, ModelError

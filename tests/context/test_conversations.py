@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.context.compressor import FRAME, summary_budget
-from hermes_jobs.agent.context.message_groups import message_groups, newest_request
-from hermes_jobs.agent.context.tokens import tokens_of
+from hermes_jobs.agent.context.message_groups import message_groups, newest_request, tokens_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.engine.ports import ModelRequest
 from tests.context.conversation import Conversation

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.engine_host import ModelInUse, PluginContextEngines
-from hermes_jobs.agent.context.hooks import EngineSession, Response
+from hermes_jobs.agent.context.engine_host import EngineSession, ModelInUse, PluginContextEngines, Response
 from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
 from hermes_jobs.domain import events as e

@@ -10,7 +10,7 @@ from hermes_jobs.domain.events import SessionStarted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.handlers.prefetch import LONGEST_PAUSE, Prefetch
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
+from hermes_jobs.engine.handlers.request_builder import TurnLimits
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import NotYet
 from tests.domain.world import World

@@ -21,8 +21,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.imported_children import settle_children
-from hermes_jobs.engine.quiesce import quiesce
+from hermes_jobs.engine.quiesce import quiesce, settle_children
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import EventLog, StepGuard
 from hermes_jobs.eventlog.sql import SqlEventLog

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.cache_marks import marked
 from hermes_jobs.agent.llm.client import OpenAIModel
 from hermes_jobs.agent.llm.dialect import ApiOptions, first_dialect
+from hermes_jobs.agent.llm.render import marked
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Refuse

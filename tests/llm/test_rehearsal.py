@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearsed
-from hermes_jobs.agent.llm.rehearsal_week import COMMAND
+from hermes_jobs.agent.llm.rehearsal_script import GIT_WEEK
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Reply
 from tests.llm.asking import ask, request
@@ -51,7 +51,7 @@ commit 2026-11-16 12 by Eve: Too old
 def test_the_last_week_of_a_folder_is_drawn_from_git() -> None:
     asked = request("What happened in this folder this week?", tools=TOOLS)
     first = rehearsed(asked)
-    assert [arguments["command"] for _, arguments in calls(first)] == [COMMAND, "ls -t | head -8"]
+    assert [arguments["command"] for _, arguments in calls(first)] == [GIT_WEEK, "ls -t | head -8"]
     results = (ToolMessage("a", "terminal", WEEK), ToolMessage("b", "terminal", "notes.txt"))
     answer = rehearsed(
         request(*asked.messages, AssistantMessage("", first.tool_calls), *results, tools=TOOLS)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hermes_jobs.agent.llm.sharegpt import share_gpt
-from hermes_jobs.agent.llm.told_turns import ToldTurn, told_turns
+from hermes_jobs.agent.llm.training_data import ToldTurn, share_gpt, told_turns
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED

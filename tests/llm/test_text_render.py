@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.dialect import Dialect, uses_text_tool_calls
 from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.text_render import INSTRUCTIONS, text_messages
+from hermes_jobs.agent.llm.text_calls import INSTRUCTIONS, text_messages
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import request
 

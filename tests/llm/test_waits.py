@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.resets import SOON_SECONDS, named_reset
-from hermes_jobs.agent.llm.retry import CAP_SECONDS, LONGEST_WAIT_SECONDS, MAX_RETRIES, RETRYABLE, delay
-from hermes_jobs.agent.llm.retry_after import retry_after
+from hermes_jobs.agent.llm.retry import (
+    CAP_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    MAX_RETRIES,
+    RETRYABLE,
+    delay,
+    retry_after,
+)
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule.missed_runs import CATCH_UP, MOST_COUNTED
+from hermes_jobs.domain.schedule.runs import CATCH_UP, MOST_COUNTED
 from hermes_jobs.domain.schedule.schedule import MAX_FAILURES
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 

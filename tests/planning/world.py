@@ -12,8 +12,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents, UniqueKey
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.schedule.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
-from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
-from hermes_jobs.domain.schedule.runs import Fire, Run
+from hermes_jobs.domain.schedule.runs import MOST_COUNTED, Fire, Run
 from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.domain.session.session import Session

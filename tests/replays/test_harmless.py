@@ -25,8 +25,7 @@ from hermes_jobs.domain.replay.replay import Replay, append, next_steps, stream_
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import RequestBuilder
-from hermes_jobs.engine.handlers.read_tools import ReadTools
-from hermes_jobs.engine.handlers.replay_call import AskAgain
+from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
 from hermes_jobs.engine.ports import Cancel, ConfiguredModel, ModelRequest, Reply
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
 from hermes_jobs.engine.replays import replayed_turn

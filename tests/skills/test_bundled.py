@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.agent.skills import BUNDLED, front_matter
 from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.external_scan import examined
+from hermes_jobs.agent.skills.guard import examined
 from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.skills.similarity import ALIKE, similar_pairs
+from hermes_jobs.agent.skills.curator import ALIKE, similar_pairs
 
 DEPLOY = "Run the tests, build the image, push it and restart the service."
 

@@ -13,7 +13,7 @@ from celery import Celery
 from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from workers.app import make_app
-from workers.publisher import MOST_AT_ONCE, Message, MessagePublisher
+from workers.dispatch import MOST_AT_ONCE, Message, MessagePublisher
 
 QUEUE = "turns"
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hermes_jobs.agent.context.message_groups import Unit, newest_request
-from hermes_jobs.agent.context.tokens import tokens_of
+from hermes_jobs.agent.context.message_groups import Unit, newest_request, tokens_of
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 
 

@@ -20,7 +20,7 @@ from hermes_jobs.agent.context.layers import (
     room_for_answer,
     shown,
 )
-from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
+from hermes_jobs.agent.context.message_groups import A_MESSAGE, flat, message_groups, repaired, tokens_of
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
 from hermes_jobs.agent.context.summary import (
@@ -37,7 +37,6 @@ from hermes_jobs.agent.context.summary import (
     without_notes,
     words_of,
 )
-from hermes_jobs.agent.context.tokens import A_MESSAGE, tokens_of
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import Message, UserMessage
 from hermes_jobs.engine.ports import AskSummariser, CompressedHistory, ContextSize, History, ModelError

@@ -4,20 +4,61 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.agent.context.hooks import REMEMBERING, TOLD, Response
 from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
 from hermes_jobs.engine.replay import Facts, ReplayedEvent
-from hermes_jobs.engine.session_info import session_info
+from hermes_jobs.engine.session_info import SessionInfo, session_info
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
 from hermes_jobs.plugins.instances import Instances, TimeLimits
+
+EngineSession = SessionInfo
+"""The session that a hook is called for."""
+
+TOLD = ("on_session_start", "update_from_response", "on_session_end")
+"""Hooks for events of the log."""
+REMEMBERING = (*TOLD, "update_model", "handle_tool_call")
+"""Methods by which an engine needs an instance per conversation."""
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """A response of the session's model. `purpose`: `turn` or `review`."""
+
+    turn: str
+    model: str
+    purpose: str
+    usage: Usage
+
+
+class EngineHooks(Protocol):
+    """All of these are optional."""
+
+    def on_session_start(self, session: EngineSession) -> None:
+        """The conversation begins, or goes on as that session."""
+
+    def update_model(self, model: str, window: int) -> None:
+        """The model that answers, and how many tokens it takes."""
+
+    def update_from_response(self, response: Response) -> None:
+        """The model has answered."""
+
+    def on_session_end(self, session: EngineSession, messages: Sequence[Message]) -> None:
+        """The conversation has ended for good, with this history. Nothing is called after."""
+
+    def get_tool_schemas(self) -> Sequence[ToolSpec]:
+        """Tools of its own, the same for every session; a `ProvidedSpec` says what effect it has."""
+
+    def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Run one of them; what the model is answered."""
+
 
 EVERYTHING = sys.maxsize
 

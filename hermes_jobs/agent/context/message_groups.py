@@ -1,12 +1,20 @@
-"""What belongs together in a history: a message, or a tool group (the calls and all their results)."""
+"""What belongs together in a history: a message, or a tool group (the calls and all their results); and
+their size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.domain.session.messages import (
+    AssistantMessage,
+    Message,
+    ToolMessage,
+    UserMessage,
+    payload_weight,
+)
 from hermes_jobs.domain.session.synthetic_messages import is_nudge
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 Unit = tuple[Message, ...]
 NO_RESULT = "(The result of this call was not kept.)"
@@ -53,3 +61,20 @@ def _repaired(unit: Unit) -> Unit:
         results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT) for call in first.tool_calls
     )
     return (first, *answered)
+
+
+A_MESSAGE = 4  # tokens for its role and frame
+
+
+def tokens_of(messages: Iterable[Message]) -> int:
+    """The estimate for these messages."""
+    return sum(message_tokens(message) for message in messages)
+
+
+def message_tokens(message: Message) -> int:
+    """The estimate for one message."""
+    weighs = token_weight(message.content)
+    if isinstance(message, AssistantMessage):
+        weighs += sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
+        weighs += payload_weight(message)
+    return A_MESSAGE + -(-weighs // CHARACTERS_A_TOKEN)

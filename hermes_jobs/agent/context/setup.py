@@ -1,4 +1,4 @@
-"""What a context engine is made with."""
+"""Context engines: by which name they are found, and what one is made with."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.engine.ports import ContextEngine
+from hermes_jobs.plugins.discovery import PluginKind
 
 Redact = Callable[[str], str]
 """Takes secrets out of a text."""
@@ -35,3 +36,13 @@ class EngineSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 Factory = Callable[[EngineSetup], ContextEngine]
 """Makes an engine, without I/O."""
+
+
+BUILT_IN = "compressor"
+ENGINES = PluginKind(
+    what="context engine",
+    setting="context.engine",
+    group="hermes_jobs.context_engines",
+    bundled={BUILT_IN: "hermes_jobs.agent.context.compressor:from_setup"},
+    attribute="engine",
+)

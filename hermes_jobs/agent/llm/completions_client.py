@@ -28,8 +28,7 @@ from hermes_jobs.agent.llm.errors import Refusal, shortened
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
-from hermes_jobs.agent.llm.sse import DONE
-from hermes_jobs.agent.llm.stream_events import drain, events_of
+from hermes_jobs.agent.llm.sse import DONE, drain, events_of
 from hermes_jobs.agent.llm.windows import Windows, learned_from
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 

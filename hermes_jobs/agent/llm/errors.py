@@ -15,8 +15,7 @@ import msgspec
 
 from hermes_jobs.agent.llm.limits import limit_in
 from hermes_jobs.agent.llm.redaction import redacted
-from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long
-from hermes_jobs.agent.llm.retry_after import retry_after
+from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long, retry_after
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 import msgspec
 
 from hermes_jobs.agent.llm.answer_format import response_format
-from hermes_jobs.agent.llm.cache_marks import marked
 from hermes_jobs.agent.llm.call_ids import with_valid_ids
 from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
 from hermes_jobs.agent.llm.payloads import with_payload
-from hermes_jobs.agent.llm.text_render import text_messages
+from hermes_jobs.agent.llm.text_calls import text_messages
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import CONTINUING
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
@@ -149,3 +148,34 @@ def _arguments(written: str) -> str:
 def _tool(spec: ToolSpec) -> Json:
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
+
+
+MARKED_MESSAGES = 3
+"""Marks on messages: with the one on the system prompt, the four that a request may have."""
+
+
+def marked(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tools: bool) -> list[Json]:
+    """The rendered messages, with marks on the system prompt and on the last three that can have one.
+
+    `tools`: tool results get one too, on a part of their content, as OpenRouter expects. The given messages
+    are not changed.
+    """
+    mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
+    wanted = [at for at, each in enumerate(messages) if each["role"] == "system"][:1]
+    others = [at for at, each in enumerate(messages) if each["role"] != "system"]
+    wanted += [at for at in others if _takes_mark(messages[at], tools=tools)][-MARKED_MESSAGES:]
+    return [_with_mark(each, mark) if at in wanted else each for at, each in enumerate(messages)]
+
+
+def _takes_mark(message: Json, *, tools: bool) -> bool:
+    content = message.get("content")
+    if (message["role"] == "tool" and not tools) or not content:
+        return False
+    return isinstance(content, str) or (isinstance(content, list) and isinstance(content[-1], dict))
+
+
+def _with_mark(message: Json, mark: Json) -> Json:
+    content = message.get("content")
+    if isinstance(content, list):
+        return {**message, "content": [*content[:-1], {**content[-1], "cache_control": mark}]}
+    return {**message, "content": [{"type": "text", "text": content, "cache_control": mark}]}

@@ -1,6 +1,147 @@
-"""Retry delays of failed model calls."""
+"""When a failed call is made again: after the wait that its provider requests, else a growing one. Seconds.
+
+A wait is read from headers, else from the message.
+
+Headers: `retry-after-ms`, `Retry-After` (RFC 9110), and whatever pairs `…ratelimit…reset…` with
+`…remaining…` or `…status…`: OpenAI's, Groq's, Azure's and Cerebras' `x-ratelimit-reset-*` (a duration, or
+seconds), OpenRouter's `x-ratelimit-reset` (milliseconds since the epoch), Anthropic's
+`anthropic-ratelimit-*-reset` (RFC 3339, https://platform.claude.com/docs/en/api/rate-limits).
+"""
 
 from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from hermes_jobs.agent.llm.resets import from_epoch, named_reset
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])", re.IGNORECASE)
+_DURATION = r"((?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])(?![a-z])(?:,? and |[\s,]*))+)"
+_WORDS = {
+    **dict.fromkeys(("millisecond", "msec"), "ms"),
+    **dict.fromkeys(("second", "sec"), "s"),
+    **dict.fromkeys(("minute", "min"), "m"),
+    **dict.fromkeys(("hour", "hr"), "h"),
+    "day": "d",
+    "week": "w",
+}
+_LONG_UNIT = re.compile(rf"\b(\d+(?:\.\d+)?|an?)[\s-]*({'|'.join(_WORDS)})s?\b", re.IGNORECASE)
+_IN_MESSAGE = re.compile(
+    rf"(?:try again|retry|wait|available|reset\w*)[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
+    rf"|retry_?delay\W{{1,6}}{_DURATION}",
+    re.IGNORECASE,
+)
+_IN_SECONDS = re.compile(
+    r"(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?)\W{1,6}(\d+(?:\.\d+)?)", re.IGNORECASE
+)
+_ALLOWED = frozenset({"allowed", "allowed_warning"})
+_UNIFIED = "ratelimit-unified-"
+"""Anthropic's subscriptions: `unified-reset` is of the limit that was exceeded, the others of each limit."""
+
+
+def retry_after(headers: Mapping[str, str], message: str, now: float | None = None) -> float | None:
+    """The requested wait; None if there is none. Header names in lower case.
+
+    `now`: the answer's arrival by this machine's clock. A reset time counts from the response's own `Date` if
+    it has one, so that this machine's clock does not matter.
+    """
+    answered = _http_date(headers.get("date", ""))
+    answered = now if answered is None else answered
+    for wait in (_milliseconds(headers), _seconds_or_date(headers, answered), _exhausted(headers, answered)):
+        if wait is not None:
+            return wait
+    return _from_message(message, answered)
+
+
+def _milliseconds(headers: Mapping[str, str]) -> float | None:
+    wait = _number(headers.get("retry-after-ms"))
+    return None if wait is None else wait / 1000
+
+
+def _seconds_or_date(headers: Mapping[str, str], answered: float | None) -> float | None:
+    written = headers.get("retry-after", "")
+    wait = _number(written)
+    return wait if wait is not None else _until(_http_date(written), answered)
+
+
+def _exhausted(headers: Mapping[str, str], answered: float | None) -> float | None:
+    """The longest wait of the exhausted limits."""
+    waits = [
+        _reset(written, answered)
+        for name, written in headers.items()
+        if "ratelimit" in name and "reset" in name and _is_exhausted(name, headers)
+    ]
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _is_exhausted(name: str, headers: Mapping[str, str]) -> bool:
+    if _UNIFIED in name and not name.endswith(f"{_UNIFIED}reset"):
+        return False
+    if headers.get(name.replace("reset", "status"), "").lower() in _ALLOWED:
+        return False
+    left = _number(headers.get(name.replace("reset", "remaining"), "0"))
+    return left is None or left < 1
+
+
+def _reset(written: str, answered: float | None) -> float | None:
+    """A duration, a number of seconds, or a point in time."""
+    number = _number(written)
+    if number is not None:
+        moment = from_epoch(number)
+        return number if moment is None else _until(moment, answered)
+    return _duration(written) if _PIECE.match(written.strip()) else _until(_iso_date(written), answered)
+
+
+def _until(moment: float | None, answered: float | None) -> float | None:
+    if moment is None or answered is None:
+        return None
+    return max(0.0, moment - answered)
+
+
+def _http_date(written: str) -> float | None:
+    try:
+        return parsedate_to_datetime(written).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso_date(written: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(written.strip())
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _from_message(message: str, answered: float | None) -> float | None:
+    if found := _IN_SECONDS.search(message):
+        return float(found[1])
+    if found := _IN_MESSAGE.search(_LONG_UNIT.sub(_short, message)):
+        return _duration(found[1] or found[2])
+    return None if answered is None else _until(named_reset(message, answered), answered)
+
+
+def _short(found: re.Match[str]) -> str:
+    amount = found[1] if found[1][0].isdigit() else "1"
+    return amount + _WORDS[found[2].lower()]
+
+
+def _duration(written: str) -> float | None:
+    pieces = _PIECE.findall(written)
+    return sum(float(amount) * _UNITS[unit.lower()] for amount, unit in pieces) if pieces else None
+
+
+def _number(written: str | None) -> float | None:
+    try:
+        number = float(written or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
 
 MAX_RETRIES = 3
 BASE_SECONDS = 2.0

@@ -1,4 +1,4 @@
-"""Decoder of server-sent events: bytes in any pieces to the data of each event.
+"""Server-sent events: bytes in any pieces to the data of each event, from a response that may be cancelled.
 
 Lines end with LF, CRLF or CR only; an event without a blank line at the end of the stream counts too, as
 endpoints omit it. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
@@ -6,8 +6,12 @@ endpoints omit it. Source: https://html.spec.whatwg.org/multipage/server-sent-ev
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import suppress
+
+import httpx2
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 DONE = "[DONE]"
@@ -40,3 +44,27 @@ class EventDecoder:
                 data, self._data = "\n".join(self._data), []
                 if data.strip():
                     yield data
+
+
+_DRAIN_SECONDS = 1.0  # to read the rest of a stream, so that its connection can be reused
+
+
+async def events_of(response: httpx2.Response) -> AsyncGenerator[str, None]:
+    """The data of each event.
+
+    The clients' own readers do not report whether the end was marked, and fail on empty data.
+    """
+    decoder = EventDecoder()
+    async for piece in response.aiter_bytes():
+        for data in decoder.feed(piece):
+            yield data
+    for data in decoder.finish():
+        yield data
+
+
+async def drain(events: AsyncGenerator[str, None]) -> None:
+    """Read the rest of the stream, so that the connection can be reused."""
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in events:
+                pass

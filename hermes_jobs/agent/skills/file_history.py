@@ -1,11 +1,13 @@
-"""What the files of skills in one home have held, by the skill's name and the file's path."""
+"""What the files of skills in one home have held and hold, by the skill's name and the file's path."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hermes_jobs.agent.files.history import FileHistory, StoredText, digest_of
+import msgspec
+
+from hermes_jobs.agent.files.history import FileHistory, LogEntries, StoredText, digest_of
 from hermes_jobs.agent.files.marks import Mark
 from hermes_jobs.agent.skills.content import content_of
 from hermes_jobs.agent.skills.disk import OnDisk, Place
@@ -68,3 +70,36 @@ def _digest(file: SkillFile) -> str:
 
 def _key(place: Place, path: str) -> str:
     return f"{place.name}/{path}"
+
+
+FILE = ".laid-out.json"
+
+
+class _Skill(msgspec.Struct, frozen=True):
+    version: int
+    category: str = ""
+
+
+class SyncedVersions(LogEntries[_Skill]):
+    """The versions of skills whose files lie in a folder, stored in that folder."""
+
+    def __init__(self, root: Path, log_id: str) -> None:
+        super().__init__(root / FILE, log_id, field="skills", entry=_Skill)
+
+    def version(self, name: str) -> int | None:
+        """The version that lies there; None: none."""
+        found = self.entries.get(name)
+        return found.version if found else None
+
+    def places(self) -> Iterator[Place]:
+        """Where the skills lie."""
+        for name, skill in self.entries.items():
+            yield Place(skill.category, name)
+
+    def add(self, place: Place, version: int) -> None:
+        """This version lies there now."""
+        self.entries[place.name] = _Skill(version, place.category)
+
+    def remove(self, name: str) -> None:
+        """Nothing of the skill lies there."""
+        self.entries.pop(name, None)

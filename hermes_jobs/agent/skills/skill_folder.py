@@ -10,8 +10,7 @@ from typing import cast
 from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Place, Problem
-from hermes_jobs.agent.skills.file_history import SkillFileHistory
-from hermes_jobs.agent.skills.synced_versions import SyncedVersions
+from hermes_jobs.agent.skills.file_history import SkillFileHistory, SyncedVersions
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of

@@ -10,10 +10,16 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.expansion import PURPOSE as EXPANDING
-from hermes_jobs.agent.tools.expansion import SECONDS as EXPANDING_SECONDS
-from hermes_jobs.agent.tools.expansion import expansion
-from hermes_jobs.agent.tools.summaries import SECONDS, TOKENS, Summariser, Summary, summaries
+from hermes_jobs.agent.tools.summaries import (
+    EXPANSION,
+    EXPANSION_SECONDS,
+    SECONDS,
+    TOKENS,
+    Summariser,
+    Summary,
+    expansion,
+    summaries,
+)
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import ToolCall
@@ -126,7 +132,7 @@ class SessionSearch:
         if not query.strip():
             return ToolOutcome(content=_listed(self._archive.recent(scope=scope, limit=sessions)))
         passages, spent = self._found(query, scope, cancel)
-        asked_for = _booked(caller, EXPANDING, spent)
+        asked_for = _booked(caller, EXPANSION, spent)
         if not passages:
             return ToolOutcome(content=self._nothing(query, scope), facts=asked_for)
         groups = _groups(passages, sessions)
@@ -145,7 +151,7 @@ class SessionSearch:
         summariser = self._choose() if self._expand and not exact and question(query) is not None else None
         if summariser is None:
             return found, ()
-        words, spent = expansion(summariser, query, cancel, seconds=min(self._seconds, EXPANDING_SECONDS))
+        words, spent = expansion(summariser, query, cancel, seconds=min(self._seconds, EXPANSION_SECONDS))
         others = self._archive.passages(words, scope=scope, limit=HITS) if words else ()
         known = {each.hit.position: each for each in (*others, *found)}
         total = fused([each.hit.position for each in found], [each.hit.position for each in others])

@@ -37,7 +37,6 @@ from hermes_jobs.domain.events.session.step import *
 from hermes_jobs.domain.events.session.tool_call import *
 from hermes_jobs.domain.events.session.turn import *
 from hermes_jobs.domain.events.skill import *
-from hermes_jobs.domain.events.verification import *
 
 _UNIONS = (
     *(SessionEvent, MemoryEvent, SkillEvent, CurationEvent),

@@ -1,4 +1,5 @@
-"""Events of the streams `replay-ID` and `experiment-ID`: recorded model calls that are asked again."""
+"""Events of the streams `replay-ID` and `experiment-ID`: recorded model calls that are asked again;
+and whether what a review saved helps (`experiment-verify-REVIEW`)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import msgspec
 
 from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.events.memory import MemoryTarget
+from hermes_jobs.domain.events.session.review import VerifyMode
 from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
@@ -202,3 +204,58 @@ ReplayEvent = (
     ReplayPlanned | ReplayCallStarted | ReplayCallEnded | ReplayCallFailed | ReplayStopped | ReplayResumed
 )
 ExperimentEvent = ExperimentDefined | CellChecked | CellsJudged
+
+
+Standing = Literal["kept", "harmful", "open"]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was found of a memory entry, by the number of its write, or of a skill.
+
+    `kept`: it helps or does no harm; `harmful`: it is proposed for removal; `open`: it stays provisional.
+    Answers with it were compared in `pairs` with those without it: so many were `better`, `worse`, and
+    `unknown`, the others are the same. The tokens are those of an answer on average.
+    """
+
+    kind: LearnedKind
+    name: str
+    standing: Standing
+    why: str
+    pairs: int = 0
+    better: int = 0
+    worse: int = 0
+    unknown: int = 0
+    tokens_with: float = 0.0
+    tokens_without: float = 0.0
+
+
+class VerificationRequested(Event, frozen=True, kw_only=True):
+    """A review has saved something, which is provisional from now on. `session` is the lineage of the
+    reviewed conversation, `at` the version that the review has read."""
+
+    experiment: str
+    review: str
+    session: str
+    at: int
+    mode: VerifyMode
+
+
+class LearningVerified(Event, frozen=True, kw_only=True):
+    """What the experiment has come to: one finding for each thing that was saved; the last ones count."""
+
+    review: str
+    findings: tuple[Finding, ...]
+
+
+class LearningDecided(Event, frozen=True, kw_only=True):
+    """A person decided about something that is provisional: it is kept for good, or was taken back in the
+    same append."""
+
+    review: str
+    kind: LearnedKind
+    name: str
+    keep: bool
+    by: str
+
+
+VerificationEvent = VerificationRequested | LearningVerified | LearningDecided

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hermes_jobs.domain.session.steps import StepKind
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.engine.handlers.ask_member import AskMember
 from hermes_jobs.engine.handlers.call_model import CallModel
 from hermes_jobs.engine.handlers.compress import Compress
@@ -12,11 +14,16 @@ from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.flush import Flush
 from hermes_jobs.engine.handlers.member_request import MemberRequests
 from hermes_jobs.engine.handlers.prefetch import Prefetch
-from hermes_jobs.engine.handlers.record_usage import RecordUsage
-from hermes_jobs.engine.handlers.request_builder import RequestBuilder
+from hermes_jobs.engine.handlers.request_builder import RequestBuilder, TurnLimits
 from hermes_jobs.engine.handlers.run_tool import RunTool
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
-from hermes_jobs.engine.ports import StepHandler
+from hermes_jobs.engine.ports import Cancel, StepHandler
+
+
+class RecordUsage:
+    """`turn.record_usage`: ends the turn."""
+
+    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        return c.FinishTurn(step=step.id)
 
 
 def session_handlers(

@@ -13,7 +13,6 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.billing import bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
 from hermes_jobs.engine.handlers.failed_calls import QUOTA_SECONDS
 from hermes_jobs.engine.handlers.member_request import MemberRequests
@@ -31,6 +30,7 @@ from hermes_jobs.engine.ports import (
     RetryPlan,
     StepInterrupted,
 )
+from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.text.tokens import tokens
 
 OVERFLOW = "context_overflow"

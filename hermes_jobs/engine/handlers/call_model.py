@@ -22,13 +22,16 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.billing import bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED, booked, told
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
-from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, RequestBuilder, shorter_answer
+from hermes_jobs.engine.handlers.request_builder import (
+    OUTPUT_LIMIT,
+    RequestBuilder,
+    TurnLimits,
+    shorter_answer,
+)
 from hermes_jobs.engine.handlers.tool_context import call_purpose, tool_context, workdir_of
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.live import DeltaStream, OnDelta
 from hermes_jobs.engine.ports import (
     CANCELLED,
@@ -46,6 +49,7 @@ from hermes_jobs.engine.ports import (
     StepInterrupted,
     Toolbox,
 )
+from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.text.tokens import tokens
 
 OVERFLOW = "context_overflow"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
+from hermes_jobs.engine.handlers.request_builder import TurnLimits
 from hermes_jobs.engine.ports import Clock, Ids, ModelError, RetryPlan
 
 QUOTA_SECONDS = 60.0

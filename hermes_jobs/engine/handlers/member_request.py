@@ -15,8 +15,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolM
 from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.engine.handlers.request_builder import RequestBuilder
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
+from hermes_jobs.engine.handlers.request_builder import RequestBuilder, TurnLimits
 from hermes_jobs.engine.ports import ModelRequest
 
 NOTE = """\

@@ -12,8 +12,8 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.synthetic_messages import mode_note
 from hermes_jobs.domain.session.tool_results import UNLIMITED, result_budget
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers.request_builder import TurnLimits
 from hermes_jobs.engine.handlers.tool_context import mode_of
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import (
     Cancel,
     Clock,

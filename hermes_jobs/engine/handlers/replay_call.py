@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.replay.comparison import normalised
 from hermes_jobs.domain.replay.replay import (
@@ -20,13 +21,13 @@ from hermes_jobs.domain.replay.replay import (
     stop,
 )
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.billing import bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
+from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of, workdir_of
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
@@ -39,10 +40,41 @@ from hermes_jobs.engine.ports import (
     RetryPlan,
     SpendingApproval,
     StepInterrupted,
+    Toolbox,
 )
+from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.tokens import tokens
+
+
+class ReadTools:
+    """`pays(call)`: whether a call asks a model. `rules()` are the standing rules in force for tool calls."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        pays: Callable[[ToolCall], bool],
+        rules: Callable[[], tuple[ApprovalRule, ...]],
+    ) -> None:
+        self._toolbox = toolbox
+        self._pays = pays
+        self._rules = rules
+
+    def __call__(self, session: Session, call: ToolCall, cancel: Cancel) -> str | None:
+        """What the tool answers now, in the session's folder; None where it does more than read, asks a
+        model, or would have to ask a person."""
+        turn, toolbox = running_turn(session), self._toolbox.of(session)
+        (plan,) = toolbox.plan("replay", (call,), workdir_of(session))
+        if plan.effect != "read" or self._pays(call):
+            return None
+        context = tool_context(session, turn, plan.call, self._rules())
+        if toolbox.verdict(call, context).decision != "allow":
+            return None
+        outcome = toolbox.run(call, context, toolsets_of(session, turn), cancel)
+        has_effect = outcome.change is not None or outcome.facts or outcome.delegated is not None
+        return None if has_effect or outcome.interrupted or outcome.invalid else outcome.content
+
 
 Approve = Callable[[Replay, ModelRequest], SpendingApproval]
 Read = Callable[[Session, ToolCall, Cancel], str | None]

@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from hermes_jobs.domain.session.messages import Message, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER, USUAL_ANSWER
 from hermes_jobs.engine.handlers.tool_context import toolsets_of
-from hermes_jobs.engine.handlers.turn_limits import TurnLimits
 from hermes_jobs.engine.ports import ModelRequest, Toolbox
+
+
+class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The configured limits of a turn, in seconds and tokens.
+
+    `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
+    `listeners` are told what a session comes to. `wait_for_quota`: the longest wait for a quota that resets;
+    `wait_for_required`: for what a session cannot begin without;
+    `fallback`: the models that are tried, in order, where the one asked cannot be used.
+    """
+
+    max_iterations: int
+    max_tokens: int | None
+    approval_seconds: float
+    result_chars: int = 100_000
+    turn_chars: int = 200_000
+    preview_chars: int = 1_500
+    memory_nudge: int = 0
+    skill_nudge: int = 0
+    listeners: tuple[str, ...] = ()
+    wait_for_quota: float = 0.0
+    wait_for_required: float = 0.0
+    fallback: tuple[str, ...] = ()
+
 
 OUTPUT_LIMIT = "output_limit"
 """The kind of failure after which a `shorter_answer` may be had."""

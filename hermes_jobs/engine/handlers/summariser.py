@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import Message, UserMessage
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.billing import Bill, bill
 from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.ports import (
@@ -22,6 +21,7 @@ from hermes_jobs.engine.ports import (
     Reply,
     ToolSpec,
 )
+from hermes_jobs.engine.ports.model import Bill, bill
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight, tokens
 
 MORE_ROOM = 4

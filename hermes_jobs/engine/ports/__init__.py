@@ -1,7 +1,6 @@
 """The engine's ports, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
 
 from hermes_jobs.engine.ports.cancel import CANCELLED, Cancel
-from hermes_jobs.engine.ports.clock import Clock
 from hermes_jobs.engine.ports.context import (
     AskSummariser,
     CompressedHistory,
@@ -10,9 +9,8 @@ from hermes_jobs.engine.ports.context import (
     ContextSize,
     History,
 )
-from hermes_jobs.engine.ports.dispatcher import Dispatcher
 from hermes_jobs.engine.ports.embedder import Embedder, Vectors
-from hermes_jobs.engine.ports.ids import Ids
+from hermes_jobs.engine.ports.host import Clock, Dispatcher, Ids
 from hermes_jobs.engine.ports.listener import (
     AppendHook,
     FileSync,

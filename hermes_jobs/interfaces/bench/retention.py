@@ -15,10 +15,10 @@ from typing import NamedTuple
 import msgspec
 
 from hermes_jobs.agent.context.compressor import Compressor, portions, summary_budget
+from hermes_jobs.agent.context.message_groups import tokens_of
 from hermes_jobs.agent.context.prune import outcome, pruned
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import FIRST, UPDATE, instructions, transcript
-from hermes_jobs.agent.context.tokens import tokens_of
 from hermes_jobs.agent.mcp.sessions import Never
 from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.tool import ToolFailed

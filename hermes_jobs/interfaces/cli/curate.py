@@ -38,7 +38,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     A job that only proposes: nothing changes before `reviews apply`. It is told which skills are alike, and
     how often and when each was used.
     """
-    from hermes_jobs.agent.reviews.begin_curation import requesting
+    from hermes_jobs.agent.reviews.begin_review import requesting
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
     from hermes_jobs.interfaces.cli.wait import run_or_wait

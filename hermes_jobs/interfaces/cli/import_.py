@@ -95,8 +95,7 @@ def import_lines(
     `then` is called before anybody sees what came in.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
-    from hermes_jobs.engine.imported_children import settle_children
-    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce
+    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, settle_children
     from hermes_jobs.eventlog.copy_log import copy_log, temp_log
     from hermes_jobs.eventlog.import_log import import_log
     from hermes_jobs.eventlog.transaction import TransactionLog

@@ -9,7 +9,7 @@ from time import time
 import click
 
 from hermes_jobs.domain.events import Plan
-from hermes_jobs.domain.schedule.missed_runs import MOST_COUNTED
+from hermes_jobs.domain.schedule.runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.inbox import delivery_status

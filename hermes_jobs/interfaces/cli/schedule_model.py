@@ -49,7 +49,7 @@ def _record_usage(
     from hermes_jobs.domain.decision import DecisionResult, StreamEvents
     from hermes_jobs.domain.events import ScheduleWorded
     from hermes_jobs.domain.schedule.schedule import stream_of
-    from hermes_jobs.engine.billing import bill
+    from hermes_jobs.engine.ports.model import bill
 
     settings, application = context.settings, context.application
     billed = bill(reply, settings.main_model.model, application.endpoints.by_name)

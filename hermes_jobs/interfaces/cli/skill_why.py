@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.verification import verifications_of
+from hermes_jobs.bootstrap.replays import verifications_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import stream_of
 from hermes_jobs.errors import Rejected

@@ -151,7 +151,7 @@ def scan(path: Path, as_json: bool) -> int:
 
     The exit code is 1 where it is dangerous.
     """
-    from hermes_jobs.agent.skills.external_scan import examined
+    from hermes_jobs.agent.skills.guard import examined
 
     found = examined(path)
 

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from hermes_jobs.agent.llm.openai_training import example, is_calling, pair
-from hermes_jobs.agent.llm.sharegpt import ShareGptMessage, share_gpt
-from hermes_jobs.agent.llm.told_turns import ToldTurn, told_turns
+from hermes_jobs.agent.llm.training_data import (
+    ShareGptMessage,
+    ToldTurn,
+    example,
+    is_calling,
+    pair,
+    share_gpt,
+    told_turns,
+)
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.forgetting import ENDED_BECAUSE
 from hermes_jobs.domain.session.messages import AssistantMessage, Message

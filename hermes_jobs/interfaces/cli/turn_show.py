@@ -93,7 +93,7 @@ def show_turn(
 
 def _json(context: CliContext, turn: TurnView) -> object:
     """The turn with its steps; with the tree below it where it has sub-agents."""
-    from hermes_jobs.views.tree_json import tree_json
+    from hermes_jobs.views.turn_json import tree_json
 
     below = context.application.views.tree_below(turn.id)
     result = detailed_turn_json(turn)

@@ -131,7 +131,7 @@ def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
     Each has a line: what it is for, how it stands, what it used. ID may be any turn of the tree; the whole of
     it is shown, from its root.
     """
-    from hermes_jobs.views.tree_json import tree_json
+    from hermes_jobs.views.turn_json import tree_json
 
     views = context.application.views
     turn = views.find_turn(turn_id)

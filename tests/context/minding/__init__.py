@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.agent.context.hooks import EngineSession, Response
+from hermes_jobs.agent.context.engine_host import EngineSession, Response
 from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import Message

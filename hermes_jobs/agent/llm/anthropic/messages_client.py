@@ -23,7 +23,7 @@ from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.errors import Refusal, model_error, refusal_in, shortened
-from hermes_jobs.agent.llm.stream_events import drain, events_of
+from hermes_jobs.agent.llm.sse import drain, events_of
 from hermes_jobs.agent.llm.windows import Windows, learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 from hermes_jobs.domain.usage import Usage

@@ -1,4 +1,4 @@
-"""Renders a whole request to the Messages API.
+"""Renders a whole request to the Messages API, with its cache marks and how much the model thinks.
 
 Sources: https://platform.claude.com/docs/en/api/messages/create, and
 https://platform.claude.com/docs/en/api/migration-2026-10-21: the API version in use has no `temperature`, so
@@ -8,20 +8,40 @@ it is never sent.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.answer_format import output_format
-from hermes_jobs.agent.llm.anthropic.abilities import abilities
-from hermes_jobs.agent.llm.anthropic.marks import marked
+from hermes_jobs.agent.llm.anthropic.abilities import Abilities, abilities
 from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.render import Takes, called, lacks_thoughts, rendered, tool_name
-from hermes_jobs.agent.llm.anthropic.thinking import has_budget, limited
 from hermes_jobs.agent.llm.dialect import CacheTtl
 from hermes_jobs.agent.llm.families import Effort
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
+
+MOST_MARKS = 4
+
+
+def marked(body: Json, ttl: CacheTtl) -> Json:
+    """The request with marks on its last tool, its system prompt and its last user messages.
+
+    In a tool loop these are tool results, so that each round reads the cache of the round before. The given
+    request is not changed.
+    """
+    mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
+    steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}
+    messages = list(body["messages"])
+    asked = [at for at, each in enumerate(messages) if each["role"] == "user"]
+    for at in asked[len(steady) - MOST_MARKS :]:
+        messages[at] = {**messages[at], "content": _on_last(messages[at]["content"], mark)}
+    return {**body, **steady, "messages": messages}
+
+
+def _on_last(blocks: list[Json], mark: Json) -> list[Json]:
+    return [*blocks[:-1], {**blocks[-1], "cache_control": mark}]
+
 
 Json = dict[str, Any]
 
@@ -104,3 +124,57 @@ def _tool(spec: ToolSpec) -> Json:
 
 def _declared(name: str) -> Json:
     return {"name": name, "description": "Not available now.", "input_schema": {"type": "object"}}
+
+
+BUDGETS: dict[Effort, int] = {"none": 0, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
+SMALLEST_BUDGET = 1_024
+USUAL_ANSWER = 64_000
+"""The output limit if nothing limits it and the model could write more."""
+
+
+def limited(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Json:
+    """`max_tokens`, `thinking` and `output_config` of a request.
+
+    `max_tokens` None: the model's limit, or the usual one. A budget is at most half of the limit; if that is
+    too small for a budget there is none.
+    """
+    limit = min(can.longest, USUAL_ANSWER) if max_tokens is None else max_tokens
+    return {"max_tokens": limit, **_thought(can, effort, limit)}
+
+
+def has_budget(fields: Json) -> bool:
+    """Whether those fields request thinking with a budget, which binds every message of a tool loop."""
+    return bool(fields.get("thinking", {}).get("type") == "enabled")
+
+
+def _thought(can: Abilities, effort: Effort | None, limit: int) -> Json:
+    if effort is None or can.thinking == "none":
+        return {}
+    if effort == "none":
+        return _off(can)
+    match can.thinking:
+        case "adaptive":
+            return {"thinking": {"type": "adaptive", "display": "summarized"}, **_level(can, effort)}
+        case "budget":
+            budget = min(BUDGETS[effort], limit // 2)
+            thinking = {"type": "enabled", "budget_tokens": budget}
+            return {**({"thinking": thinking} if budget >= SMALLEST_BUDGET else {}), **_level(can, effort)}
+        case _:
+            assert_never(can.thinking)
+
+
+def _off(can: Abilities) -> Json:
+    match can.off:
+        case "omitted":
+            return {}
+        case "never":
+            return _level(can, "low")
+        case _:
+            return {"thinking": {"type": can.off}}
+
+
+def _level(can: Abilities, effort: Effort) -> Json:
+    """The effort, if the model has such levels; its highest level in place of an unknown one."""
+    if not can.efforts:
+        return {}
+    return {"output_config": {"effort": effort if effort in can.efforts else can.efforts[-1]}}
