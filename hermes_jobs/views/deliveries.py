@@ -11,9 +11,10 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.queries import fetched
+from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
+_OF_THE_REQUEST = ("delivery", "target", "turn", "session", "source", "ok", "text")
 IN_THE_INBOX = "status IN ('unread', 'failed')"
 
 
@@ -73,31 +74,18 @@ class Deliveries:
                 _request(connection, recorded, event)
             elif isinstance(event, e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed):
                 changes = {**_changes(event), "changed_at": recorded.recorded_at}
-                assignments = ", ".join(f"{column} = ?" for column in changes)
-                connection.execute(
-                    f"UPDATE deliveries SET {assignments} WHERE delivery = ?",
-                    (*changes.values(), event.delivery),
-                )
+                update(connection, "deliveries", changes, delivery=event.delivery)
 
 
 def _request(connection: Connection, recorded: RecordedEvent, event: e.DeliveryRequested) -> None:
-    connection.execute(
-        "INSERT INTO deliveries (delivery, target, status, turn, session, source, ok, text, requested_at,"
-        " changed_at, position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            event.delivery,
-            event.target,
-            "unread" if event.target == INBOX else "waiting",
-            event.turn,
-            event.session,
-            event.source,
-            event.ok,
-            event.text,
-            recorded.recorded_at,
-            recorded.recorded_at,
-            recorded.position,
-        ),
-    )
+    same = {name: getattr(event, name) for name in _OF_THE_REQUEST}
+    own = {
+        "status": "unread" if event.target == INBOX else "waiting",
+        "requested_at": recorded.recorded_at,
+        "changed_at": recorded.recorded_at,
+        "position": recorded.position,
+    }
+    insert(connection, "deliveries", same | own)
 
 
 def _changes(
@@ -147,5 +135,4 @@ def count_unread(connection: Connection) -> int:
 
 
 def _delivery(row: Row) -> DeliveryView:
-    same = {name: row[name] for name in DeliveryView.__struct_fields__ if name not in {"id", "ok"}}
-    return DeliveryView(id=row["delivery"], ok=bool(row["ok"]), **same)
+    return value_of(DeliveryView, row, id=row["delivery"], ok=bool(row["ok"]))

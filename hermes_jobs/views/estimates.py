@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sqlite3 import Connection
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -16,13 +16,20 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import CallOutcome
 from hermes_jobs.domain.consolidation import PURPOSE as CONSOLIDATE
 from hermes_jobs.domain.embedding import Outcome as Embedded
-from hermes_jobs.domain.replay.replay import Outcome
+from hermes_jobs.domain.replay.replay import Outcome as Replayed
 from hermes_jobs.domain.replay.verification import purpose_of
 from hermes_jobs.domain.session.references import is_reference
 from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.domain.usage import NO_USAGE, Reservation
+from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.queries import fetched
+from hermes_jobs.views.rows import fetched, insert, value_of
+
+Started = e.ReplayCallStarted | e.EmbeddingStarted | e.ConsolidationStarted | e.ConsolidationFailed
+"""Events that say what an attempt before them may have used, whose worker died."""
+ONCE = e.ResponseBooked | e.ConsolidationStarted | e.ConsolidationFailed
+"""Events whose estimates count no attempts."""
+Estimated = e.StepAbandoned | CallOutcome | e.ResponseBooked | Replayed | Embedded
+"""Events that may hold an estimate."""
 
 _LEFT = {"died": "its worker died", "shutdown": "its worker was stopped"}
 _FAILED = {"cancelled": "it was cancelled", "timeout": "it took too long"}
@@ -59,127 +66,66 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
-    event_types: Final = (
-        e.StepAbandoned,
-        e.ModelReplied,
-        e.ModelCallFailed,
-        e.ReferenceReplied,
-        e.ReferenceFailed,
-        e.ResponseBooked,
-        e.OutcomeDiscarded,
-        e.ReplayCallStarted,
-        e.ReplayCallEnded,
-        e.ReplayCallFailed,
-        e.EmbeddingStarted,
-        e.EmbeddingEnded,
-        e.EmbeddingFailed,
-        e.ConsolidationStarted,
-        e.ConsolidationFailed,
-    )
+    event_types: Final = (*get_args(Estimated), *get_args(Started), e.OutcomeDiscarded)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
         for recorded in events:
-            match recorded.event:
-                case e.StepAbandoned(estimated=estimated) as event if estimated != NO_USAGE:
-                    purpose = "reference" if is_reference(event.step) else "turn"
-                    _insert(connection, recorded, event, purpose, _LEFT[event.reason])
-                case (
-                    e.ModelReplied(estimated=estimated) | e.ReferenceReplied(estimated=estimated)
-                ) as event if estimated != NO_USAGE:
-                    _insert(connection, recorded, event, event.purpose, "its usage was not reported")
-                case (
-                    e.ModelCallFailed(estimated=estimated) | e.ReferenceFailed(estimated=estimated)
-                ) as event if estimated != NO_USAGE:
-                    reason = _FAILED.get(event.kind, "its answer broke off")
-                    _insert(connection, recorded, event, event.purpose, reason)
-                case e.ResponseBooked(estimated=estimated) as event if estimated != NO_USAGE:
-                    _insert(connection, recorded, event, event.purpose, "its usage was not reported")
-                case e.ReplayCallStarted(lost=Reservation() as lost) as event:
-                    ended = e.ReplayCallFailed(
-                        step=event.step,
-                        attempt=event.attempt,
-                        kind="worker_lost",
-                        message="",
-                        model=lost.model,
-                        estimated=lost.usage,
-                        estimated_cost_usd=lost.cost_usd,
-                    )
-                    _insert(connection, recorded, ended, purpose_of(recorded.stream), _LEFT["died"])
-                case (
-                    e.ReplayCallEnded(estimated=estimated) | e.ReplayCallFailed(estimated=estimated)
-                ) as event if estimated != NO_USAGE:
-                    _insert(
-                        connection, recorded, event, purpose_of(recorded.stream), "its usage was not reported"
-                    )
-                case e.EmbeddingStarted(lost=Reservation() as lost) as event:
-                    given_up = e.EmbeddingFailed(
-                        step=event.step,
-                        attempt=event.attempt,
-                        kind="worker_lost",
-                        message="",
-                        model=lost.model,
-                        estimated=lost.usage,
-                        estimated_cost_usd=lost.cost_usd,
-                    )
-                    _insert(connection, recorded, given_up, "embedding", _LEFT["died"])
-                case (
-                    e.EmbeddingEnded(estimated=estimated) | e.EmbeddingFailed(estimated=estimated)
-                ) as event if estimated != NO_USAGE:
-                    _insert(connection, recorded, event, "embedding", "its usage was not reported")
-                case (
-                    e.ConsolidationStarted(lost=Reservation() as lost)
-                    | e.ConsolidationFailed(lost=Reservation() as lost)
-                ) as event:
-                    _insert(connection, recorded, _lost(event.step, lost), CONSOLIDATE, _LEFT["died"])
-                case e.OutcomeDiscarded(reserved=reserved) as event if reserved is not None:
-                    connection.execute(
-                        "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?",
-                        (event.step, event.attempt, event.worker),
-                    )
-                case _:
-                    pass
+            event = recorded.event
+            if isinstance(event, e.OutcomeDiscarded) and event.reserved is not None:
+                query = "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?"
+                connection.execute(query, (event.step, event.attempt, event.worker))
+            elif isinstance(event, Started) and event.lost is not None:
+                lost = event.lost
+                used = {"model": lost.model, **_tokens(lost.usage), "cost_usd": lost.cost_usd}
+                insert(connection, "estimates", _row(recorded, event, _LEFT["died"]) | used)
+            elif isinstance(event, Estimated) and event.estimated != NO_USAGE:
+                used = {"model": event.model, **_tokens(event.estimated)}
+                row = _row(recorded, event, _reason(event)) | used
+                insert(connection, "estimates", row | {"cost_usd": event.estimated_cost_usd})
 
 
-def _insert(
-    connection: Connection,
-    recorded: RecordedEvent,
-    event: e.StepAbandoned | CallOutcome | e.ResponseBooked | Outcome | Embedded,
-    purpose: str,
-    reason: str,
-) -> None:
-    worker = event.worker if isinstance(event, e.StepAbandoned) else recorded.meta.worker
-    attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
-    connection.execute(
-        f"INSERT INTO estimates VALUES ({', '.join('?' * 13)})",
-        (
-            recorded.position,
-            recorded.recorded_at,
-            lineage_of(recorded.stream),
-            getattr(event, "turn", None) or "",
-            event.step,
-            attempt,
-            worker,
-            event.model,
-            purpose,
-            reason,
-            event.estimated.prompt_tokens,
-            event.estimated.output_tokens,
-            event.estimated_cost_usd,
-        ),
-    )
+def _row(recorded: RecordedEvent, event: Estimated | Started, reason: str) -> dict[str, object]:
+    """The row without what was used."""
+    return {
+        "position": recorded.position,
+        "at": recorded.recorded_at,
+        "lineage": lineage_of(recorded.stream),
+        "turn": getattr(event, "turn", None) or "",
+        "step": event.step,
+        "attempt": 1 if isinstance(event, ONCE) else event.attempt,
+        "worker": event.worker if isinstance(event, e.StepAbandoned) else recorded.meta.worker,
+        "purpose": _purpose(recorded.stream, event),
+        "reason": reason,
+    }
 
 
-def _lost(step: str, reserved: Reservation) -> e.ResponseBooked:
-    """The response that nobody has of a call whose worker died."""
-    return e.ResponseBooked(
-        turn=None,
-        step=step,
-        purpose=CONSOLIDATE,
-        model=reserved.model,
-        estimated=reserved.usage,
-        estimated_cost_usd=reserved.cost_usd,
-    )
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {"input_tokens": usage.prompt_tokens, "output_tokens": usage.output_tokens}
+
+
+def _purpose(stream: str, event: Estimated | Started) -> str:
+    match event:
+        case e.StepAbandoned():
+            return "reference" if is_reference(event.step) else "turn"
+        case e.ReplayCallStarted() | e.ReplayCallEnded() | e.ReplayCallFailed():
+            return purpose_of(stream)
+        case e.EmbeddingStarted() | e.EmbeddingEnded() | e.EmbeddingFailed():
+            return "embedding"
+        case e.ConsolidationStarted() | e.ConsolidationFailed():
+            return CONSOLIDATE
+        case _:
+            return event.purpose
+
+
+def _reason(event: Estimated) -> str:
+    match event:
+        case e.StepAbandoned():
+            return _LEFT[event.reason]
+        case e.ModelCallFailed() | e.ReferenceFailed():
+            return _FAILED.get(event.kind, "its answer broke off")
+        case _:
+            return "its usage was not reported"
 
 
 def select_estimates(
@@ -189,7 +135,4 @@ def select_estimates(
     of_turn = "" if turn is None else "AND turn = ?"
     query = f"SELECT *, lineage AS session FROM estimates WHERE at >= ? {of_turn} ORDER BY position"
     values = (since or "", *(() if turn is None else (turn,)))
-    names = Estimate.__struct_fields__
-    return tuple(
-        Estimate(**{name: row[name] for name in names}) for row in fetched(connection, query, values)
-    )
+    return tuple(value_of(Estimate, row) for row in fetched(connection, query, values))

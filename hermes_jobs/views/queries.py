@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from sqlite3 import Connection, Row
-from typing import Any
 
 from msgspec import json
 from msgspec.structs import replace
@@ -25,6 +24,7 @@ from hermes_jobs.views.models import (
     TurnView,
     UsageTotals,
 )
+from hermes_jobs.views.rows import fetched, value_of
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 SUMS = ", ".join(f"coalesce(sum(r.{column}), 0) AS {column}" for column in TOKENS)
@@ -153,12 +153,12 @@ def _answers_with_reply(row: Row) -> bool:
 
 
 def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
-    columns = """position lineage session source model into cancelled_by submitted_at
-        began_waiting_at begun_at ended_at seen_at num_tool_calls waits_until ensemble rating"""
     error = None
     if row["error_kind"] is not None:
         error = TurnFailure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])
-    return TurnView(
+    return value_of(
+        TurnView,
+        row,
         id=row["turn"],
         status=row["shown_status"],
         text=said[row["position"]],
@@ -173,7 +173,7 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         books=books_of(row),
         place=place_of(row),
         warnings=tuple(json.decode(row["warnings"], type=list[str])),
-        **_same(row, columns),
+        steps=(),
     )
 
 
@@ -197,9 +197,8 @@ def _step_rows(connection: Connection, condition: str, values: Sequence[str]) ->
 
 
 def _step(row: Row) -> StepView:
-    columns = "kind name arguments attempt worker started_at ended_at outcome message finish_reason"
     asks = json.decode(row["asks"], type=InputRequested) if row["asks"] else None
-    return StepView(id=row["step"], books=books_of(row), asks=asks, **_same(row, columns))
+    return value_of(StepView, row, id=row["step"], books=books_of(row), asks=asks)
 
 
 def select_sessions(connection: Connection, *, hidden: bool, limit: int) -> tuple[SessionView, ...]:
@@ -245,16 +244,15 @@ def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> 
 
 
 def _session(row: Row) -> SessionView:
-    columns = """lineage at kind source workdir title preview model status ended_because num_turns
-        num_messages started_at last_at undone_into"""
     place = place_of(row)
-    return SessionView(
+    return value_of(
+        SessionView,
+        row,
         id=row["tip"],
         parent=row["parent"] if place is None else place.parent,
         root=None if place is None else place.root,
         place=place,
         books=books_of(row),
-        **_same(row, columns),
     )
 
 
@@ -265,11 +263,10 @@ def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple
         FROM messages m JOIN turns ON turns.turn = m.turn LEFT JOIN calls ON calls.call = m.call
         WHERE m.lineage = ? ORDER BY coalesce(m.heard, m.position), m.part, m.position
     """
-    columns = "position session turn role call name arguments at"
     rows = fetched(connection, query, (lineage,))
     contents = contents_of(rows, texts)
     return tuple(
-        MessageView(content=content, kept=bool(row["kept"]), **_same(row, columns))
+        value_of(MessageView, row, content=content, kept=bool(row["kept"]))
         for row, content in zip(rows, contents, strict=True)
     )
 
@@ -280,19 +277,6 @@ def contents_of(messages: Sequence[Row], texts: Texts) -> list[str]:
     return [said[row["position"]] if row["again"] is None else row["again"] for row in messages]
 
 
-def fetched(connection: Connection, query: str, values: Iterable[object]) -> list[Row]:
-    """All rows of a query."""
-    cursor = connection.cursor()
-    cursor.row_factory = Row
-    return cursor.execute(query, tuple(values)).fetchall()
-
-
-def _same(row: Row, columns: str) -> dict[str, Any]:
-    """Those columns under their own names."""
-    return {column: row[column] for column in columns.split()}
-
-
 def books_of(row: Row) -> UsageTotals:
     """The columns of `BOOKS` as a value."""
-    sums = _same(row, "cost_usd num_model_calls known_cost_usd")
-    return UsageTotals(usage=Usage(**_same(row, " ".join(TOKENS))), **sums)
+    return value_of(UsageTotals, row, usage=Usage(*(row[name] for name in TOKENS)))

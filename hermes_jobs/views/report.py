@@ -18,7 +18,8 @@ import msgspec
 
 from hermes_jobs.domain.schedule.runs import ON_TIME
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.views.queries import TOKENS, fetched
+from hermes_jobs.views.queries import TOKENS
+from hermes_jobs.views.rows import fetched
 from hermes_jobs.views.spending import UnknownCost, select_unknown_costs
 
 Period = Literal["day", "week", "month"]

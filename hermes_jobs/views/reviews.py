@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
 from typing import Final, Literal
 
 import msgspec
@@ -15,8 +15,9 @@ from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.plural import pluralize
-from hermes_jobs.views.queries import BOOKS, fetched
+from hermes_jobs.views.queries import BOOKS
 from hermes_jobs.views.references import find_reference
+from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
 
@@ -77,11 +78,7 @@ class Reviews:
             if isinstance(event, e.ReviewRequested | e.ConsolidationRequested):
                 _request(connection, recorded, event)
             elif isinstance(event, _Change):
-                changes = _changes(event, recorded.recorded_at)
-                assignments = ", ".join(f"{column} = ?" for column in changes)
-                connection.execute(
-                    f"UPDATE reviews SET {assignments} WHERE review = ?", (*changes.values(), event.review)
-                )
+                update(connection, "reviews", _changes(event, recorded.recorded_at), review=event.review)
 
 
 _Change = (
@@ -100,19 +97,17 @@ def _request(
     kind, lineage, turn = "consolidate", consolidated_lineage(recorded.stream), None
     if isinstance(event, e.ReviewRequested):
         kind, lineage, turn = event.kind, lineage_of(recorded.stream), event.turn
-    connection.execute(
-        "INSERT OR REPLACE INTO reviews (review, kind, status, reason, lineage, turn, requested_at, position)"
-        " VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?)",
-        (
-            event.review,
-            kind,
-            event.reason,
-            lineage,
-            turn,
-            recorded.recorded_at,
-            recorded.position,
-        ),
-    )
+    row = {
+        "review": event.review,
+        "kind": kind,
+        "status": "waiting",
+        "reason": event.reason,
+        "lineage": lineage,
+        "turn": turn,
+        "requested_at": recorded.recorded_at,
+        "position": recorded.position,
+    }
+    insert(connection, "reviews", row, replaces=True)
 
 
 def _changes(event: _Change, at: str) -> dict[str, str | None]:
@@ -175,22 +170,4 @@ def _reviews(connection: Connection, rest: str, values: Sequence[object]) -> tup
     query = f"""
         SELECT v.*, {BOOKS} FROM reviews v LEFT JOIN responses r ON r.lineage = v.review WHERE {rest}
     """
-    return tuple(_review(row) for row in fetched(connection, query, values))
-
-
-def _review(row: Row) -> ReviewView:
-    return ReviewView(
-        id=row["review"],
-        kind=row["kind"],
-        status=row["status"],
-        reason=row["reason"],
-        lineage=row["lineage"],
-        turn=row["turn"],
-        work=row["work"],
-        saved=row["saved"],
-        message=row["message"],
-        num_model_calls=row["num_model_calls"],
-        cost_usd=row["cost_usd"],
-        requested_at=row["requested_at"],
-        ended_at=row["ended_at"],
-    )
+    return tuple(value_of(ReviewView, row, id=row["review"]) for row in fetched(connection, query, values))

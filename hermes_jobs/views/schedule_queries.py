@@ -13,7 +13,8 @@ from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, strea
 from hermes_jobs.errors import Rejected
 from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
 from hermes_jobs.views.models import UsageTotals
-from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of, fetched
+from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of
+from hermes_jobs.views.rows import fetched, value_of
 
 RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
 
@@ -103,9 +104,8 @@ def _run_rows(connection: Connection, schedule: str, limit: int) -> Sequence[Row
 
 
 def _run(connection: Connection, row: Row) -> RunView:
-    same = {name: row[name] for name in RunView.__struct_fields__ if name != "deliveries"}
     deliveries = select_deliveries(connection, turn=row["turn"]) if row["turn"] else ()
-    return RunView(**same, deliveries=tuple(reversed(deliveries)))
+    return value_of(RunView, row, deliveries=tuple(reversed(deliveries)))
 
 
 def _schedule(connection: Connection, row: Row) -> ScheduleView:
@@ -116,19 +116,12 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
     query = f"SELECT {counted} FROM runs WHERE schedule = ?"
     num_runs, num_missed = connection.execute(query, (name,)).fetchone()
     newest = _run_rows(connection, name, 1)
-    return ScheduleView(
+    folded = ("status", "plan", "next_due", "pause_reason", "running", "queued", "failures")
+    return value_of(
+        ScheduleView,
+        row,
         id=name,
-        status=state.status,
-        plan=state.plan,
-        next_due=state.next_due,
-        pause_reason=state.pause_reason,
-        running=state.running,
-        queued=state.queued,
-        failures=state.failures,
-        said=row["said"],
-        added_by=row["added_by"],
-        added_at=row["added_at"],
-        changed_at=row["changed_at"],
+        **{each: getattr(state, each) for each in folded},
         num_runs=num_runs,
         num_missed=num_missed,
         books=_books(connection, name),

@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.schedule import Schedule, evolve, stream_of
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.views.rows import insert, update
 
 
 class Schedules:
@@ -61,8 +62,7 @@ def _take(connection: Connection, recorded: RecordedEvent, event: e.ScheduleEven
     }
     if isinstance(event, e.ScheduleEdited) and event.said:
         changes["said"] = event.said
-    assignments = ", ".join(f"{column} = ?" for column in changes)
-    connection.execute(f"UPDATE schedules SET {assignments} WHERE schedule = ?", (*changes.values(), name))
+    update(connection, "schedules", changes, schedule=name)
     _note_run(connection, recorded, event)
 
 
@@ -125,6 +125,4 @@ def _insert(
         "at": recorded.recorded_at,
         **told,
     }
-    names = ", ".join(f'"{name}"' for name in row)
-    marks = ", ".join("?" * len(row))
-    connection.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", tuple(row.values()))
+    insert(connection, "runs", row)

@@ -9,6 +9,7 @@ from typing import Final
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.views.rows import insert, update
 
 PREFIX = "session-"
 PREVIEW = 80  # characters
@@ -65,10 +66,7 @@ def _take(connection: Connection, recorded: RecordedEvent, lineage: str) -> None
         (named,) = connection.execute(query, (lineage,)).fetchone()
         changes["named"] = given_title(event.title, named)
     if changes:
-        assignments = ", ".join(f"{column} = ?" for column in changes)
-        connection.execute(
-            f"UPDATE lineages SET {assignments} WHERE lineage = ?", (*changes.values(), lineage)
-        )
+        update(connection, "lineages", changes, lineage=lineage)
 
 
 def _preview(connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -92,24 +90,21 @@ def _begun(connection: Connection, recorded: RecordedEvent, lineage: str) -> Non
     if isinstance(event, e.ReviewRequested):
         kind = "review"  # of no conversation: a curator's
     connection.execute("INSERT OR IGNORE INTO sessions VALUES (?, ?)", (lineage, lineage))
-    connection.execute(
-        "INSERT INTO lineages (lineage, tip, kind, source, workdir, title, named, preview, model, started_at,"
-        " last_at, last_position) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            lineage,
-            lineage,
-            kind,
-            submitted.source if submitted else "",
-            opening.workdir,
-            opening.title,
-            opening.title,
-            preview(submitted.text) if submitted else "",
-            opening.model or "",
-            recorded.recorded_at,
-            recorded.recorded_at,
-            recorded.position,
-        ),
-    )
+    row = {
+        "lineage": lineage,
+        "tip": lineage,
+        "kind": kind,
+        "source": submitted.source if submitted else "",
+        "workdir": opening.workdir,
+        "title": opening.title,
+        "named": opening.title,
+        "preview": preview(submitted.text) if submitted else "",
+        "model": opening.model or "",
+        "started_at": recorded.recorded_at,
+        "last_at": recorded.recorded_at,
+        "last_position": recorded.position,
+    }
+    insert(connection, "lineages", row)
 
 
 def _changes(event: e.Event) -> dict[str, str | int | None]:

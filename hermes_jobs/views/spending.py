@@ -11,7 +11,8 @@ import msgspec
 
 from hermes_jobs.domain.schedule.schedule import stream_of
 from hermes_jobs.domain.usage import Usage
-from hermes_jobs.views.queries import OF_SCHEDULE, TOKENS, fetched
+from hermes_jobs.views.queries import OF_SCHEDULE, TOKENS
+from hermes_jobs.views.rows import fetched
 
 SpendingKey = Literal["day", "session", "model", "purpose", "schedule", "root"]
 
@@ -105,7 +106,7 @@ def select_spending(
             key=row["spent_for"],
             requests=row["requests"],
             unpriced=row["requests"] - row["priced"],
-            usage=Usage(**{name: row[name] for name in TOKENS}),
+            usage=Usage(*(row[name] for name in TOKENS)),
             cost_usd=row["cost_usd"],
             known_cost_usd=row["known_cost_usd"],
             estimated=Estimated(

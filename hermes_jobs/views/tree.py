@@ -10,7 +10,8 @@ import msgspec
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.models import StepView, TurnView, UsageTotals
-from hermes_jobs.views.queries import BOOKS, books_of, fetched, select_turns_below, select_waiting_calls
+from hermes_jobs.views.queries import BOOKS, books_of, select_turns_below, select_waiting_calls
+from hermes_jobs.views.rows import fetched
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.message_texts import Texts
+from hermes_jobs.views.rows import update
 from hermes_jobs.views.sessions import preview
 
 OF_THE_END = (
@@ -113,8 +114,7 @@ class Turns:
             ],
         )
         for turn, row in changed.items():
-            assignments = ", ".join(f'"{column}" = ?' for column in row)
-            connection.execute(f"UPDATE turns SET {assignments} WHERE turn = ?", (*row.values(), turn))
+            update(connection, "turns", row, turn=turn)
 
     def _reply(self, connection: Connection, turn: str) -> str | None:
         """The text of the turn's last reply."""

@@ -11,7 +11,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import PREFIX
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.queries import fetched
+from hermes_jobs.views.rows import fetched, value_of
 
 
 class VerificationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,5 +96,4 @@ def select_verifications(connection: Connection, review: str | None = None) -> t
 
 def _verification(row: Row) -> VerificationView:
     keep = row["keep"]
-    names = ("experiment", "review", "kind", "name", *_FOUND, "at")
-    return VerificationView(**{name: row[name] for name in names}, keep=None if keep is None else bool(keep))
+    return value_of(VerificationView, row, keep=None if keep is None else bool(keep))

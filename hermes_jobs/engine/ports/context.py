@@ -60,7 +60,7 @@ class AskSummariser(Protocol):
 class ContextEngine(Protocol):
     """Decides when a history is too long, and compresses it.
 
-    Each call gets all it needs; an engine with state of its own also has some of `context.hooks`.
+    Each call gets all it needs; an engine with state of its own also has some of `EngineHooks`.
     """
 
     def threshold(self, window: int, fixed: int = 0) -> int:
