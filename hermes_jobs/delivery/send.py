@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents
+from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.delivery import Delivery, TargetKind, failed, parse_target
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel, Clock, Ids, StepInterrupted
@@ -75,8 +75,7 @@ class SendDelivery:
 
     def run(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
         """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
-        changed = DecisionResult(writes=(StreamEvents(state.stream, (self._fact(state, cancel),)),))
-        return lambda load: changed
+        return append(state.stream, self._fact(state, cancel))
 
     def _fact(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.errors import Rejected
 
 STREAM = "approvals"
@@ -79,7 +79,7 @@ def add_rule(ruling: e.Ruling, calls: e.CallPattern, *, by: str) -> Decision:
             if (rule.ruling, rule.calls) == (ruling, calls):
                 return DecisionResult(answer=str(rule.number))
         event = e.ApprovalRuleAdded(number=state.last + 1, ruling=ruling, calls=calls, by=by)
-        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),), answer=str(event.number))
+        return DecisionResult.of(STREAM, event, answer=str(event.number))
 
     return change
 
@@ -94,7 +94,7 @@ def remove_rule(number: int, *, by: str) -> Decision:
                 f"There is no rule {number}.", kind="unknown_rule", hint="See hermes-jobs approvals list."
             )
         event = e.ApprovalRuleRemoved(number=number, by=by)
-        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
+        return DecisionResult.of(STREAM, event)
 
     return change
 

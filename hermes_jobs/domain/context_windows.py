@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.events import WindowEvent, WindowForgotten, WindowLearned
 
 STREAM = "windows"
@@ -71,7 +71,7 @@ def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
             assumed=learned.assumed,
             at=learned.at,
         )
-        return DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
+        return DecisionResult.of(STREAM, event)
 
     return change
 
@@ -86,6 +86,6 @@ def forget(model: str | None) -> Decision:
             for place in state.windows
             if model in {None, place[1]}
         )
-        return DecisionResult(writes=(StreamEvents(STREAM, events),)) if events else DecisionResult()
+        return DecisionResult.of(STREAM, *events) if events else DecisionResult()
 
     return change

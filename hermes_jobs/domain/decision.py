@@ -48,6 +48,11 @@ class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[UniqueKey, ...] = ()
     kept: tuple[LargeResult, ...] = ()
 
+    @classmethod
+    def of(cls, stream: str, *events: Event, answer: str = "") -> DecisionResult:
+        """These events on one stream, and nothing else."""
+        return cls(writes=(StreamEvents(stream, events),), answer=answer)
+
 
 class StateLoader(Protocol):
     """Loads a stream's state from the log by the stream's name: a `Memory`, a `Skill` and so on."""
@@ -63,3 +68,9 @@ class Decision(Protocol):
     """
 
     def __call__(self, load: StateLoader) -> DecisionResult: ...
+
+
+def append(stream: str, *events: Event) -> Decision:
+    """The decision to append these events to one stream as they are."""
+    result = DecisionResult.of(stream, *events)
+    return lambda load: result

@@ -163,7 +163,7 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
         return _as_text(parent, child, event)
     found = children.waiting_call(after, event.turn, event.call)
     if found is None or len(found[1].child_ends) < len(found[1].children):
-        return DecisionResult(writes=(StreamEvents(parent.stream, (event,)),))
+        return DecisionResult.of(parent.stream, event)
     turn, call = found
     finished, kept = children.joined(turn, call)
     writes = [StreamEvents(parent.stream, (event, finished))]
@@ -208,7 +208,7 @@ def cancelled_below(
         except Rejected:  # it has ended
             continue
         if events:
-            yield DecisionResult(writes=(StreamEvents(stream, events),))
+            yield DecisionResult.of(stream, *events)
 
 
 def end_if_lost(parent: str, child: OpenChild, load: StateLoader) -> DecisionResult:

@@ -115,7 +115,7 @@ def plan(embedding: str, model: str, texts: Sequence[e.EmbeddedText]) -> Decisio
         if known.plan is not None or not texts:
             return DecisionResult()
         event = e.EmbeddingPlanned(embedding=embedding, model=model, texts=tuple(texts))
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 
@@ -128,7 +128,7 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
         if known.outcome is not None:
             raise StepLost(f"{stream} has its outcome")
         event = e.EmbeddingStarted(step=step, attempt=known.attempt, reserved=reserved, lost=known.reserved)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 

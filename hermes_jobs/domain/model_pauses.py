@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.events import HelperPaused, PauseEvent
 
 STREAM = "pauses"
@@ -49,10 +49,6 @@ def pause(place: Place, kind: str, message: str, now: float) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: Pauses = load(STREAM)
-        return (
-            DecisionResult()
-            if state.at(place, now)
-            else DecisionResult(writes=(StreamEvents(STREAM, (event,)),))
-        )
+        return DecisionResult() if state.at(place, now) else DecisionResult.of(STREAM, event)
 
     return change

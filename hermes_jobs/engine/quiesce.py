@@ -20,7 +20,7 @@ from functools import partial
 import msgspec
 
 from hermes_jobs.domain import delegation
-from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, append
 from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold, ToolInterrupted
@@ -129,7 +129,7 @@ def _tell_nobody(engine: Engine, session: Session, by: str) -> None:
         if each.has_backlog
     )
     if left_out:
-        engine.change(lambda load: DecisionResult(writes=(StreamEvents(session.stream, left_out),)), by)
+        engine.change(append(session.stream, *left_out), by)
 
 
 def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
@@ -139,7 +139,7 @@ def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> N
         failed = DeliveryFailed(
             delivery=delivery.id, attempt=delivery.attempt, message=message, retry_at=None
         )
-        return DecisionResult(writes=(StreamEvents(stream, (failed,)),))
+        return DecisionResult.of(stream, failed)
 
     engine.change(change, by)
     rested.deliveries.append(stream.removeprefix(DELIVERIES))

@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.memory import memory as memories
 from hermes_jobs.domain.session.reviews import SKILL_TOOL
 from hermes_jobs.domain.session.session import stream_of as session_stream
@@ -71,7 +71,7 @@ def taking_back_skill(log: EventLog, name: str, review: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         event = skills.undone_since(load(stream), versions)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),), answer=f"the skill {name}")
+        return DecisionResult.of(stream, event, answer=f"the skill {name}")
 
     return change
 

@@ -21,7 +21,8 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.application import NullDispatcher
 from hermes_jobs.bootstrap.replays import leave_out, put_in
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.replay import Replay, append, next_steps, stream_of
+from hermes_jobs.domain.decision import append
+from hermes_jobs.domain.replay.replay import Replay, next_steps, stream_of
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import RequestBuilder

@@ -147,7 +147,7 @@ def requesting(review: str, reason: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:  # noqa: ARG001 - the port's
         fact = ReviewRequested(review=review, kind="curate", reason=reason)
-        return DecisionResult(writes=(StreamEvents(stream_of(review), (fact,)),))
+        return DecisionResult.of(stream_of(review), fact)
 
     return change
 
@@ -171,7 +171,7 @@ class BeginCuration:
                 return DecisionResult()
             if not stock:
                 ended = ReviewCompleted(review=review.id, saved="")
-                return DecisionResult(writes=(StreamEvents(session.stream, (ended,)),))
+                return DecisionResult.of(session.stream, ended)
             begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = SessionStarted(
                 session=review.id,
@@ -189,6 +189,6 @@ class BeginCuration:
                 toolsets=TOOLSETS,
                 attended=False,
             )
-            return DecisionResult(writes=(StreamEvents(session.stream, (begun, started, submitted)),))
+            return DecisionResult.of(session.stream, begun, started, submitted)
 
         return change

@@ -13,7 +13,7 @@ from hermes_jobs.agent.skills.disk import Disk, Place, Problem
 from hermes_jobs.agent.skills.names import is_ignored, is_read
 from hermes_jobs.agent.skills.sources import Fetched
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes, evolve
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.three_way_merge import is_conflict, merge
@@ -181,6 +181,6 @@ def installing(
             author="user",
         )
         facts = (came, *changes(evolve(skill, came), files, author="user"))
-        return DecisionResult(writes=(StreamEvents(skill.stream, facts),), answer="installed")
+        return DecisionResult.of(skill.stream, *facts, answer="installed")
 
     return change

@@ -189,8 +189,9 @@ def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
 
 
 def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> DecisionResult:
-    return DecisionResult(
-        writes=(StreamEvents(curation.stream, (proposed,)),),
+    return DecisionResult.of(
+        curation.stream,
+        proposed,
         answer=f"Kept as proposal {proposed.number}. Nothing is changed: the user decides about it.",
     )
 

@@ -14,7 +14,7 @@ from hermes_jobs.agent.skills.guard import Concern, new_concerns, verdict
 from hermes_jobs.agent.skills.names import checked_inside, checked_name, checked_path, unknown
 from hermes_jobs.agent.skills.skill_md import checked_file, strict
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, restored, stream_of, undone
@@ -62,10 +62,8 @@ def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
             )
         if found == "caution":
             proposed = _proposed(asked, concerns)
-            return DecisionResult(writes=(StreamEvents(skill.stream, (proposed,)),), answer=_waits(concerns))
-        return DecisionResult(
-            writes=(StreamEvents(skill.stream, (fact,)),), answer=_saved(evolve(skill, fact), fact)
-        )
+            return DecisionResult.of(skill.stream, proposed, answer=_waits(concerns))
+        return DecisionResult.of(skill.stream, fact, answer=_saved(evolve(skill, fact), fact))
 
     return change
 
@@ -124,7 +122,7 @@ def approving(name: str, number: int | None) -> Decision:
         fact = event_for(skill, asked)
         facts = (approved,) if fact is None else (approved, fact)
         answer = _done(proposal.request.action, proposal.path)
-        return DecisionResult(writes=(StreamEvents(skill.stream, facts),), answer=answer)
+        return DecisionResult.of(skill.stream, *facts, answer=answer)
 
     return change
 
@@ -140,7 +138,7 @@ def allowing(asked: SkillWriteRequest) -> Decision:
         found = _rules(new_concerns(skill.files, evolve(skill, fact).files))
         approved = e.SkillApproved(name=asked.name, proposal=0, by="user", rules=found)
         answer = f"{_done(asked.request.action, asked.request.path)} although: {'; '.join(found)}"
-        return DecisionResult(writes=(StreamEvents(skill.stream, (approved, fact)),), answer=answer)
+        return DecisionResult.of(skill.stream, approved, fact, answer=answer)
 
     return change
 
@@ -152,7 +150,7 @@ def denying(name: str, number: int | None) -> Decision:
         skill: Skill = load(stream_of(name))
         proposal = _proposal(skill, number)
         denied = e.SkillDenied(name=name, proposal=proposal.version, by="user")
-        return DecisionResult(writes=(StreamEvents(skill.stream, (denied,)),), answer="denied")
+        return DecisionResult.of(skill.stream, denied, answer="denied")
 
     return change
 
@@ -166,7 +164,7 @@ def undoing(name: str) -> Decision:
             raise unknown(name, ())
         fact = undone(skill)
         answer = f"version {fact.undoes} was taken back"
-        return DecisionResult(writes=(StreamEvents(skill.stream, (fact,)),), answer=answer)
+        return DecisionResult.of(skill.stream, fact, answer=answer)
 
     return change
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, assert_never
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, append
 from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.replay.replay import JUDGE, WINDOW, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.steps import Step, StepKind
@@ -199,7 +199,7 @@ def define(defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
                 f"There is an experiment {defined.experiment!r}.", kind="usage", hint="Give it another name."
             )
         waits = e.ReplayStopped(kind=NEW, message="it has not been run yet")
-        return DecisionResult(writes=(StreamEvents(stream, (defined, planned, waits)),))
+        return DecisionResult.of(stream, defined, planned, waits)
 
     return change
 
@@ -218,7 +218,7 @@ def cancel(stream: str) -> Decision:
         if not experiment.open:
             raise Rejected("It asks nothing any more: every answer is there.", kind="not_running")
         event = e.ReplayStopped(kind=CANCELLED, message="it was cancelled")
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 
@@ -228,5 +228,4 @@ def judge_cell(stream: str, cell: Cell, verdict: e.Verdict, by: str) -> Decision
     event = e.CellsJudged(
         variant=cell.variant, turn_number=cell.turn, sample=cell.sample, verdict=verdict, by=by
     )
-    result = DecisionResult(writes=(StreamEvents(stream, (event,)),))
-    return lambda load: result
+    return append(stream, event)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit
 from hermes_jobs.domain.budgets import DAY, Budgets, amount, reserved
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 from hermes_jobs.errors import Rejected, StepLost
@@ -203,15 +203,9 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         call = _open(load(stream), step)
         event = e.ReplayCallStarted(step=step, attempt=call.attempt, reserved=reserved, lost=call.reserved)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
-
-
-def append(stream: str, event: e.ReplayEvent) -> Decision:
-    """Append the event as it is."""
-    result = DecisionResult(writes=(StreamEvents(stream, (event,)),))
-    return lambda load: result
 
 
 def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
@@ -222,7 +216,7 @@ def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
         if replay.stopped or not replay.open:
             return DecisionResult()
         event = e.ReplayStopped(kind=kind, message=message, hint=hint)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 
@@ -237,7 +231,7 @@ def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
         if replay.stopped is None and not has_failed and budget_usd in {None, replay.budget_usd}:
             return DecisionResult()
         event = e.ReplayResumed(by=by, budget_usd=budget_usd)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 

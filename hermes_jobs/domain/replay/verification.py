@@ -79,7 +79,7 @@ def plan(stream: str, defined: e.ExperimentDefined, planned: e.ReplayPlanned) ->
         experiment: Experiment = load(stream)
         if experiment.plan is not None or experiment.is_concluded:
             return DecisionResult()
-        return DecisionResult(writes=(StreamEvents(stream, (defined, planned)),))
+        return DecisionResult.of(stream, defined, planned)
 
     return change
 
@@ -95,7 +95,7 @@ def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
             e.Finding(kind=each.kind, name=each.name, standing="open", why=why) for each in items
         )
         event = e.LearningVerified(review=experiment.request.review, findings=findings)
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 
@@ -111,7 +111,7 @@ def conclude(stream: str) -> Decision:
         if experiment.request is None or experiment.is_concluded or experiment.plan is None:
             return DecisionResult()
         event = e.LearningVerified(review=experiment.request.review, findings=findings(experiment))
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
+        return DecisionResult.of(stream, event)
 
     return change
 

@@ -59,7 +59,7 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     def changed(self, *events: e.ScheduleEvent) -> DecisionResult:
         """A result with these events of the schedule."""
-        return DecisionResult(writes=(StreamEvents(self.stream, events),))
+        return DecisionResult.of(self.stream, *events)
 
 
 class Add(ScheduleCommand, frozen=True, kw_only=True):

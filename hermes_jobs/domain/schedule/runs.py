@@ -98,10 +98,10 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
             events = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
         except Corrupt as error:  # only a newer build can read it: no due time for this one
             paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
-            return DecisionResult(writes=(StreamEvents(self.stream, (paused,)),))
+            return DecisionResult.of(self.stream, paused)
         fired = next((event for event in events if isinstance(event, e.ScheduleFired)), None)
         if fired is None:
-            return DecisionResult(writes=(StreamEvents(self.stream, events),))
+            return DecisionResult.of(self.stream, *events)
         try:
             submitted = submission(schedule, fired, load)
         except Rejected as refused:

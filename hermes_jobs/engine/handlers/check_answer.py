@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents
+from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.experiment import Experiment
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel
@@ -32,8 +32,7 @@ class CheckAnswer:
         assert isinstance(outcome, e.ReplayCallEnded), f"{call} has no answer"
         kept = tuple(self._result(check, outcome.content, cancel) for check in definition.checks)
         event = e.CellChecked(step=call, kept=kept)
-        result = DecisionResult(writes=(StreamEvents(state.stream, (event,)),))
-        return lambda load: result
+        return append(state.stream, event)
 
     def _result(self, check: e.Check, answer: str, cancel: Cancel) -> e.CheckResult:
         match check.kind:

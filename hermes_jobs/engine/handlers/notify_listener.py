@@ -9,7 +9,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from hermes_jobs.domain import subscriptions
-from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents, append
 from hermes_jobs.domain.events import ListenerTold, MemoryEvent, WritesTold
 from hermes_jobs.domain.memory import memory
 from hermes_jobs.domain.session.session import Session
@@ -42,9 +42,7 @@ class NotifyListener:
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Notify the listener of the session's new events; the decision says how far that went."""
-        told = tuple(self.told(state, due) for due in due_of(state, step))
-        changed = DecisionResult(writes=(StreamEvents(state.stream, told),))
-        return lambda load: changed
+        return append(state.stream, *(self.told(state, due) for due in due_of(state, step)))
 
     def told(self, session: Session, due: Subscription) -> ListenerTold:
         """What came of telling the listener."""

@@ -8,14 +8,13 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.approval_rules import ApprovalRule
-from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.comparison import normalised
 from hermes_jobs.domain.replay.replay import (
     MAX_FOLLOWED,
     MAX_STARTS,
     Replay,
     ReplayCall,
-    append,
     begun,
     required_plan,
     stop,

@@ -46,7 +46,7 @@ def interpret(
 def _record_usage(
     context: CliContext, schedule: str, sentence: str, proposal: TimingProposal | None, reply: Reply
 ) -> None:
-    from hermes_jobs.domain.decision import DecisionResult, StreamEvents
+    from hermes_jobs.domain.decision import append
     from hermes_jobs.domain.events import ScheduleWorded
     from hermes_jobs.domain.schedule.schedule import stream_of
     from hermes_jobs.engine.ports.model import bill
@@ -61,9 +61,8 @@ def _record_usage(
         usage=reply.usage,
         cost_usd=billed.cost_usd,
     )
-    change = DecisionResult(writes=(StreamEvents(stream_of(schedule), (fact,)),))
     try:
-        application.engine().change(lambda load: change, "schedule wording")
+        application.engine().change(append(stream_of(schedule), fact), "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
     told = "cost unknown" if billed.cost_usd is None else money(billed.cost_usd)

@@ -87,7 +87,8 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     what it has no answer to is asked, and all is shown.
     """
     from hermes_jobs.domain import events as e
-    from hermes_jobs.domain.replay.replay import append, stream_of
+    from hermes_jobs.domain.decision import append
+    from hermes_jobs.domain.replay.replay import stream_of
     from hermes_jobs.engine.replays import require_effect
 
     if allow_reads and not follow:

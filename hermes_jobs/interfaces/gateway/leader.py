@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.gateway.gateway import Gateway, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.leases import Lease
@@ -72,6 +72,6 @@ class GatewayLeader:
             if gateway.worker != holder:  # somebody else was faster
                 return DecisionResult()
             taken = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
-            return DecisionResult(writes=(StreamEvents(gateway.stream, (taken,)),))
+            return DecisionResult.of(gateway.stream, taken)
 
         return change
