@@ -48,6 +48,7 @@ from hermes_jobs.engine.handlers.check_answer import CheckAnswer, RunCheck
 from hermes_jobs.engine.handlers.consolidate import Consolidate
 from hermes_jobs.engine.handlers.embed import Embed
 from hermes_jobs.engine.handlers.embed import Texts as EmbeddedTexts
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.handlers.make_title import MakeTitle
 from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
@@ -125,6 +126,7 @@ class StepHandlers:
         self._settings = settings
         self._parts = parts
         self._clock, self._ids = parts.engine.clock, parts.engine.ids
+        self._retries = Retries(delay, self._clock, self._ids)
         self._listeners = _listeners(parts)
         self._limits = _limits(settings, self._listeners)
         self._prompt = SessionPrompt(
@@ -242,9 +244,7 @@ class StepHandlers:
             ask_member=AskMember(
                 models=self._models,
                 requests=self._member_requests,
-                retry=delay,
-                clock=self._clock,
-                ids=self._ids,
+                retries=self._retries,
             ),
             call_model=CallModel(
                 models=self._models,
@@ -271,8 +271,7 @@ class StepHandlers:
             compress=Compress(
                 contexts=self._contexts,
                 helpers=self._helpers.summarisers,
-                retry=delay,
-                clock=self._clock,
+                retries=self._retries,
                 prompt=self._prompt,
                 sizing=self._sizing,
                 ids=self._ids,
@@ -288,13 +287,7 @@ class StepHandlers:
         memory, context = self._listeners
         return {
             "schedule.fire": FireSchedule(self._clock, self._ids),
-            "session.title": MakeTitle(
-                self._titler,
-                partial(is_free, of.engine),
-                delay,
-                self._clock,
-                self._ids,
-            ),
+            "session.title": MakeTitle(self._titler, partial(is_free, of.engine), self._retries),
             "delivery.send": SendDelivery(
                 of.couriers, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
             ),
@@ -303,9 +296,8 @@ class StepHandlers:
                 at=self._models.turn,
                 approve=self.budget_guard.approve_replay,
                 read=ReadTools(of.toolbox, lambda call: of.asking(call) is not None, self._rules),
-                retry=delay,
+                retries=self._retries,
                 clock=self._clock,
-                ids=self._ids,
             ),
             "experiment.check": CheckAnswer(of.check),
             "verification.plan": plan_verification(self._settings, of.engine, of.views),
@@ -329,9 +321,7 @@ class StepHandlers:
             embedder=embedder,
             texts=self._parts.embedded_texts,
             approve=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
-            retry=delay,
-            clock=self._clock,
-            ids=self._ids,
+            retries=self._retries,
         )
 
     def _consolidate(self, main: ConfiguredModel) -> Consolidate:

@@ -9,6 +9,7 @@ call without an outcome is charged its reservation. The rows of the log's table 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -128,12 +129,22 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     return call.reserved if call is not None and call.running else None
 
 
-def charged(abandoned: e.StepAbandoned, reservation: Reservation | None) -> e.StepAbandoned:
-    """The event with its step's reservation as the estimated usage: no outcome will report the real one."""
+GivenUp = TypeVar(
+    "GivenUp",
+    e.StepAbandoned,
+    e.ModelCallFailed,
+    e.ReferenceFailed,
+    e.ReplayCallFailed,
+    e.EmbeddingFailed,
+)
+
+
+def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
+    """The event with its step's reservation as the estimated usage: nobody will report the real one."""
     if reservation is None:
-        return abandoned
+        return event
     return replace(
-        abandoned,
+        event,
         model=reservation.model,
         estimated=reservation.usage,
         estimated_cost_usd=reservation.cost_usd,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.budgets import CallOutcome
+from hermes_jobs.domain.budgets import CallOutcome, charged
 from hermes_jobs.domain.events import (
     CompressionFailed,
     ModelCallFailed,
@@ -46,19 +46,15 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
         )
         return c.FinishToolCall(step=step.id, outcome=answer)
     if step.operation == "turn.call_model":
-        reserved = session.current.reserved
-        outcome = ModelCallFailed(
+        failure = ModelCallFailed(
             turn=turn,
             step=step.id,
             attempt=step.attempt,
             kind="internal",
             message=message,
             hint=hint,
-            model=reserved.model if reserved else "",
-            estimated=reserved.usage if reserved else NO_USAGE,  # it may have been made
-            estimated_cost_usd=reserved.cost_usd if reserved else 0.0,
-        )
-        return c.FinishModelCall(step=step.id, outcome=outcome)
+        )  # the call may have been made
+        return c.FinishModelCall(step=step.id, outcome=charged(failure, session.current.reserved))
     asked = session.current.reference(step.id)
     if asked is not None:
         return c.FinishReference(step=step.id, outcome=lost_reference(turn, step, asked, message))
@@ -67,18 +63,10 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
 
 def lost_reference(turn: str, step: Step, asked: Reference, message: str) -> ReferenceFailed:
     """The outcome of a reference whose handler raised an unexpected exception: it may have been made."""
-    held = asked.reserved
-    return ReferenceFailed(
-        turn=turn,
-        step=step.id,
-        attempt=step.attempt,
-        kind="internal",
-        message=message,
-        member=asked.model,
-        model=held.model if held else "",
-        estimated=held.usage if held else NO_USAGE,
-        estimated_cost_usd=held.cost_usd if held else 0.0,
+    failure = ReferenceFailed(
+        turn=turn, step=step.id, attempt=step.attempt, kind="internal", message=message, member=asked.model
     )
+    return charged(failure, asked.reserved)
 
 
 def is_failure(command: c.SessionCommand) -> bool:

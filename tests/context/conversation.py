@@ -21,6 +21,7 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.handlers import CallModel, Compress, CompressionPolicy, TurnLimits
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import (
     Cancel,
     ConfiguredModel,
@@ -117,8 +118,7 @@ class Conversation:
             helpers=lambda session: (
                 Helper(model=self.model, name="m", window_of=lambda: window, pricing=NoPrices()),
             ),
-            retry=delay,
-            clock=clock,
+            retries=Retries(delay, clock, ids),
             prompt=prompt,
             sizing=self.sizing,
             ids=ids,

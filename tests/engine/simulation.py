@@ -28,6 +28,7 @@ from hermes_jobs.engine.handlers import (
     TurnLimits,
     session_handlers,
 )
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import (
     Cancel,
     ConfiguredModel,
@@ -338,9 +339,7 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
                     requests=MemberRequests(
                         RequestBuilder(tools, LIMITS), LIMITS, lambda model: 100_000, lambda request: 1
                     ),
-                    retry=_retry,
-                    clock=clock,
-                    ids=ids,
+                    retries=Retries(_retry, clock, ids),
                 ),
                 call_model=CallModel(
                     models=models,

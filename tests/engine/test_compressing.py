@@ -17,6 +17,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.handlers import Compress, CompressionPolicy
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import CompressedHistory, ContextEngine, History
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
@@ -70,8 +71,7 @@ def compressed(session: Session, left: int) -> e.ContextCompressed:
                 pricing=NoPrices(),
             ),
         ),
-        retry=delay,
-        clock=ShiftedClock(lambda: 1.0),
+        retries=Retries(delay, ShiftedClock(lambda: 1.0), CountedIds()),
         prompt=NoPrompt(),
         sizing=CompressionPolicy(contexts, SimulatedToolbox(Gates()), lambda session, model: 1_000),
         ids=CountedIds(),

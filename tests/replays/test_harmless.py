@@ -26,6 +26,7 @@ from hermes_jobs.domain.replay.replay import Replay, next_steps, stream_of
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import RequestBuilder
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
 from hermes_jobs.engine.ports import Cancel, ConfiguredModel, ModelRequest, Reply
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
@@ -90,9 +91,8 @@ class Bench:
             at=ConfiguredModel(model=self.model, pricing=self.model),
             approve=lambda replay, request: pytest.fail("nothing is reserved here"),
             read=ReadTools(toolbox, lambda call: call.name == "consult", tuple),
-            retry=lambda *_: None,
+            retries=Retries(lambda *_: None, clock, ids),
             clock=clock,
-            ids=ids,
         )
         self.engine = Engine(
             log=log,

@@ -7,7 +7,7 @@ import logging
 import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Embedder, ModelError, PaidCall, Vectors
 from hermes_jobs.engine.ports.vector_search import VectorSearch

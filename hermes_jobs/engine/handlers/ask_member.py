@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ReferenceFailed, ReferenceReplied
@@ -12,31 +10,24 @@ from hermes_jobs.domain.session.references import MAX_RETRIES, Reference
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
-from hermes_jobs.engine.handlers.failed_calls import QUOTA_SECONDS
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED, with_estimate
+from hermes_jobs.engine.handlers.failed_calls import QUOTA_SECONDS, Retries
 from hermes_jobs.engine.handlers.member_request import MemberRequests
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     ConfiguredModel,
-    Ids,
     ModelError,
     ModelRequest,
     Models,
     Reply,
-    RetryPlan,
     StepInterrupted,
 )
 from hermes_jobs.engine.ports.model import bill
-from hermes_jobs.text.tokens import tokens
 
 OVERFLOW = "context_overflow"
 EMPTY = "empty_answer"
-
-Outcome = TypeVar("Outcome", ReferenceReplied, ReferenceFailed)
 
 
 class AskMember:
@@ -45,14 +36,10 @@ class AskMember:
     What it says is shown to nobody while it says it: the answer is the aggregator's.
     """
 
-    def __init__(
-        self, *, models: Models, requests: MemberRequests, retry: RetryPlan, clock: Clock, ids: Ids
-    ) -> None:
+    def __init__(self, *, models: Models, requests: MemberRequests, retries: Retries) -> None:
         self._models = models
         self._requests = requests
-        self._retry = retry
-        self._clock = clock
-        self._ids = ids
+        self._retries = retries
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """See `StepHandler.run`. Raises `StepInterrupted` where the process stops."""
@@ -71,7 +58,7 @@ class AskMember:
                 raise StepInterrupted from error
             failed = self._failed(at, turn, step, asked, request, error)
             if heard or error.kind in UNREPORTED:
-                failed = _with_estimate(at, failed, asked, "".join(heard))
+                failed = with_estimate(failed, at.pricing, asked.reserved, "".join(heard))
             change = at.learn(request.model, failed.window) if failed.window else None
             return c.FinishReference(step=step.id, outcome=failed, change=change)
         return c.FinishReference(step=step.id, outcome=_outcome(at, turn, step, asked, request, reply))
@@ -86,22 +73,22 @@ class AskMember:
         error: ModelError,
     ) -> ReferenceFailed:
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
-        wait = self._wait(asked, error) if error.retryable or shorter is not None else None
+        retry_at = self._retry_at(asked, error, shortened=shorter is not None)
         return replace(
             _failure(turn, step, asked, error.kind, error.message),
-            retry_at=None if wait is None else self._clock.now() + wait,
+            retry_at=retry_at,
             usage=error.usage,
             cost_usd=at.pricing.cost_usd(request.model, error.usage),
             model=request.model,
-            max_tokens=shorter if wait is not None else None,
+            max_tokens=shorter if retry_at is not None else None,
             window=error.limit if error.kind == OVERFLOW else None,
         )
 
-    def _wait(self, asked: Reference, error: ModelError) -> float | None:
-        """Seconds until the next attempt; None where the turn should not wait for this member."""
+    def _retry_at(self, asked: Reference, error: ModelError, *, shortened: bool) -> float | None:
+        """The time of the next attempt; None where the turn should not wait for this member."""
         if asked.retries >= MAX_RETRIES or (error.retry_after or 0.0) > QUOTA_SECONDS:
             return None
-        return self._retry(error.kind, asked.retries, error.retry_after, self._ids.fraction())
+        return self._retries.at(error, asked.retries, shortened=shortened)
 
 
 def _outcome(
@@ -112,7 +99,7 @@ def _outcome(
     if not reply.content.strip():
         failed = _failure(turn, step, asked, EMPTY, "it gave an empty answer")
         failed = replace(failed, usage=reply.usage, cost_usd=billed.cost_usd, model=billed.model)
-        return _with_estimate(at, failed, asked, reply.reasoning)
+        return with_estimate(failed, at.pricing, asked.reserved, reply.reasoning)
     replied = ReferenceReplied(
         turn=turn.id,
         step=step.id,
@@ -125,18 +112,10 @@ def _outcome(
         cost_usd=billed.cost_usd,
         reasoning=reply.reasoning,
     )
-    return _with_estimate(at, replied, asked, reply.content + reply.reasoning)
+    return with_estimate(replied, at.pricing, asked.reserved, reply.content + reply.reasoning)
 
 
 def _failure(turn: Turn, step: Step, asked: Reference, kind: str, message: str) -> ReferenceFailed:
     return ReferenceFailed(
         turn=turn.id, step=step.id, attempt=step.attempt, kind=kind, message=message, member=asked.model
     )
-
-
-def _with_estimate(at: ConfiguredModel, outcome: Outcome, asked: Reference, text: str) -> Outcome:
-    """The outcome with an estimate of its usage, where none was reported; `text` is what was received."""
-    if outcome.usage != NO_USAGE or asked.reserved is None:
-        return outcome
-    used = Usage(asked.reserved.input_tokens, tokens(text))
-    return replace(outcome, estimated=used, estimated_cost_usd=at.pricing.cost_usd(outcome.model, used))

@@ -7,8 +7,6 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.events import ResponseBooked
-from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
@@ -19,9 +17,6 @@ from hermes_jobs.engine.ports import (
     Pricing,
     Reply,
 )
-
-UNREPORTED = frozenset({CANCELLED, "timeout"})
-"""Kinds of failures after which the provider may bill what it never reported."""
 
 ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large", "output_limit"})
 """Kinds of failures that say nothing against the model."""
@@ -80,26 +75,3 @@ class StandIn:
 
     def _instead(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         return self._main.reply(replace(request, model=self._own(request.session)), cancel, on_text)
-
-
-def booked(
-    failed: FailedCall | None, pricing: Pricing, sent: int, *, turn: str | None, step: str, purpose: str
-) -> tuple[ResponseBooked, ...]:
-    """What a call came to for which another model answered; nothing where it cannot have cost anything.
-
-    `sent`: tokens of the request, which count where nobody reported what was used.
-    """
-    if failed is None or (failed.error.usage == NO_USAGE and failed.error.kind not in UNREPORTED):
-        return ()
-    usage, model = failed.error.usage, failed.model
-    cost = pricing.cost_usd(model, usage)
-    fact = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
-    if usage != NO_USAGE:
-        return (fact,)
-    used = Usage(sent)
-    return (replace(fact, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
-
-
-def told(failed: FailedCall | None) -> str:
-    """Which model failed and with what; empty where none did."""
-    return f"{failed.model}: {failed.error.message}" if failed is not None else ""

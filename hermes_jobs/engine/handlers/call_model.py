@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -21,8 +20,7 @@ from hermes_jobs.domain.session.loop_guard import is_blocked
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED, booked, told
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED, booked, told, with_estimate
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
 from hermes_jobs.engine.handlers.request_builder import (
@@ -50,12 +48,8 @@ from hermes_jobs.engine.ports import (
     Toolbox,
 )
 from hermes_jobs.engine.ports.model import bill
-from hermes_jobs.text.tokens import tokens
 
 OVERFLOW = "context_overflow"
-
-
-Outcome = TypeVar("Outcome", ModelReplied, ModelCallFailed)
 
 
 class CallModel:
@@ -105,7 +99,7 @@ class CallModel:
             if error.kind == CANCELLED:
                 failed = replace(failed, content=speech.text)
             if speech.text or error.kind in UNREPORTED:
-                failed = _with_estimate(at.pricing, failed, turn, speech.text)
+                failed = with_estimate(failed, at.pricing, turn.reserved, speech.text)
             change = at.learn(request.model, failed.window) if failed.window else None
             return c.FinishModelCall(
                 step=step.id,
@@ -117,7 +111,7 @@ class CallModel:
         finally:
             speech.end()
         replied = self._replied(at.pricing, session, turn, step, request.model, reply)
-        replied = _with_estimate(at.pricing, replied, turn, reply.content + reply.reasoning)
+        replied = with_estimate(replied, at.pricing, turn.reserved, reply.content + reply.reasoning)
         approvals = self._approvals(session, turn, replied) if turn.may_call_tools else ()
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
         return c.FinishModelCall(
@@ -219,11 +213,3 @@ def _booked(
 ) -> tuple[ResponseBooked, ...]:
     sent = turn.reserved.input_tokens if turn.reserved else 0
     return booked(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
-
-
-def _with_estimate(pricing: Pricing, outcome: Outcome, turn: Turn, text: str) -> Outcome:
-    """The outcome with an estimate of its usage, where none was reported; `text` is what was received."""
-    if outcome.usage != NO_USAGE or turn.reserved is None:
-        return outcome
-    used = Usage(turn.reserved.input_tokens, tokens(text))
-    return replace(outcome, estimated=used, estimated_cost_usd=pricing.cost_usd(outcome.model, used))

@@ -14,11 +14,11 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.titles import continued_title
 from hermes_jobs.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy, in_estimates
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     CompressedHistory,
     ContextEngine,
     ContextEngines,
@@ -26,7 +26,6 @@ from hermes_jobs.engine.ports import (
     Ids,
     ModelError,
     PromptBuilder,
-    RetryPlan,
     StepInterrupted,
 )
 from hermes_jobs.errors import Rejected
@@ -43,18 +42,17 @@ AGAIN = frozenset({"context_overflow"})
 class Compress:
     """`compression.compress`: the summary, and the session that goes on with it.
 
-    `helpers(session)` are the models that can summarise, the preferred one first; `retry` says when to try
+    `helpers(session)` are the models that can summarise, the preferred one first; `retries` say when to try
     again where all of them have failed and the history has to become smaller; `title_of` is the title of the
     session that goes on.
     """
 
-    def __init__(  # noqa: PLR0913 - what a step needs of its floors
+    def __init__(
         self,
         *,
         contexts: ContextEngines,
         helpers: Callable[[Session], Sequence[Helper]],
-        retry: RetryPlan,
-        clock: Clock,
+        retries: Retries,
         prompt: PromptBuilder,
         sizing: CompressionPolicy,
         ids: Ids,
@@ -64,8 +62,7 @@ class Compress:
     ) -> None:
         self._contexts = contexts
         self._helpers = helpers
-        self._retry = retry
-        self._clock = clock
+        self._retries = retries
         self._prompt = prompt
         self._sizing = sizing
         self._ids = ids
@@ -144,9 +141,9 @@ class Compress:
         is tried again, and in the end its middle is set aside."""
         if not (job.asked.reason == "overflow" or full):
             return job.failure(error.kind, job.why())
-        wait = self._retry(error.kind, job.step.attempt - 1, error.retry_after, self._ids.fraction())
-        if error.retryable and wait is not None:
-            return replace(job.failure(error.kind, job.why()), retry_at=self._clock.now() + wait)
+        retry_at = self._retries.at(error, job.step.attempt - 1)
+        if retry_at is not None:
+            return replace(job.failure(error.kind, job.why()), retry_at=retry_at)
         return job.context.set_aside(history)
 
     def _compressed(

@@ -6,19 +6,18 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.budgets import charged
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.embedding import MAX_STARTS, Embedding, begun, ended
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     Embedder,
-    Ids,
     ModelError,
-    RetryPlan,
     SpendingApproval,
     StepInterrupted,
 )
@@ -40,16 +39,12 @@ class Embed:
         embedder: Embedder | None,
         texts: Texts,
         approve: Approve,
-        retry: RetryPlan,
-        clock: Clock,
-        ids: Ids,
+        retries: Retries,
     ) -> None:
         self._embedder = embedder
         self._texts = texts
         self._approve = approve
-        self._retry = retry
-        self._clock = clock
-        self._ids = ids
+        self._retries = retries
 
     def approve(self, state: Embedding, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. What another model was to embed, or whose workers died, is given up."""
@@ -110,7 +105,6 @@ class Embed:
     def _failed(
         self, embedder: Embedder, state: Embedding, step: Step, asked: Sequence[str], error: ModelError
     ) -> e.EmbeddingFailed:
-        wait = self._retry(error.kind, state.attempt - 1, error.retry_after, self._ids.fraction())
         unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
         estimated = Usage(sum(map(tokens, asked))) if unreported else NO_USAGE
         return e.EmbeddingFailed(
@@ -119,7 +113,7 @@ class Embed:
             kind=error.kind,
             message=error.message,
             model=embedder.model,
-            retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+            retry_at=self._retries.at(error, state.attempt - 1),
             usage=error.usage,
             cost_usd=embedder.cost_usd(error.usage),
             estimated=estimated,
@@ -128,17 +122,8 @@ class Embed:
 
     def _given_up(self, state: Embedding, step: Step, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
-        lost = state.reserved
-        failed = e.EmbeddingFailed(
-            step=step.id,
-            attempt=state.attempt,
-            kind=kind,
-            message=message,
-            model=lost.model if lost is not None else "",
-            estimated=lost.usage if lost is not None else NO_USAGE,
-            estimated_cost_usd=lost.cost_usd if lost is not None else 0.0,
-        )
-        return ended(state.stream, failed)
+        failed = e.EmbeddingFailed(step=step.id, attempt=state.attempt, kind=kind, message=message, model="")
+        return ended(state.stream, charged(failed, state.reserved))
 
 
 def _plan(state: Embedding) -> e.EmbeddingPlanned:

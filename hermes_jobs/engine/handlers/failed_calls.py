@@ -36,6 +36,20 @@ class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class Retries(msgspec.Struct, frozen=True):
+    """When calls are made again that no turn waits for in its own way."""
+
+    plan: RetryPlan
+    clock: Clock
+    ids: Ids
+
+    def at(self, error: ModelError, failures: int, *, shortened: bool = False) -> float | None:
+        """The time of the next attempt, in seconds since the epoch, after `failures` before this one; None
+        where it was the last. `shortened`: it asks for less, so that it may succeed whatever the error."""
+        wait = self.plan(error.kind, failures, error.retry_after, self.ids.fraction())
+        return self.clock.now() + wait if (error.retryable or shortened) and wait is not None else None
+
+
 class Attempts:
     """Decides what follows a failed call of a turn."""
 

@@ -9,15 +9,13 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.titles import clean_title, numbered
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     ConfiguredModel,
-    Ids,
     ModelError,
-    RetryPlan,
     StepInterrupted,
 )
 from hermes_jobs.engine.title_request import TITLE_ANSWER, title_request
@@ -35,22 +33,18 @@ class MakeTitle:
     """A `StepHandler`: one small request, whose answer becomes the title.
 
     `is_free(session, title)` says whether no other lineage has that title. A failed call is retried by
-    `retry`, like one of a turn.
+    `retries`, like one of a turn.
     """
 
     def __init__(
         self,
         chosen: ConfiguredModel,
         is_free: Callable[[Session, str], bool],
-        retry: RetryPlan,
-        clock: Clock,
-        ids: Ids,
+        retries: Retries,
     ) -> None:
         self._chosen = chosen
         self._is_free = is_free
-        self._retry = retry
-        self._clock = clock
-        self._ids = ids
+        self._retries = retries
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Ask for the title. Raises `StepInterrupted`."""
@@ -63,13 +57,12 @@ class MakeTitle:
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
-            wait = self._retry(error.kind, step.attempt - 1, error.retry_after, self._ids.fraction())
             return c.FinishTitle(
                 step=step.id,
                 responses=ask.booked(None, step.id),
                 kind=error.kind,
                 message=error.message,
-                retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+                retry_at=self._retries.at(error, step.attempt - 1),
             )
         title = self._free(session, title_of(reply))
         kind = "" if title else "no_title"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.approval_rules import ApprovalRule
+from hermes_jobs.domain.budgets import charged
 from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.comparison import normalised
 from hermes_jobs.domain.replay.replay import (
@@ -24,7 +25,8 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED
+from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of, workdir_of
 from hermes_jobs.engine.ports import (
@@ -32,11 +34,9 @@ from hermes_jobs.engine.ports import (
     Cancel,
     Clock,
     ConfiguredModel,
-    Ids,
     ModelError,
     ModelRequest,
     Reply,
-    RetryPlan,
     SpendingApproval,
     StepInterrupted,
     Toolbox,
@@ -90,17 +90,15 @@ class AskAgain:
         at: ConfiguredModel,
         approve: Approve,
         read: Read,
-        retry: RetryPlan,
+        retries: Retries,
         clock: Clock,
-        ids: Ids,
     ) -> None:
         self._requests = requests
         self._at = at
         self._approve = approve
         self._read = read
-        self._retry = retry
+        self._retries = retries
         self._clock = clock
-        self._ids = ids
 
     def approve(self, state: Replay, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, is given up."""
@@ -205,7 +203,6 @@ class AskAgain:
         return tuple(found)
 
     def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
-        wait = self._retry(error.kind, call.attempt - 1, error.retry_after, self._ids.fraction())
         sent = call.reserved.input_tokens if call.reserved is not None else 0
         unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
         estimated = Usage(sent) if unreported else NO_USAGE
@@ -216,7 +213,7 @@ class AskAgain:
             kind=error.kind,
             message=error.message,
             model=request.model,
-            retry_at=self._clock.now() + wait if error.retryable and wait is not None else None,
+            retry_at=self._retries.at(error, call.attempt - 1),
             usage=error.usage,
             cost_usd=price(request.model, error.usage),
             estimated=estimated,
@@ -225,17 +222,8 @@ class AskAgain:
 
     def _given_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
-        lost = call.reserved
-        failed = e.ReplayCallFailed(
-            step=call.id,
-            attempt=call.attempt,
-            kind=kind,
-            message=message,
-            model=lost.model if lost is not None else "",
-            estimated=lost.usage if lost is not None else NO_USAGE,
-            estimated_cost_usd=lost.cost_usd if lost is not None else 0.0,
-        )
-        return append(state.stream, failed)
+        failed = e.ReplayCallFailed(step=call.id, attempt=call.attempt, kind=kind, message=message, model="")
+        return append(state.stream, charged(failed, call.reserved))
 
 
 def _call(state: Replay, step: Step) -> ReplayCall:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import Message, UserMessage
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.handlers.auxiliary_models import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.ports import (
     Cancel,

@@ -1,0 +1,49 @@
+"""What a model call came to that nobody reported, or that another model answered in its place."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.events import ResponseBooked
+from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.engine.ports import CANCELLED, FailedCall, Pricing
+from hermes_jobs.text.tokens import tokens
+
+Outcome = TypeVar("Outcome", e.ModelReplied, e.ModelCallFailed, e.ReferenceReplied, e.ReferenceFailed)
+
+UNREPORTED = frozenset({CANCELLED, "timeout"})
+"""Kinds of failures after which the provider may bill what it never reported."""
+
+
+def with_estimate(outcome: Outcome, pricing: Pricing, reserved: Reservation | None, text: str) -> Outcome:
+    """The outcome with an estimate of its usage, where none was reported; `text` is what was received."""
+    if outcome.usage != NO_USAGE or reserved is None:
+        return outcome
+    used = Usage(reserved.input_tokens, tokens(text))
+    return replace(outcome, estimated=used, estimated_cost_usd=pricing.cost_usd(outcome.model, used))
+
+
+def booked(
+    failed: FailedCall | None, pricing: Pricing, sent: int, *, turn: str | None, step: str, purpose: str
+) -> tuple[ResponseBooked, ...]:
+    """What a call came to for which another model answered; nothing where it cannot have cost anything.
+
+    `sent`: tokens of the request, which count where nobody reported what was used.
+    """
+    if failed is None or (failed.error.usage == NO_USAGE and failed.error.kind not in UNREPORTED):
+        return ()
+    usage, model = failed.error.usage, failed.model
+    cost = pricing.cost_usd(model, usage)
+    fact = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
+    if usage != NO_USAGE:
+        return (fact,)
+    used = Usage(sent)
+    return (replace(fact, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
+
+
+def told(failed: FailedCall | None) -> str:
+    """Which model failed and with what; empty where none did."""
+    return f"{failed.model}: {failed.error.message}" if failed is not None else ""
