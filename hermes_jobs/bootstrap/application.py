@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -306,33 +305,16 @@ class Application:
     @cached_property
     def skills(self) -> SkillCatalog:
         """The skills of the home, with their files, and those of the configured folders."""
-        from hermes_jobs.agent.skills import BUNDLED
-        from hermes_jobs.agent.skills.catalog import SkillCatalog
-        from hermes_jobs.agent.skills.skill_folder import SkillFolder
-        from hermes_jobs.bootstrap.commands_environment import machine_of
+        from hermes_jobs.bootstrap.skills import create_skills
 
-        paths = self.settings.paths
-        home = SkillFolder(
-            self.engine("skills"), paths.skills, paths.run / "skills.lock", paths.run / "shown"
-        )
-        folders = [self._path(each) for each in self.settings.skills.external_dirs]
-        machine = machine_of(self.settings, self._environ)
-        bundled = BUNDLED if self.settings.skills.bundled else None
-        guard = self.settings.skills.guard
-        return SkillCatalog(home, folders, bundled=bundled, guard=guard, machine=machine)
+        return create_skills(self.settings, self._environ, self.engine("skills"))
 
     @cached_property
     def curator(self) -> Curator:
         """The curator of the skills: their inventory and use, and the proposals to merge or archive them."""
-        from hermes_jobs.bootstrap.curator import create_curator
+        from hermes_jobs.bootstrap.skills import create_curator
 
         return create_curator(self.skills, self.log, self.views, self.clock, self.settings.zone)
-
-    def _path(self, written: str) -> Path:
-        """A path of the configuration: `~` is the user's home; relative paths begin in ours."""
-        if written == "~" or written.startswith("~/"):
-            written = self._environ.get("HOME", "/") + written[1:]
-        return self.settings.paths.home / written
 
     # --- engine --------------------------------------------------------------------------------
 
@@ -529,7 +511,7 @@ class Application:
         """The clients, windows and prices of all model endpoints."""
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints
         from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
-        from hermes_jobs.engine.cached_stream import RecentState
+        from hermes_jobs.engine.repository import RecentState
 
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from hermes_jobs.agent.prompt.fences import FenceStripper
 from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
 from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.engine.cached_stream import RecentState
 from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn
 from hermes_jobs.engine.ports import Model, ModelError
+from hermes_jobs.engine.repository import RecentState
 from hermes_jobs.errors import HermesJobsError
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from hermes_jobs.domain.replay.verification import NAMES
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.handlers.verify import PlanVerification
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
-from hermes_jobs.engine.saved_items import saved_items
-from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns
+from hermes_jobs.engine.verified_learning import PastTurn, VerifiedTurns, saved_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.events import LeftOut, PutIn, VerificationRequested
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import ModelRequest
+    from hermes_jobs.engine.replayed_requests import BuildRequest
     from hermes_jobs.engine.repository import StreamRepository
-    from hermes_jobs.engine.sent_requests import BuildRequest
     from hermes_jobs.settings import Settings
     from hermes_jobs.views import Views
 

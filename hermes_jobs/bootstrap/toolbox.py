@@ -8,31 +8,36 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.skills.presenter import SkillPresenter
-from hermes_jobs.agent.tools.builtin import default_tools
+from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS
+from hermes_jobs.agent.snapshots.store import SnapshotStore
 from hermes_jobs.agent.tools.check_command import CheckCommand
 from hermes_jobs.agent.tools.consult import TOOLSET as CONSULT
 from hermes_jobs.agent.tools.consult import Consult, SharedPrice
 from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
+from hermes_jobs.agent.tools.files import Files, KeptFile, nothing_kept
 from hermes_jobs.agent.tools.memory import MemoryTools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.plugin_tools import plugin_tools
 from hermes_jobs.agent.tools.policy import CommandPolicy
+from hermes_jobs.agent.tools.process import ProcessTool
 from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
+from hermes_jobs.agent.tools.search import Search
 from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
 from hermes_jobs.agent.tools.skills import curator_tools, skill_tools
 from hermes_jobs.agent.tools.summaries import Summariser
-from hermes_jobs.agent.tools.terminal import TerminalOptions
+from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.agent.tools.todo import todo_tools
 from hermes_jobs.agent.tools.tool import Tool
 from hermes_jobs.agent.tools.toolbox import TOOLSETS, Toolbox
-from hermes_jobs.agent.tools.web import WebOptions
+from hermes_jobs.agent.tools.web import Web, WebOptions
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.agent.tools.web_search.tool import WebSearch
 from hermes_jobs.bootstrap.agent_roles import agent_roles
-from hermes_jobs.bootstrap.commands_environment import granted_secrets
+from hermes_jobs.bootstrap.skills import granted_secrets
 from hermes_jobs.domain.schedule.schedule import PREFIX
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.budget_guard import Asking
@@ -48,7 +53,6 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.memory.providers import Providers
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
-    from hermes_jobs.agent.snapshots.store import SnapshotStore
     from hermes_jobs.agent.tools.background import BackgroundProcesses
     from hermes_jobs.agent.tools.web_search.catalogue import SearchName
     from hermes_jobs.agent.tools.web_search.query import WebSearcher
@@ -250,3 +254,30 @@ def asking(settings: Settings, endpoints: ModelEndpoints, call: ToolCall) -> Ask
     if tokens is None or summariser is None:
         return None
     return Asking(summariser.name, summariser.pricing, *tokens)
+
+
+DEFAULT_WEB = WebOptions()
+
+
+def default_tools(
+    terminal: TerminalOptions,
+    paths: PathPolicy,
+    web: WebOptions = DEFAULT_WEB,
+    kept: KeptFile = nothing_kept,
+    snapshots: SnapshotStore = NO_SNAPSHOTS,
+) -> tuple[Tool, ...]:
+    """All of them, as configured."""
+    return (
+        *Terminal(terminal).tools,
+        *_process_tools(terminal),
+        *Files(paths, kept, snapshots).tools,
+        *Search(paths).tools,
+        *Web(web).tools,
+        *todo_tools(),
+    )
+
+
+def _process_tools(terminal: TerminalOptions) -> tuple[Tool, ...]:
+    if terminal.background is None:
+        return ()
+    return ProcessTool(processes=terminal.background, policy=terminal.policy).tools

@@ -26,10 +26,9 @@ from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import lines_of_tables
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import IMPORTING, Head
-from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine
+from hermes_jobs.eventlog.portable import AnyLine, EventLine, KeyLine, ResultLine, Tombstones
 from hermes_jobs.eventlog.rows import event_row, to_head
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.tombstones import Tombstones
 from hermes_jobs.eventlog.transaction import TransactionLog
 from hermes_jobs.system.file_lock import FileLock
 

@@ -23,11 +23,11 @@ from hermes_jobs.eventlog.portable import (
     KeyLine,
     ResultLine,
     StepLine,
+    Tombstones,
     to_bytes,
 )
 from hermes_jobs.eventlog.rows import AnyRow, row_hash, to_head, to_key_row, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.tombstones import Tombstones
 
 PAGE_ROWS = 1000
 _RESULTS_AT_ONCE = 10  # each may be some megabytes

@@ -34,9 +34,9 @@ from hermes_jobs.eventlog.codec import Codec, escaped, unescaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import all_keys, pages
 from hermes_jobs.eventlog.log import IMPORTING, Append, EventMeta, StreamWrite
+from hermes_jobs.eventlog.portable import moved
 from hermes_jobs.eventlog.rows import StoredEvent, row_hash, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.tombstones import moved
 
 E = TypeVar("E", bound=Event)
 

@@ -31,14 +31,13 @@ from hermes_jobs.eventlog.portable import (
     KeyLine,
     ResultLine,
     StepLine,
+    Tombstones,
     invalid_line,
     to_line,
 )
-from hermes_jobs.eventlog.rebuild import DayOf, rebuild_steps_and_budgets
 from hermes_jobs.eventlog.rows import event_row, row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.tombstones import Tombstones
-from hermes_jobs.eventlog.transaction import TransactionLog
+from hermes_jobs.eventlog.transaction import DayOf, TransactionLog, rebuild_steps_and_budgets
 
 _ROWS_AT_ONCE = 1000
 

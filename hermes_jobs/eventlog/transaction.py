@@ -1,16 +1,26 @@
-"""A log within one transaction that somebody else began and will commit, or take back."""
+"""A log within one transaction that somebody else began and will commit, or take back.
+
+Imported streams get their due steps and budgets there, computed from their events.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.eventlog.append import PreparedAppend
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.domain.accounts import Charge
+from hermes_jobs.domain.events import Event
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.streams import StreamState, charges, due_steps, fold, initial_state
+from hermes_jobs.errors import Corrupt, HermesJobsError, Rejected
+from hermes_jobs.eventlog import statements as sql
+from hermes_jobs.eventlog.append import PreparedAppend, step_values
+from hermes_jobs.eventlog.budget_rows import charge
+from hermes_jobs.eventlog.codec import Codec, escaped
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.log import Append, RecordedEvent
+from hermes_jobs.eventlog.portable import StepLine
 from hermes_jobs.eventlog.sql import SqlEventLog
 
 
@@ -55,3 +65,59 @@ class _OpenTransaction:
 
     def close(self) -> None:
         """It is not ours to close."""
+
+
+DayOf = Callable[[str], str]
+"""The day, YYYY-MM-DD, of a moment of the log: that on whose account a response stands."""
+
+_EVENTS_AT_ONCE = 1000
+
+
+def rebuild_steps_and_budgets(
+    log: TransactionLog, streams: Iterable[str], held: Mapping[str, StepLine], day_of: DayOf
+) -> list[str]:
+    """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
+    is taken from the export. Returns the sessions among them that wait for others.
+
+    Raises `Rejected` where the steps are not those that the export holds, `Corrupt` where an event cannot
+    follow on those before.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    waiting: list[str] = []
+    for stream in streams:
+        state = _with_budgets(log, stream, day_of)
+        rows.update({step.id: step_values(step) for step in due_steps(state)})
+        if isinstance(state, Session) and state.waits_for_others:
+            waiting.append(stream)
+    if rows.keys() != held.keys():
+        differing = ", ".join(sorted(rows.keys() ^ held.keys())[:3])
+        raise Rejected(
+            f"The export's due steps do not follow from its events: {differing}.",
+            kind="unreadable_export",
+            hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
+        )
+    for line in held.values():  # in the order in which they came
+        owner = None if line.owner is None else escaped(line.owner)
+        log.connection.execute(sql.INSERT_STEP, {**rows[line.step], "owner": owner, "fence": line.fence})
+    return waiting
+
+
+def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
+    """The stream's state, once what its events cost stands on its accounts."""
+    state, sums = initial_state(stream), dict[str, Charge]()
+    for event, recorded_at in _events(log, stream):
+        for each in charges(state, (event,), day_of(recorded_at)):
+            sums[each.account] = sums.get(each.account, Charge(account=each.account)) + each
+        try:
+            state = fold(state, (event,))
+        except Exception as error:
+            raise Corrupt(f"{stream}: {type(event).__name__} cannot follow on what was before.") from error
+    charge(log.connection, tuple(sums.values()), ())
+    return state
+
+
+def _events(log: TransactionLog, stream: str) -> Iterator[tuple[Event, str]]:
+    version = 0
+    while news := log.read(stream, after=version, upto=version + _EVENTS_AT_ONCE):
+        yield from ((recorded.event, recorded.recorded_at) for recorded in news)
+        version = news[-1].version

@@ -20,9 +20,9 @@ from hermes_jobs.eventlog.codec import Codec, unescaped
 from hermes_jobs.eventlog.database import Connection
 from hermes_jobs.eventlog.export_log import all_keys, pages
 from hermes_jobs.eventlog.log import IMPORTING, Head
+from hermes_jobs.eventlog.portable import Tombstones
 from hermes_jobs.eventlog.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.tombstones import Tombstones
 
 _LANE = sql.STEP.index("lane")
 _UNKNOWN_DAY = "?"

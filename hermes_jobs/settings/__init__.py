@@ -4,7 +4,7 @@ Nothing else in the project reads the environment: the starting process passes i
 """
 
 from hermes_jobs.settings.choices import SETUP, Choice, missing_key
-from hermes_jobs.settings.edit import Draft, set_up, set_value, unset_value
+from hermes_jobs.settings.edit import Draft, Shown, render, set_up, set_value, unset_value, value_of
 from hermes_jobs.settings.env_file import is_secret_variable, known_secrets, set_secret, unset_secret
 from hermes_jobs.settings.home import Paths, ensure_home, find_home
 from hermes_jobs.settings.keys import Key, known_keys, nearest_key
@@ -12,5 +12,4 @@ from hermes_jobs.settings.load import Settings, load
 from hermes_jobs.settings.reread import LiveSettings, needs_restart
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL
-from hermes_jobs.settings.show import Shown, render, value_of
 from hermes_jobs.settings.sources import variables_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.references import LAST, LISTS
+from hermes_jobs.views.id_lookup import LAST, LISTS
 from hermes_jobs.views.sqlite import connect
 from hermes_jobs.views.store import SCHEMA
 

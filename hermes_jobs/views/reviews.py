@@ -15,8 +15,8 @@ from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.id_lookup import find_reference
 from hermes_jobs.views.queries import BOOKS
-from hermes_jobs.views.references import find_reference
 from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]

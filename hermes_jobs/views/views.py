@@ -30,7 +30,7 @@ from hermes_jobs.views.consolidations import (
     select_finished_unread,
     select_unread,
 )
-from hermes_jobs.views.counts import Counts, select_counts
+from hermes_jobs.views.counts import Counts, Unattended, select_counts, select_unattended
 from hermes_jobs.views.deliveries import (
     Deliveries,
     DeliveryView,
@@ -92,7 +92,6 @@ from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import OnProgress, Progress, Store
 from hermes_jobs.views.tree import Tree, select_tree, select_used_below
 from hermes_jobs.views.turns import Turns
-from hermes_jobs.views.unattended import Unattended, select_unattended
 from hermes_jobs.views.verifications import Verifications, VerificationView, select_verifications
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.skills.front_matter import read
-from hermes_jobs.agent.skills.needs import NOTHING, Machine, Needs
+from hermes_jobs.agent.skills.front_matter import NOTHING, Machine, Needs, read
 
 ALL = Needs(variables=("A_TOKEN", "B_KEY"), commands=("jq", "curl"), packages=("pypdf>=4",))
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.builtin import default_tools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.bootstrap.toolbox import default_tools
 from hermes_jobs.domain.approval_rules import MODES, ApprovalRule, Permissions, parse_pattern, permissions
 from hermes_jobs.domain.events import CallPattern, Mode, Ruling
 from hermes_jobs.domain.session.messages import ToolCall

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools.builtin import default_tools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.toolbox import Toolbox
+from hermes_jobs.bootstrap.toolbox import default_tools
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome
 

@@ -39,7 +39,21 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineHooks(Protocol):
-    """All of these are optional."""
+    """Optional methods of a context engine besides `ContextEngine`: hooks for events, and tools.
+
+    An engine with any of these has one instance per conversation and process. Before any other call it is
+    given the conversation's events from the log, from the first one and in order, so that its state is the
+    same in each process:
+
+        on_session_start ─▶ update_model ─▶ update_from_response ─▶ update_from_response ─▶ …
+        on_session_start                            at a compression: the session `continues` another
+        update_model                                where the model, or what it takes, has changed
+        on_session_end                              at a real end
+
+    A step of the queue delivers each event at least once. A hook that raises or takes too long is called
+    again later; until then the built-in engine is used, and after about forty minutes the event is skipped.
+    Methods are called from several threads, hooks one at a time.
+    """
 
     def on_session_start(self, session: EngineSession) -> None:
         """The conversation begins, or goes on as that session."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from hermes_jobs.agent.llm.text import well_formed
+from hermes_jobs.agent.llm.payloads import well_formed
 
 UNNAMED = "unnamed"
 """The tool name of a call without a readable name; no tool has this name."""

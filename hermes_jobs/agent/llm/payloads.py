@@ -1,7 +1,11 @@
-"""Payloads of Chat Completions: collected from an answer, and put back into later requests."""
+"""Payloads of Chat Completions: collected from an answer, and put back into later requests.
+
+And their texts well formed: JSON can hold halves of surrogate pairs, which no encoder accepts.
+"""
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +13,6 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.llm.dialect import Dialect
-from hermes_jobs.agent.llm.text import well_formed
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 
 Json = dict[str, Any]
@@ -114,3 +117,23 @@ def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, mo
     if calls:
         whole["tool_calls"] = [{**call, **of_calls.get(at, {})} for at, call in enumerate(calls)]
     return whole
+
+
+class WholeCharacters:
+    """Joins surrogate pairs that arrive in two pieces; a lone half becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
+
+    def feed(self, text: str) -> str:
+        """The next piece, without a half at its end, which is held back."""
+        return self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
+
+    def finish(self) -> str:
+        """The held-back half, as U+FFFD."""
+        return self._decoder.decode(b"", final=True)
+
+
+def well_formed(text: str) -> str:
+    """The text with pairs joined and lone halves replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -3,6 +3,10 @@
 Pure; for models with native tools one message for one message. The rendering of a shorter history is a prefix
 of that of a longer one, so that providers' prompt caches apply. Sources:
 https://platform.openai.com/docs/api-reference/chat/create, and restrictions of other endpoints.
+
+Cache marks select the prefixes of a prompt to cache, for Anthropic and for endpoints in front of it:
+https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching (at most four marks per request, none on
+an empty text; a lifetime of five minutes unless `ttl` says an hour).
 """
 
 from __future__ import annotations

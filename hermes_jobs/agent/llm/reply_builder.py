@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
-from hermes_jobs.agent.llm.payloads import Attachments, payload_of
+from hermes_jobs.agent.llm.payloads import Attachments, WholeCharacters, payload_of, well_formed
 from hermes_jobs.agent.llm.reasoning_filter import ReasoningFilter, Split, end_of_unopened
 from hermes_jobs.agent.llm.tail import TailFilter
-from hermes_jobs.agent.llm.text import WholeCharacters, well_formed
 from hermes_jobs.agent.llm.text_calls import TextCallFilter
 from hermes_jobs.agent.llm.tool_calls import ToolCallJoiner
 from hermes_jobs.agent.llm.usage import canonical_usage

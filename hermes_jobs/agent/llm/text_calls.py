@@ -3,6 +3,9 @@ how they are found in what it writes.
 
 A text arrives in pieces; the result depends on the text only, not on its division. White space around a call
 is dropped with it, except between two texts.
+
+In a rendered history roles alternate: neighbours of one role become one message. The rendering of a shorter
+history is a prefix of that of a longer one, character by character, so that prompt caches apply.
 """
 
 from __future__ import annotations

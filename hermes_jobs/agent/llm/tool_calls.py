@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hermes_jobs.agent.llm.text import well_formed
+from hermes_jobs.agent.llm.payloads import well_formed
 from hermes_jobs.domain.session.messages import ToolCall
 
 

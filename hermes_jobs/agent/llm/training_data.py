@@ -8,6 +8,9 @@ ShareGPT: `from` and `value`, with the tags of Hermes.
 | human  | the user's text                                                                             |
 | gpt    | `<think>` reasoning `</think>`, the text, and `<tool_call>` JSON `</tool_call>` for each call |
 | tool   | `<tool_response>` JSON `</tool_response>` for each result of the calls before               |
+
+OpenAI: supervised examples and preference pairs, as
+https://platform.openai.com/docs/guides/supervised-fine-tuning and …/direct-preference-optimization read them.
 """
 
 from __future__ import annotations

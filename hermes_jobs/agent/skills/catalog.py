@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.content import Unusable
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
-from hermes_jobs.agent.skills.front_matter import SkillText, platform_name
+from hermes_jobs.agent.skills.front_matter import NOTHING, Machine, Needs, SkillText, platform_name
 from hermes_jobs.agent.skills.installation import Candidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
-from hermes_jobs.agent.skills.needs import NOTHING, Machine, Needs
 from hermes_jobs.agent.skills.refused import last_refused
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.agent.skills.write_request import (

@@ -24,8 +24,8 @@ from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.memory.memory_files import Write
+    from hermes_jobs.views.counts import Unattended
     from hermes_jobs.views.reviews import ReviewView
-    from hermes_jobs.views.unattended import Unattended
 
 LOOKED_AT = 20  # newest turns and reviews among which news is looked for
 PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person

@@ -9,8 +9,8 @@ import msgspec
 
 from hermes_jobs.agent.skills.catalog import SkillEntry
 from hermes_jobs.agent.skills.disk import Problem
+from hermes_jobs.agent.skills.front_matter import NOTHING, Needs
 from hermes_jobs.agent.skills.guard import concerns_of, verdict
-from hermes_jobs.agent.skills.needs import NOTHING, Needs
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of

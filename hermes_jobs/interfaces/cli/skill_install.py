@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from hermes_jobs.agent.skills.needs import Needs
+from hermes_jobs.agent.skills.front_matter import Needs
 from hermes_jobs.interfaces.cli.confirmation import ask_secret, confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill

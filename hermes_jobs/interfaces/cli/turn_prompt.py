@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.engine.sent_requests import SentRequest
+    from hermes_jobs.engine.replayed_requests import SentRequest
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.views.models import TurnView
 
@@ -24,7 +24,7 @@ def find_request(
     application: Application, turn: TurnView, events: Sequence[RecordedEvent], step: str = ""
 ) -> SentRequest:
     """What was sent with the turn's last model call, or with the call `step`. Raises `Rejected`."""
-    from hermes_jobs.engine.sent_requests import sent_request
+    from hermes_jobs.engine.replayed_requests import sent_request
 
     sessions = application.engine().sessions
     return sent_request(sessions, events, turn.id, application.build_request, step)

@@ -159,7 +159,7 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
 def _taking_back(application: Application, found: VerificationView) -> Decision:
     """The change that takes back what the review wrote of it."""
     from hermes_jobs.domain.memory.provenance import Undo
-    from hermes_jobs.engine.saved_items import taking_back_skill
+    from hermes_jobs.engine.verified_learning import taking_back_skill
 
     if found.kind == "skill":
         return taking_back_skill(application.log, found.name, found.review)

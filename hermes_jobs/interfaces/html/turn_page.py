@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
-from hermes_jobs.engine.sent_requests import SentRequest
+from hermes_jobs.engine.replayed_requests import SentRequest
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.html.render import Redact, prose, render
 from hermes_jobs.text.figures import moment

@@ -6,5 +6,5 @@ ask for combinations, so that ordinary text about security, prompts and shells p
 
 from __future__ import annotations
 
-from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, Severity
+from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, Severity
 from hermes_jobs.text.scan.scanner import redact_findings, scan, scan_skill_file

@@ -15,7 +15,7 @@ from importlib import resources
 
 import msgspec
 
-from hermes_jobs.text.scan.finding import Kind, Severity
+from hermes_jobs.text.scan.hidden import Kind, Severity
 from hermes_jobs.text.scan.normalization import bare
 
 SCAN_FILES = ("instructions", "poisoning", "languages", "machines", "credentials")

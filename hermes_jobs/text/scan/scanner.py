@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from hermes_jobs.text.scan.finding import KINDS, Kind, ScanFinding, excerpt
-from hermes_jobs.text.scan.hidden import hidden_characters
+from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, excerpt, hidden_characters
 from hermes_jobs.text.scan.matcher import BEFORE, merged, search
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
 from hermes_jobs.text.scan.rules import Rule, compiled, fragment, scan_rules, skill_rules

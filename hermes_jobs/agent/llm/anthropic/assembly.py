@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.llm.anthropic.render import DIALECT, THOUGHTS
-from hermes_jobs.agent.llm.text import WholeCharacters, well_formed
+from hermes_jobs.agent.llm.payloads import WholeCharacters, well_formed
 from hermes_jobs.agent.llm.usage import canonical_usage
 from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage

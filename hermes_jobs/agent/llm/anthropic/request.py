@@ -3,6 +3,15 @@
 Sources: https://platform.claude.com/docs/en/api/messages/create, and
 https://platform.claude.com/docs/en/api/migration-2026-10-21: the API version in use has no `temperature`, so
 it is never sent.
+
+Cache marks: https://platform.claude.com/docs/en/build-with-claude/prompt-caching (the order is tools, system,
+messages; at most four marks; none on thinking or on an empty text; a cache hit ends at a mark of an earlier
+request, at most twenty blocks before a mark of this one).
+
+Thinking and output length: https://platform.claude.com/docs/en/build-with-claude/extended-thinking (a budget
+is at least 1,024 tokens and less than `max_tokens`),
+https://platform.claude.com/docs/en/build-with-claude/thinking (`display`: newer models return no
+text of it unless it is asked for), https://platform.claude.com/docs/en/build-with-claude/effort.
 """
 
 from __future__ import annotations

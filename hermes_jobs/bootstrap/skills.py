@@ -1,0 +1,101 @@
+"""The skills, what they may need of this machine, and their curator."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hermes_jobs.agent.skills import BUNDLED
+from hermes_jobs.agent.skills.catalog import SkillCatalog
+from hermes_jobs.agent.skills.curator import Curator, SkillUsage
+from hermes_jobs.agent.skills.front_matter import Machine
+from hermes_jobs.agent.skills.skill_folder import SkillFolder
+from hermes_jobs.domain.skill.skill import stream_of
+from hermes_jobs.engine.clock_and_ids import day_of
+from hermes_jobs.settings import known_secrets
+from hermes_jobs.views.skills import SkillUse
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.settings import Settings
+    from hermes_jobs.views import Views
+
+
+def granted_secrets(settings: Settings) -> dict[str, str]:
+    """The secrets that commands get because the person says so, by variable; never one that hermes-jobs uses
+    itself."""
+    names = [name for name in settings.terminal.grant if name not in known_secrets()]
+    found = {name: settings.secrets.get(name) for name in names}
+    return {name: value for name, value in found.items() if value}
+
+
+def machine_of(settings: Settings, environ: Mapping[str, str]) -> Machine:
+    """The variables that commands get, and the programs on their PATH; looked at when first asked for."""
+
+    @cache
+    def given() -> Mapping[str, str]:
+        from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
+
+        inherited = overlaid(environ, settings.terminal.environment)
+        return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)
+
+    return Machine(
+        has_variable=lambda name: name in given(),
+        has_command=lambda name: shutil.which(name, path=given().get("PATH")) is not None,
+    )
+
+
+def create_skills(settings: Settings, environ: Mapping[str, str], engine: Engine) -> SkillCatalog:
+    """The skills of the home, with their files, and those of the configured folders."""
+    paths, chosen = settings.paths, settings.skills
+    return SkillCatalog(
+        SkillFolder(engine, paths.skills, paths.run / "skills.lock", paths.run / "shown"),
+        [_folder(each, settings, environ) for each in chosen.external_dirs],
+        bundled=BUNDLED if chosen.bundled else None,
+        guard=chosen.guard,
+        machine=machine_of(settings, environ),
+    )
+
+
+def _folder(written: str, settings: Settings, environ: Mapping[str, str]) -> Path:
+    """A path of the configuration: `~` is the user's home; relative paths begin in ours."""
+    if written == "~" or written.startswith("~/"):
+        written = environ.get("HOME", "/") + written[1:]
+    return settings.paths.home / written
+
+
+def create_curator(
+    skills: SkillCatalog, log: EventLog, views: Views, clock: Clock, zone: tzinfo | None
+) -> Curator:
+    """The curator of these skills; its days are those of `zone` (None: the machine's)."""
+
+    def uses(names: Collection[str]) -> Mapping[str, SkillUsage]:
+        known = views.skill_uses()
+        return {name: _use(known.get(name, SkillUse()), _written_at(log, name)) for name in names}
+
+    def today() -> str:
+        return day_of(clock.now(), zone)
+
+    return Curator(skills, uses, today)
+
+
+def _use(known: SkillUse, written_at: str) -> SkillUsage:
+    return SkillUsage(
+        uses=known.uses,
+        completed=known.completed,
+        failed=known.failed,
+        last_used_at=known.last_used_at or "",
+        written_at=written_at,
+    )
+
+
+def _written_at(log: EventLog, name: str) -> str:
+    written = list(log.read(stream_of(name)))
+    return written[-1].recorded_at if written else ""

@@ -1,0 +1,176 @@
+"""What a verification is about, and which past turns it asks.
+
+A review saves entries of the memory, and skills; those count that are still there and provisional. The turns
+are some that the review has read, and some of other conversations. The choice follows from the log as it was
+when the review was asked for: turns that share more words with what was saved come first among those that
+were read, and last among the others; then the newest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import cast
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
+from hermes_jobs.domain.memory import memory as memories
+from hermes_jobs.domain.session.reviews import SKILL_TOOL
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.domain.session.session import stream_of as session_stream
+from hermes_jobs.domain.skill import skill as skills
+from hermes_jobs.engine.replays import replayed_turn
+from hermes_jobs.engine.repository import StreamRepository
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.text.search.question import roots
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+def saved_items(log: EventLog, review: str) -> tuple[e.PutIn, ...]:
+    """The entries in the order of their writes, then the skills by name. Raises `LogUnavailable`."""
+    return (*_entries(log, review), *_skills(log, review))
+
+
+def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
+    recorded = log.read(memories.STREAM)
+    facts = [cast(e.MemoryEvent, each.event) for each in recorded]
+    now = reduce(memories.evolve, facts, memories.Memory())
+    for version, fact in enumerate(facts, start=1):
+        if not isinstance(fact, e.MemoryAdded | e.MemoryReplaced) or not _is_of(fact, review):
+            continue
+        if version not in now.undone and fact.content in now.entries(fact.target):
+            yield e.PutIn(
+                kind="memory",
+                name=str(version),
+                text=fact.content,
+                versions=(version,),
+                target=fact.target,
+                old=fact.old if isinstance(fact, e.MemoryReplaced) else "",
+            )
+
+
+def _skills(log: EventLog, review: str) -> Iterator[e.PutIn]:
+    for name in sorted(set(_written(log.read(session_stream(review))))):
+        stream = skills.stream_of(name)
+        yield from _skill(name, stream, log.read(stream), review)
+
+
+def _skill(name: str, stream: str, recorded: Sequence[RecordedEvent], review: str) -> Iterator[e.PutIn]:
+    past = skills.history(stream, [cast(e.SkillEvent, each.event) for each in recorded])
+    versions = tuple(each.version for each in recorded if _is_of(each.event, review))
+    kept = {each.version for each in past[-1].past}
+    if versions and past[-1].exists and past[-1].provisional == review and kept.issuperset(versions):
+        yield e.PutIn(
+            kind="skill", name=name, text=past[-1].main, versions=versions, old=past[versions[0] - 1].main
+        )
+
+
+def taking_back_skill(log: EventLog, name: str, review: str) -> Decision:
+    """The change that takes back all that the review wrote of the skill; it raises `Rejected` where others
+    wrote it since. Raises `LogUnavailable`."""
+    stream = skills.stream_of(name)
+    versions = [each.version for each in log.read(stream) if _is_of(each.event, review)]
+
+    def change(load: StateLoader) -> DecisionResult:
+        event = skills.undone_since(load(stream), versions)
+        return DecisionResult.of(stream, event, answer=f"the skill {name}")
+
+    return change
+
+
+def _is_of(event: e.Event, review: str) -> bool:
+    """Whether the event is a provisional write of the review."""
+    evidence = getattr(event, "evidence", None)
+    return getattr(event, "provisional", False) and evidence is not None and evidence.session == review
+
+
+def _written(recorded: Sequence[RecordedEvent]) -> Iterator[str]:
+    """The names of the skills that the review asked to write."""
+    for each in recorded:
+        if isinstance(each.event, e.ToolStarted) and each.event.name == SKILL_TOOL:
+            try:
+                name = _named.decode(each.event.arguments).name.strip()
+            except msgspec.MsgspecError:
+                continue
+            if name:
+                yield name
+
+
+CHOSEN: dict[e.VerifyMode, tuple[int, int]] = {"off": (0, 0), "cheap": (1, 1), "full": (5, 3)}
+"""How many turns that the review has read, and how many others."""
+
+
+class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that was completed at `ended_at` (ISO 8601, UTC), with what a person wrote."""
+
+    id: str
+    stream: str
+    text: str
+    ended_at: str
+
+
+Others = Callable[[], Sequence[PastTurn]]
+"""The newest completed turns of people, newest first."""
+
+
+class VerifiedTurns:
+    """Chooses them. Methods raise `LogUnavailable`."""
+
+    def __init__(self, log: EventLog, sessions: StreamRepository, others: Others) -> None:
+        self._log = log
+        self._sessions = sessions
+        self._others = others
+
+    def of(self, request: e.VerificationRequested, saved: Iterable[str]) -> tuple[e.ReplayedTurn, ...]:
+        """The turns, each with its last call; those that the review has read first. None can be asked again
+        where it is empty."""
+        words = roots(" ".join(saved))
+        stream = stream_of(request.session)
+        recorded = self._log.read(stream, upto=request.at)
+        num_read, num_others = CHOSEN[request.mode]
+        read = sorted(_read(recorded, stream), key=lambda each: -len(words & roots(each.text)))
+        until = recorded[-1].recorded_at if recorded else ""
+        others = [each for each in self._others() if each.stream != stream and each.ended_at <= until]
+        others.sort(key=lambda each: len(words & roots(each.text)))
+        chosen = list(self._replayed(read, num_read))
+        if not chosen:
+            return ()
+        unrelated = (replace(each, unrelated=True) for each in self._replayed(others, num_others))
+        return (*chosen, *unrelated)
+
+    def _replayed(self, turns: Sequence[PastTurn], most: int) -> Iterator[e.ReplayedTurn]:
+        """The first of those that can be asked again."""
+        found = 0
+        for each in turns:
+            if found == most:
+                return
+            try:
+                turn = replayed_turn(self._sessions, each.id, each.stream, self._log.read(each.stream))
+            except Rejected:
+                continue
+            found += 1
+            yield replace(turn, calls=turn.calls[-1:])
+
+
+def _read(recorded: Sequence[RecordedEvent], stream: str) -> list[PastTurn]:
+    """The turns that were completed since the review before, newest first; else all that were."""
+    texts = {each.event.turn: each.event.text for each in recorded if isinstance(each.event, e.TurnSubmitted)}
+    asked = [each.version for each in recorded if isinstance(each.event, e.ReviewRequested)]
+    ended = [each for each in recorded if isinstance(each.event, e.TurnCompleted)]
+    since = asked[-2] if len(asked) > 1 else 0
+    late = [each for each in ended if each.version > since] or ended
+    return [
+        PastTurn(id=turn, stream=stream, text=texts.get(turn, ""), ended_at=each.recorded_at)
+        for each in reversed(late)
+        if (turn := getattr(each.event, "turn", ""))
+    ]
