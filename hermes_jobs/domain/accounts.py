@@ -5,6 +5,8 @@ A leaf module: any package may import it. Budgets are decided with it; the log's
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from msgspec.structs import replace
 
@@ -43,6 +45,14 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     def __add__(self, other: Charge) -> Charge:
         """Both changes of the same account."""
         return replace(self, spent=self.spent + other.spent, reserved=self.reserved + other.reserved)
+
+
+def by_account(charges: Iterable[Charge]) -> tuple[Charge, ...]:
+    """The changes of each account as one, in the order in which accounts first appear."""
+    sums: dict[str, Charge] = {}
+    for charge in charges:
+        sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
+    return tuple(sums.values())
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):

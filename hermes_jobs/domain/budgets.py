@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit
+from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account
 from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session import titling
 from hermes_jobs.domain.session.session import Session
@@ -156,11 +156,7 @@ def charges(session: Session, events: Iterable[e.Event], today: str) -> tuple[Ch
 
     `today` (YYYY-MM-DD) is the day for calls without a reservation. Those are charged to no turn.
     """
-    sums: dict[str, Charge] = {}
-    for event in events:
-        for charge in _charges(session, event, today):
-            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
-    return tuple(sums.values())
+    return by_account(charge for event in events for charge in _charges(session, event, today))
 
 
 def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
@@ -196,15 +192,20 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
 
 
 CallOutcome = e.ModelReplied | e.ModelCallFailed | e.ReferenceReplied | e.ReferenceFailed
+PaidOutcome = CallOutcome | e.ReplayCallEnded | e.ReplayCallFailed
 
 
 def billed(session: Session, outcome: CallOutcome) -> Amount:
     """The amount of a call, reported or estimated. Where its price is unknown (another model has answered),
     the whole reserved cost counts as spent.
     """
+    return amount_of(outcome, reservation_for(session, outcome.step))
+
+
+def amount_of(outcome: PaidOutcome, reservation: Reservation | None) -> Amount:
+    """What was reported or estimated; the whole reserved cost where a price is not known."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     known = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
-    reservation = reservation_for(session, outcome.step)
     is_known = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
     if is_known or reservation is None:
         return known

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
+from hermes_jobs.domain.accounts import NOTHING, Amount, Charge, by_account
 from hermes_jobs.domain.budgets import DAY, amount, reserved
 from hermes_jobs.domain.decision import Decision, DecisionResult, LargeResult, StateLoader, StreamEvents
 from hermes_jobs.domain.session.steps import Step
@@ -151,11 +151,7 @@ def without(planned: e.EmbeddingPlanned, streams: Collection[str], content: str)
 
 def charges(embedding: Embedding, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events: its own account, and the day. See `budgets.charges`."""
-    sums: dict[str, Charge] = {}
-    for event in events:
-        for charge in _charges(embedding, event, today):
-            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
-    return tuple(sums.values())
+    return by_account(charge for event in events for charge in _charges(embedding, event, today))
 
 
 def _charges(embedding: Embedding, event: e.Event, today: str) -> Iterator[Charge]:

@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit
-from hermes_jobs.domain.budgets import DAY, Budgets, amount, reserved
+from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account
+from hermes_jobs.domain.budgets import DAY, Budgets, amount_of, reserved
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.usage import NO_USAGE, Reservation
+from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected, StepLost
 
 PREFIX = "replay-"
@@ -255,11 +255,7 @@ def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
 
 def charges(replay: Replay, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events; `replay` is the state before them. See `budgets.charges`."""
-    sums: dict[str, Charge] = {}
-    for event in events:
-        for charge in _charges(replay, event, today):
-            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
-    return tuple(sums.values())
+    return by_account(charge for event in events for charge in _charges(replay, event, today))
 
 
 def _charges(replay: Replay, event: e.Event, today: str) -> Iterator[Charge]:
@@ -273,21 +269,11 @@ def _charges(replay: Replay, event: e.Event, today: str) -> Iterator[Charge]:
             call = replay.find(event.step)
             reservation = call.reserved if call is not None else None
             if reservation is None:
-                yield from _on_both(replay, today, spent=_billed(event, None))
+                yield from _on_both(replay, today, spent=amount_of(event, None))
             else:
-                yield from _settled(replay, reservation, _billed(event, reservation))
+                yield from _settled(replay, reservation, amount_of(event, reservation))
         case _:
             pass
-
-
-def _billed(event: Outcome, reservation: Reservation | None) -> Amount:
-    """What was reported or estimated; the whole reserved cost where a price is not known."""
-    parts = ((event.usage, event.cost_usd), (event.estimated, event.estimated_cost_usd))
-    known = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
-    is_known = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
-    if is_known or reservation is None:
-        return known
-    return replace(known, nano_usd=reserved(reservation).nano_usd)
 
 
 def _settled(replay: Replay, reservation: Reservation, spent: Amount) -> Iterator[Charge]:

@@ -184,29 +184,8 @@ def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]
             kind="busy",
             hint="Send it again later, or with --if-busy queue.",
         )
-    new = session.version == 0
-    yield e.TurnSubmitted(
-        turn=command.turn,
-        text=command.text,
-        source=command.source,
-        session=session.id,
-        key=command.key,
-        if_busy=command.if_busy,
-        model=command.model,
-        toolsets=command.toolsets,
-        attended=command.attended,
-        opening=command.opening or e.Opening() if new else None,
-        deliver=command.deliver,
-        budget_usd=command.budget_usd,
-        mode=command.mode,
-        approve=command.approve,
-        unattended=command.unattended,
-        settings=command.settings,
-        requires=command.requires,
-        answer_schema=command.answer_schema,
-        wants_title=command.wants_title,
-        skills=command.skills,
-    )
+    opening = command.opening or e.Opening() if session.version == 0 else None
+    yield e.TurnSubmitted(**asdict(replace(command, session=session.id, opening=opening)))
     if running is not None and command.if_busy == "interrupt" and running.cancelled_by is None:
         yield e.TurnCancelRequested(turn=running.id, by="interrupt")
 
