@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from hermes_jobs.domain.events import ContextPrefetched, ResponseBooked, SessionKind
+from hermes_jobs.domain.events import ContextPrefetched, ResponseBooked, SessionKind, SessionStarted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import MAX_REFUSALS
 from hermes_jobs.domain.session.session import Session, running_turn
@@ -75,9 +75,22 @@ class Prefetch:
             return self._postpone(turn, step, away)
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
-        begun = started or session.started
-        kind = begun.kind if begun else "conversation"
-        limits = self._limits
+        recalled = self._recalled(session, turn, started)
+        responses = tuple(_booked(turn, step, each) for each in recalled.paid)
+        prefetched = self._prefetched(session, turn, started, recalled)
+        return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
+
+    def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
+        if self._recall is None or _kind(started or session.started) not in RECALLING:
+            return Recalled()
+        return self._recall(session, "\n\n".join(turn.texts))
+
+    def _prefetched(
+        self, session: Session, turn: Turn, started: SessionStarted | None, recalled: Recalled
+    ) -> ContextPrefetched:
+        """What holds for this turn."""
+        begun, limits = started or session.started, self._limits
+        kind = _kind(begun)
         on = self._toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
@@ -87,9 +100,7 @@ class Prefetch:
         # The members of a resumed turn have been asked; a review needs no other opinions.
         asks = kind != "review" and (not turn.references or bool(turn.open_references))
         room = result_budget(self._window_of(session, model))
-        recall = self._recall if kind in RECALLING else None
-        recalled = recall(session, "\n\n".join(turn.texts)) if recall is not None else Recalled()
-        prefetched = ContextPrefetched(
+        return ContextPrefetched(
             turn=turn.id,
             model=model,
             max_iterations=self._max_iterations(session, turn, kind),
@@ -108,8 +119,6 @@ class Prefetch:
             members=ensemble.members if ensemble is not None and asks else (),
             note=mode_note(plans=mode_of(session, turn) == "plan", told=session.told_plan),
         )
-        responses = tuple(_booked(turn, step, each) for each in recalled.paid)
-        return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 
     def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:
         """The turn begins later; it fails where it has waited for as long as it may."""
@@ -130,6 +139,10 @@ class Prefetch:
             return REVIEW_ITERATIONS
         place = session.delegation_of(turn.id)
         return (place.max_iterations if place else None) or self._limits.max_iterations
+
+
+def _kind(begun: SessionStarted | None) -> SessionKind:
+    return begun.kind if begun else "conversation"
 
 
 def _booked(turn: Turn, step: Step, paid: PaidCall) -> ResponseBooked:

@@ -54,11 +54,18 @@ class RunTool:
         if outcome.waits is not None:
             return outcome.waits
         if outcome.interrupted:
-            if cancel.reason != CANCELLED:
-                raise StepInterrupted
-            stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
-            paid_for = tuple(fact for fact in outcome.facts if isinstance(fact, ResponseBooked))
-            return c.FinishToolCall(step=step.id, outcome=stopped, facts=paid_for)
+            return self._interrupted(turn, call, outcome, cancel)
+        return self._finished(turn, call, outcome)
+
+    def _interrupted(self, turn: Turn, call: Call, outcome: ToolOutcome, cancel: Cancel) -> c.FinishToolCall:
+        if cancel.reason != CANCELLED:
+            raise StepInterrupted
+        stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
+        paid_for = tuple(fact for fact in outcome.facts if isinstance(fact, ResponseBooked))
+        return c.FinishToolCall(step=call.id, outcome=stopped, facts=paid_for)
+
+    def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome) -> c.FinishToolCall:
+        """The result; one that is too large for a message is kept apart, with a preview in its place."""
         large = outcome.source is None and len(outcome.content) > turn.result_chars
         path = result_path(call.id)
         content = preview_of(outcome.content, path, turn.preview_chars) if large else outcome.content
@@ -78,7 +85,7 @@ class RunTool:
         if kept is not None and self._keep is not None:
             self._keep(call.id, kept)
         return c.FinishToolCall(
-            step=step.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change
+            step=call.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change
         )
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
