@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from hermes_jobs.agent.prompt.project_files import LeftOut, cut, read_project_file, scanned
+from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, scanned
 from hermes_jobs.agent.skills.front_matter import split_front_matter
 from hermes_jobs.domain.agent_roles import BUILT_IN, AgentRole
 from hermes_jobs.errors import Rejected
@@ -65,12 +65,12 @@ def _files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, 
         path = f"{folder}/{file.name}"
         try:
             yield _role(root, path, file.stem, is_project=is_project)
-        except (LeftOut, Rejected, ValueError) as error:
+        except (LeftOutFile, Rejected, ValueError) as error:
             logger.warning("%s is no sub-agent: %s", path, error)
 
 
 def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, AgentRole]:
-    """The file's name and role. Raises `LeftOut`, `Rejected` and `ValueError`, with what is wrong."""
+    """The file's name and role. Raises `LeftOutFile`, `Rejected` and `ValueError`, with what is wrong."""
     file = root / path if is_project else (root / path).resolve()
     text = read_project_file(root, path) if is_project else read_project_file(file.parent, file.name)
     fields, body = split_front_matter(text)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.llm.dialect import ApiOptions
     from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
     from hermes_jobs.agent.llm.providers import ProviderName
-    from hermes_jobs.agent.llm.windows import Recalled, Windows
+    from hermes_jobs.agent.llm.windows import RecalledWindow, Windows
 
 
 K = TypeVar("K")
@@ -262,10 +262,10 @@ def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
             assert_never(choice.at.api)
 
 
-def _recalled(known: LearnedWindows, place: Place) -> Recalled:
-    from hermes_jobs.agent.llm.windows import Recalled
+def _recalled(known: LearnedWindows, place: Place) -> RecalledWindow:
+    from hermes_jobs.agent.llm.windows import RecalledWindow
 
-    return Recalled(known.windows.get(place), known.forgotten.get(place, 0))
+    return RecalledWindow(known.windows.get(place), known.forgotten.get(place, 0))
 
 
 class KeylessModel:

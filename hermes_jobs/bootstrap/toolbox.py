@@ -25,10 +25,10 @@ from hermes_jobs.agent.tools.process import ProcessTool
 from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
-from hermes_jobs.agent.tools.search import Search
+from hermes_jobs.agent.tools.search import FileSearch
 from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
 from hermes_jobs.agent.tools.skills import curator_tools, skill_tools
-from hermes_jobs.agent.tools.summaries import Summariser
+from hermes_jobs.agent.tools.summaries import SummaryModel
 from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.agent.tools.todo import todo_tools
 from hermes_jobs.agent.tools.tool import Tool
@@ -229,12 +229,12 @@ def _consult(settings: Settings, endpoints: ModelEndpoints) -> Consult:
     )
 
 
-def _summariser(settings: Settings, endpoints: ModelEndpoints) -> Summariser | None:
+def _summariser(settings: Settings, endpoints: ModelEndpoints) -> SummaryModel | None:
     """The model that summarises found conversations; None where only the rehearsal is configured."""
     choice = settings.auxiliary_model("session_search")
     if choice.model == REHEARSAL_MODEL:
         return None
-    return Summariser(endpoints.model(choice), choice.model, endpoints.prices(choice.base_url))
+    return SummaryModel(endpoints.model(choice), choice.model, endpoints.prices(choice.base_url))
 
 
 def asking(settings: Settings, endpoints: ModelEndpoints, call: ToolCall) -> Asking | None:
@@ -271,7 +271,7 @@ def default_tools(
         *Terminal(terminal).tools,
         *_process_tools(terminal),
         *Files(paths, kept, snapshots).tools,
-        *Search(paths).tools,
+        *FileSearch(paths).tools,
         *Web(web).tools,
         *todo_tools(),
     )

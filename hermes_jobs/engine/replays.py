@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.forgetting import ENDED_BECAUSE
-from hermes_jobs.domain.replay.comparison import Answer, Comparison, compare
+from hermes_jobs.domain.replay.comparison import ComparedAnswer, Comparison, compare
 from hermes_jobs.domain.replay.replay import Outcome, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
 from hermes_jobs.engine.repository import StreamRepository
@@ -21,7 +21,7 @@ class AnsweredCall(msgspec.Struct, frozen=True):
     """A recorded model call with its answer."""
 
     call: e.RecordedCall
-    answer: Answer
+    answer: ComparedAnswer
 
 
 def replayed_turn(
@@ -48,7 +48,7 @@ def answered_calls(turn: str, events: Sequence[RecordedEvent]) -> Iterator[Answe
                 start = begun[event.step, event.attempt]
                 yield AnsweredCall(
                     e.RecordedCall(event.step, start.version),
-                    Answer(
+                    ComparedAnswer(
                         model=event.model,
                         content=event.content,
                         tool_calls=event.tool_calls,
@@ -74,7 +74,9 @@ def require_effect(requests: ReplayedRequests, turns: Sequence[e.ReplayedTurn], 
             )
 
 
-def comparisons(replay: Replay, turn: int, recorded: Sequence[Answer], variant: int = 0) -> list[Comparison]:
+def comparisons(
+    replay: Replay, turn: int, recorded: Sequence[ComparedAnswer], variant: int = 0
+) -> list[Comparison]:
     """What has an outcome so far of that turn in that variant, beside the recorded answers."""
     plan = required_plan(replay)
     steps = plan.turns[turn].calls
@@ -105,16 +107,16 @@ def _outcomes(replay: Replay, variant: int, turn: int, sample: int) -> Iterator[
             return
 
 
-def answer_of(outcome: Outcome) -> Answer:
+def answer_of(outcome: Outcome) -> ComparedAnswer:
     """The new answer, or why there is none."""
     if isinstance(outcome, e.ReplayCallFailed):
-        return Answer(
+        return ComparedAnswer(
             model=outcome.model,
             usage=outcome.usage,
             cost_usd=outcome.cost_usd,
             error=f"{outcome.kind}: {outcome.message}",
         )
-    return Answer(
+    return ComparedAnswer(
         model=outcome.model,
         content=outcome.content,
         tool_calls=outcome.tool_calls,

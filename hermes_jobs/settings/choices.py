@@ -17,7 +17,7 @@ from hermes_jobs.agent.llm.providers import (
     provider_of_model,
 )
 from hermes_jobs.settings.secrets import MAIN_KEY, Secrets
-from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, Model
+from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, ModelSettings
 
 SETUP = "`hermes-jobs setup` asks for it; or put it into .env in the home (mode 600)."
 """The hint for a missing key."""
@@ -61,7 +61,7 @@ class ModelChooser(msgspec.Struct, frozen=True):
     `anthropic_url` is ANTHROPIC_BASE_URL.
     """
 
-    model: Model
+    model: ModelSettings
     secrets: Secrets
     shared_url: bool = False
     anthropic_url: str | None = None

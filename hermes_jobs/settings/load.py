@@ -15,7 +15,13 @@ from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
-from hermes_jobs.settings.sections import REHEARSAL_MODEL, AuxiliaryTask, Configuration, Models, Section
+from hermes_jobs.settings.sections import (
+    REHEARSAL_MODEL,
+    AuxiliaryTask,
+    Configuration,
+    ModelsSettings,
+    Section,
+)
 from hermes_jobs.settings.sources import (
     SHARED_URL,
     Given,
@@ -284,12 +290,12 @@ def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> 
     return values
 
 
-def models_of(given: Iterable[Given]) -> Models:
+def models_of(given: Iterable[Given]) -> ModelsSettings:
     """The section `models` where these values are given."""
-    return Models(**_values(Models, "models.", {each.key: each for each in given}))
+    return ModelsSettings(**_values(ModelsSettings, "models.", {each.key: each for each in given}))
 
 
-def check_ensembles(models: Models, origin: str) -> None:
+def check_ensembles(models: ModelsSettings, origin: str) -> None:
     """Check that no ensemble is part of another one, and none has an alias's name. Raises `Misconfigured`."""
     for name, ensemble in models.ensembles.items():
         if name in models.aliases:

@@ -51,7 +51,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Keys of one section of `config.yaml`."""
 
 
-class Model(Section, frozen=True, kw_only=True):
+class ModelSettings(Section, frozen=True, kw_only=True):
     """The model that answers."""
 
     model: Annotated[
@@ -114,7 +114,7 @@ class EnsembleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     aggregator: Text
 
 
-class Models(Section, frozen=True, kw_only=True):
+class ModelsSettings(Section, frozen=True, kw_only=True):
     """Models by name."""
 
     aliases: Annotated[
@@ -174,7 +174,7 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     title: TitleTask = TitleTask()
 
 
-class Embeddings(Section, frozen=True, kw_only=True):
+class EmbeddingsSettings(Section, frozen=True, kw_only=True):
     """Vectors of memory entries and conversations, for recall by meaning."""
 
     model: Annotated[Text | None, Meta(description="Model that gives vectors; null: none are made.")] = None
@@ -213,7 +213,7 @@ class Display(Section, frozen=True, kw_only=True):
     ] = True
 
 
-class Session(Section, frozen=True, kw_only=True):
+class SessionSettings(Section, frozen=True, kw_only=True):
     """Texts that arrive while a turn runs."""
 
     if_busy: Annotated[
@@ -222,7 +222,7 @@ class Session(Section, frozen=True, kw_only=True):
     ] = "queue"
 
 
-class Compression(Section, frozen=True, kw_only=True):
+class CompressionSettings(Section, frozen=True, kw_only=True):
     """When and how far a session's history is compressed."""
 
     enabled: Annotated[bool, Meta(description="Compress automatically; by hand works either way.")] = True
@@ -306,7 +306,7 @@ class Memory(Section, frozen=True, kw_only=True):
     honcho: Honcho = Honcho()
 
 
-class Skills(Section, frozen=True, kw_only=True):
+class SkillsSettings(Section, frozen=True, kw_only=True):
     """Procedures that the agent writes down."""
 
     creation_nudge_interval: Annotated[
@@ -317,7 +317,7 @@ class Skills(Section, frozen=True, kw_only=True):
     bundled: Annotated[bool, Meta(description="Skills about hermes-jobs itself that come with it.")] = True
 
 
-class Learning(Section, frozen=True, kw_only=True):
+class LearningSettings(Section, frozen=True, kw_only=True):
     """Whether what reviews save is tried out on past turns."""
 
     verify: Annotated[
@@ -353,7 +353,7 @@ class Toolsets(Section, frozen=True, kw_only=True):
     disabled: Annotated[tuple[Text, ...], Meta(description="Toolsets that are off although enabled.")] = ()
 
 
-class Search(Section, frozen=True, kw_only=True):
+class SearchSettings(Section, frozen=True, kw_only=True):
     """How earlier conversations are searched."""
 
     expand: Annotated[
@@ -388,7 +388,7 @@ class Docker(Section, frozen=True, kw_only=True):
     memory: Annotated[Text, Meta(description="Memory limit as docker writes it; counts swap too.")] = "1g"
 
 
-class Terminal(Section, frozen=True, kw_only=True):
+class TerminalSettings(Section, frozen=True, kw_only=True):
     """The terminal tool."""
 
     backend: Annotated[Literal["local", "docker"], Meta(description="Where commands run.")] = "local"
@@ -423,7 +423,7 @@ class Terminal(Section, frozen=True, kw_only=True):
     docker: Docker = Docker()
 
 
-class Files(Section, frozen=True, kw_only=True):
+class FilesSettings(Section, frozen=True, kw_only=True):
     """The file tools."""
 
     roots: Annotated[
@@ -440,7 +440,7 @@ class Files(Section, frozen=True, kw_only=True):
     ] = 500
 
 
-class WebSearch(Section, frozen=True, kw_only=True):
+class WebSearchSettings(Section, frozen=True, kw_only=True):
     """The tool web_search; keys are the secrets BRAVE_API_KEY, TAVILY_API_KEY and EXA_API_KEY."""
 
     provider: Annotated[
@@ -456,16 +456,16 @@ class WebSearch(Section, frozen=True, kw_only=True):
     ] = None
 
 
-class Web(Section, frozen=True, kw_only=True):
+class WebSettings(Section, frozen=True, kw_only=True):
     """The web tools."""
 
     allow_private: Annotated[
         bool, Meta(description="Let the agent fetch from this host and from private networks.")
     ] = False
-    search: WebSearch = WebSearch()
+    search: WebSearchSettings = WebSearchSettings()
 
 
-class Schedules(Section, frozen=True, kw_only=True):
+class SchedulesSettings(Section, frozen=True, kw_only=True):
     """Defaults of a schedule."""
 
     timezone: Annotated[
@@ -480,7 +480,7 @@ class Schedules(Section, frozen=True, kw_only=True):
     by_schedules: Annotated[bool, Meta(description="Whether scheduled prompts may add schedules.")] = False
 
 
-class Budgets(Section, frozen=True, kw_only=True):
+class BudgetsSettings(Section, frozen=True, kw_only=True):
     """Spending limits; null: none."""
 
     turn_usd: Annotated[Money | None, Meta(description="US dollars a turn.")] = None
@@ -507,7 +507,7 @@ class Telegram(Section, frozen=True, kw_only=True):
     base_url: Annotated[WebUrl | None, Meta(description="Bot API server; null: Telegram's own.")] = None
 
 
-class Gateway(Section, frozen=True, kw_only=True):
+class GatewaySettings(Section, frozen=True, kw_only=True):
     """Chat gateways."""
 
     users: Annotated[
@@ -517,7 +517,7 @@ class Gateway(Section, frozen=True, kw_only=True):
     telegram: Telegram = Telegram()
 
 
-class Delegation(Section, frozen=True, kw_only=True):
+class DelegationSettings(Section, frozen=True, kw_only=True):
     """Sub-agents, which work on parts of a task."""
 
     per_root: Annotated[Count, Meta(description="Sub-agents of one turn that work at once.")] = 3
@@ -527,7 +527,7 @@ class Delegation(Section, frozen=True, kw_only=True):
     ] = 2
 
 
-class AgentRole(Section, frozen=True, kw_only=True):
+class AgentRoleSettings(Section, frozen=True, kw_only=True):
     """A kind of sub-agent."""
 
     description: Annotated[str, Meta(description="What it is for, as the model reads it.")] = ""
@@ -597,32 +597,33 @@ class Configuration(Section, frozen=True, kw_only=True):
     log_url: Annotated[
         LogUrl | None, Meta(description="The log's database; null: events.db in the home.")
     ] = None
-    model: Model = Model()
-    models: Models = Models()
+    model: ModelSettings = ModelSettings()
+    models: ModelsSettings = ModelsSettings()
     auxiliary: Auxiliary = Auxiliary()
-    embeddings: Embeddings = Embeddings()
+    embeddings: EmbeddingsSettings = EmbeddingsSettings()
     agent: Agent = Agent()
     display: Display = Display()
-    session: Session = Session()
-    compression: Compression = Compression()
+    session: SessionSettings = SessionSettings()
+    compression: CompressionSettings = CompressionSettings()
     context: Context = Context()
     memory: Memory = Memory()
-    skills: Skills = Skills()
-    learning: Learning = Learning()
+    skills: SkillsSettings = SkillsSettings()
+    learning: LearningSettings = LearningSettings()
     toolsets: Toolsets = Toolsets()
-    search: Search = Search()
+    search: SearchSettings = SearchSettings()
     tools: Tools = Tools()
-    terminal: Terminal = Terminal()
-    files: Files = Files()
-    web: Web = Web()
-    schedules: Schedules = Schedules()
-    delegation: Delegation = Delegation()
+    terminal: TerminalSettings = TerminalSettings()
+    files: FilesSettings = FilesSettings()
+    web: WebSettings = WebSettings()
+    schedules: SchedulesSettings = SchedulesSettings()
+    delegation: DelegationSettings = DelegationSettings()
     agents: Annotated[
-        dict[str, AgentRole], Meta(description="Kinds of sub-agents by name, beside research and coding.")
+        dict[str, AgentRoleSettings],
+        Meta(description="Kinds of sub-agents by name, beside research and coding."),
     ] = {}
-    budgets: Budgets = Budgets()
+    budgets: BudgetsSettings = BudgetsSettings()
     retention: Retention = Retention()
-    gateway: Gateway = Gateway()
+    gateway: GatewaySettings = GatewaySettings()
     workers: Workers = Workers()
     metrics: Metrics = Metrics()
     mcp: Mcp = Mcp()

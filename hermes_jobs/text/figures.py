@@ -14,7 +14,7 @@ PRICE = "{input: 0.25, output: 2}"
 UNNAMED = "an unnamed model"
 
 
-class UnknownCost(Protocol):
+class Unpriced(Protocol):
     """Responses of a model whose cost is not known; of `unreported` ones not even the usage is."""
 
     @property
@@ -54,7 +54,7 @@ def money(cost_usd: float | None, at_least: float = 0.0) -> str:
     return f"${cost_usd:,.2f}" if cost_usd >= 0.1 or cost_usd == 0 else f"${cost_usd:.4f}"
 
 
-def unknown_costs(found: Sequence[UnknownCost]) -> str:
+def unknown_costs(found: Sequence[Unpriced]) -> str:
     """What a cost leaves out: responses whose own is not known, by model; empty for none."""
     unpriced = {each.model or UNNAMED: each.requests - each.unreported for each in found}
     unreported = {each.model or UNNAMED: each.unreported for each in found}
@@ -66,7 +66,7 @@ def unknown_costs(found: Sequence[UnknownCost]) -> str:
     return f"{', '.join(parts)}{hint}"
 
 
-def price_command(found: Sequence[UnknownCost]) -> str:
+def price_command(found: Sequence[Unpriced]) -> str:
     """The command that sets a price for the first of those models that lacks one; empty for none."""
     model = next((each.model for each in found if each.model and each.requests > each.unreported), None)
     return f"hermes-jobs config set models.prices.{model} '{PRICE}'" if model else ""

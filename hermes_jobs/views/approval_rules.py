@@ -11,7 +11,7 @@ from hermes_jobs.domain.approval_rules import pattern_text
 from hermes_jobs.eventlog.log import RecordedEvent
 
 
-class ApprovalRules:
+class ApprovalRuleTexts:
     """Table `approval_rules`: one row a rule, with what it says in words."""
 
     name: Final = "approval rules"

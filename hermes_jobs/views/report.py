@@ -33,7 +33,7 @@ _DUE = "strftime('%Y-%m-%dT%H:%M:%fZ', due, 'unixepoch')"
 _LATENESS = "(julianday(at) - 2440587.5) * 86400.0 - due"
 
 
-class Spending(msgspec.Struct, frozen=True, kw_only=True):
+class PeriodSpending(msgspec.Struct, frozen=True, kw_only=True):
     """What a model used for a purpose in a period. `cost_usd` is that of responses whose price is known, all
     but `unpriced` of them."""
 
@@ -104,7 +104,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     period: Period
     periods: tuple[str, ...]
     turns: tuple[Activity, ...]
-    spending: tuple[Spending, ...]
+    spending: tuple[PeriodSpending, ...]
     waiting: tuple[QueueWaits, ...]
     waited: tuple[QueueWaits, ...]
     memory: tuple[MemoryUsage, ...]
@@ -183,7 +183,7 @@ def _turns(connection: Connection, key: str, since: str) -> tuple[Activity, ...]
     return tuple(Activity(**row) for row in fetched(connection, query, (since,)))
 
 
-def _spending(connection: Connection, key: str, since: str) -> tuple[Spending, ...]:
+def _spending(connection: Connection, key: str, since: str) -> tuple[PeriodSpending, ...]:
     sums = ", ".join(f"sum({name}) AS {name}" for name in TOKENS)
     query = f"""
         SELECT {key.format(at="at")} AS period, model, purpose, count(*) AS requests, {sums},
@@ -192,7 +192,9 @@ def _spending(connection: Connection, key: str, since: str) -> tuple[Spending, .
     """
     names = ("period", "model", "purpose", "requests", "unpriced", "cost_usd")
     return tuple(
-        Spending(**{name: row[name] for name in names}, usage=Usage(**{name: row[name] for name in TOKENS}))
+        PeriodSpending(
+            **{name: row[name] for name in names}, usage=Usage(**{name: row[name] for name in TOKENS})
+        )
         for row in fetched(connection, query, (since,))
     )
 

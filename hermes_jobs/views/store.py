@@ -67,7 +67,7 @@ class Progress(NamedTuple):
     stopped: str | None = None
 
 
-class Opened(NamedTuple):
+class OpenGeneration(NamedTuple):
     """A thread's connection to one generation."""
 
     file: Path
@@ -126,7 +126,7 @@ class Store:
 
     # --- one generation -------------------------------------------------------------------------
 
-    def _healing(self, act: Callable[[Opened], T]) -> T:
+    def _healing(self, act: Callable[[OpenGeneration], T]) -> T:
         broken: sqlite3.Error | None = None
         for _ in range(ATTEMPTS):
             opened = self._open()
@@ -144,10 +144,10 @@ class Store:
             f"The views in {self.generations.folder} break as soon as they are built ({broken})."
         ) from broken
 
-    def _open(self) -> Opened | None:
+    def _open(self) -> OpenGeneration | None:
         """This thread's connection to the current generation; None where one must look again."""
         file = self.generations.current()
-        kept: Opened | None = getattr(self._local, "opened", None)
+        kept: OpenGeneration | None = getattr(self._local, "opened", None)
         if kept is not None and kept.file == file:
             return kept
         self._forget(kept)
@@ -159,8 +159,8 @@ class Store:
             connection.close()
             return None
         self._connections.append(connection)
-        self._local.opened = Opened(file, connection)
-        return Opened(file, connection)
+        self._local.opened = OpenGeneration(file, connection)
+        return OpenGeneration(file, connection)
 
     def _connect(self, file: Path) -> Connection | None:
         try:
@@ -172,7 +172,7 @@ class Store:
             self._explain_unless_broken(error)
         return None
 
-    def _forget(self, opened: Opened | None) -> None:
+    def _forget(self, opened: OpenGeneration | None) -> None:
         if opened is not None:
             self._local.opened = None
             opened.connection.close()
@@ -186,12 +186,12 @@ class Store:
 
     # --- catching up ----------------------------------------------------------------------------
 
-    def _current_answer(self, opened: Opened, query: Callable[[Connection], T]) -> T:
+    def _current_answer(self, opened: OpenGeneration, query: Callable[[Connection], T]) -> T:
         opened, _ = self._current(opened)
         with transaction(opened.connection, "DEFERRED"):
             return query(opened.connection)
 
-    def _current(self, opened: Opened) -> tuple[Opened, Progress]:
+    def _current(self, opened: OpenGeneration) -> tuple[OpenGeneration, Progress]:
         """Rows that are current with the log: those of the generation, or of a copy where it is locked."""
         try:
             return opened, self._catch_up(opened, READ_SECONDS)
@@ -201,9 +201,9 @@ class Store:
         opened = self._copied(opened)
         return opened, self._catch_up(opened)
 
-    def _copied(self, opened: Opened) -> Opened:
+    def _copied(self, opened: OpenGeneration) -> OpenGeneration:
         """This thread's copy of that generation, made when it is first wanted."""
-        kept: Opened | None = getattr(self._local, "aside", None)
+        kept: OpenGeneration | None = getattr(self._local, "aside", None)
         if kept is not None and kept.file == opened.file:
             return kept
         pid = sqlite_writer(opened.file)
@@ -211,10 +211,10 @@ class Store:
         self._notify(f"The views are locked: {holder} takes events in. A copy of them answers.")
         copy = copy_of(opened.connection)
         self._connections.append(copy)
-        self._local.aside = Opened(opened.file, copy)
-        return Opened(opened.file, copy)
+        self._local.aside = OpenGeneration(opened.file, copy)
+        return OpenGeneration(opened.file, copy)
 
-    def _catch_up(self, opened: Opened, patience: float = BUSY_SECONDS) -> Progress:
+    def _catch_up(self, opened: OpenGeneration, patience: float = BUSY_SECONDS) -> Progress:
         last = self._log.last_position()
         position, event_hash = self._stands(opened.connection)
         if position == last and opened.file in self._verified:

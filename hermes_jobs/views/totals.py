@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.views.report import ScheduleRuns, Spending
+from hermes_jobs.views.report import PeriodSpending, ScheduleRuns
 
 SpentKey = Literal["period", "model", "purpose"]
 
@@ -33,7 +33,7 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
         return self.usage.cache_read_tokens / self.usage.prompt_tokens if self.usage.prompt_tokens else 0.0
 
 
-def totals_by(rows: Iterable[Spending], key: SpentKey) -> Sequence[SpendingTotal]:
+def totals_by(rows: Iterable[PeriodSpending], key: SpentKey) -> Sequence[SpendingTotal]:
     """What was used, by the key: periods in order, others dearest first."""
     found: dict[str, SpendingTotal] = {}
     for row in rows:
@@ -44,7 +44,7 @@ def totals_by(rows: Iterable[Spending], key: SpentKey) -> Sequence[SpendingTotal
     return sorted(found.values(), key=lambda total: (-total.cost_usd, -total.usage.total_tokens, total.key))
 
 
-def total_of(rows: Iterable[Spending]) -> SpendingTotal:
+def total_of(rows: Iterable[PeriodSpending]) -> SpendingTotal:
     """All of it."""
     total = SpendingTotal(key="")
     for row in rows:
@@ -64,7 +64,7 @@ def runs_by_schedule(rows: Iterable[ScheduleRuns]) -> Sequence[ScheduleRuns]:
     return sorted(found.values(), key=lambda each: (each.name, each.schedule))
 
 
-def _plus(total: SpendingTotal, row: Spending) -> SpendingTotal:
+def _plus(total: SpendingTotal, row: PeriodSpending) -> SpendingTotal:
     return SpendingTotal(
         key=total.key,
         requests=total.requests + row.requests,

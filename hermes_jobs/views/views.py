@@ -21,7 +21,7 @@ from hermes_jobs.engine.ports.conversation_search import (
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views import id_lookup, queries
-from hermes_jobs.views.approval_rules import ApprovalRules
+from hermes_jobs.views.approval_rules import ApprovalRuleTexts
 from hermes_jobs.views.candidates import IndexedMessages
 from hermes_jobs.views.children import Children
 from hermes_jobs.views.consolidations import (
@@ -115,7 +115,7 @@ PROJECTIONS: tuple[Projection, ...] = (
     Waits(),
     Fill(),
     MemoryUses(),
-    ApprovalRules(),
+    ApprovalRuleTexts(),
     Consolidations(),
 )
 

@@ -13,7 +13,7 @@ from hermes_jobs.agent.context.entity_state import (
     NOTHING,
     CommandState,
     EntityState,
-    FileState,
+    FileTouched,
     merged,
     observed,
 )
@@ -39,7 +39,7 @@ def test_a_file_has_the_tools_that_touched_it_and_the_outcome_of_the_last_that_m
         called("patch_file", "Error: the text does not occur.", path="./src/a.py"),
         called("read_file", "1: x = 2", path="src/a.py"),
     )
-    assert state.files == (FileState("src/a.py", ("read_file", "write_file", "patch_file"), "failed"),)
+    assert state.files == (FileTouched("src/a.py", ("read_file", "write_file", "patch_file"), "failed"),)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_where_room_is_short_what_is_open_and_what_failed_stay() -> None:
     state = EntityState(
         open_ends=("Mend the build.",),
         commands=(CommandState("ls", "ok, exit code 0"), CommandState("make", "failed, exit code 2")),
-        files=(FileState("a.py", ("read_file",), "ok"), FileState("b.py", ("write_file",), "ok")),
+        files=(FileTouched("a.py", ("read_file",), "ok"), FileTouched("b.py", ("write_file",), "ok")),
     )
     room = tokens(
         "\n".join(entity_state.rendered(EntityState(open_ends=state.open_ends, commands=state.commands[1:])))
@@ -114,7 +114,7 @@ def states() -> st.SearchStrategy[EntityState]:
     tools = st.lists(
         st.sampled_from(["read_file", "write_file", "srv__edit"]), min_size=1, max_size=3, unique=True
     )
-    files = st.builds(FileState, PATHS, tools.map(tuple), OUTCOMES)
+    files = st.builds(FileTouched, PATHS, tools.map(tuple), OUTCOMES)
     return st.builds(
         EntityState,
         open_ends=LINES,

@@ -9,7 +9,7 @@ import pytest
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.tools.processes import Completed
 from hermes_jobs.agent.tools.terminal import outcome as terminal_outcome
-from hermes_jobs.agent.tools.web import Fetched
+from hermes_jobs.agent.tools.web import FetchedPage
 from hermes_jobs.agent.tools.web import outcome as web_outcome
 from hermes_jobs.domain.session.loop_guard import WARNING
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage
@@ -99,7 +99,7 @@ def test_what_is_read_is_what_the_tools_write() -> None:
     assert "timed out after 5 s" in line("terminal", {}, terminal_outcome(killed, 5.0).content)
     failed = Completed(output=OUTPUT, exit_code=3)
     assert "failed, exit code 3" in line("terminal", {}, terminal_outcome(failed, 5.0).content)
-    page = Fetched(
+    page = FetchedPage(
         url="https://example.org", status=404, content_type="text/html", text="x" * 400, length=400
     )
     assert "failed, HTTP 404" in line("web_fetch", {}, web_outcome(page, 0).content)

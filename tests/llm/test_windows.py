@@ -13,7 +13,7 @@ from hermes_jobs.agent.llm.dialect import OPENAI_URL
 from hermes_jobs.agent.llm.windows import (
     STEPS,
     UNKNOWN_WINDOW,
-    Recalled,
+    RecalledWindow,
     Window,
     Windows,
     estimated_tokens,
@@ -158,7 +158,7 @@ def test_a_body_too_large_and_a_refusal_without_reason_of_a_long_request_count_a
 
 
 def test_a_window_that_a_provider_named_to_another_process_counts_too() -> None:
-    remembered_of = {"a": Recalled(LearnedWindow(16_000, 200_000, 1.0)), "b": Recalled()}
+    remembered_of = {"a": RecalledWindow(LearnedWindow(16_000, 200_000, 1.0)), "b": RecalledWindow()}
     remembered = Windows(override=None, known=lambda name: 200_000, recalled=lambda name: remembered_of[name])
     assert (remembered.of("a"), remembered.of("b")) == (16_000, 200_000)
     assert remembered.assumed("a") == 200_000
@@ -184,7 +184,7 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
     remembered = Windows(
         override=override,
         known=lambda name: known,
-        recalled=lambda name: Recalled(learned),
+        recalled=lambda name: RecalledWindow(learned),
         now=lambda: 2.0,
     )
     told = remembered.window("a")
@@ -194,7 +194,7 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
 def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_too() -> None:
     forgotten = [0]
     learned = Windows(
-        override=None, known=lambda name: None, recalled=lambda name: Recalled(None, forgotten[0])
+        override=None, known=lambda name: None, recalled=lambda name: RecalledWindow(None, forgotten[0])
     )
     assert learned.exceeded("a", 4096) == 4096
     forgotten[0] += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hermes_jobs.agent.tools.files import Files
 from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.search import Search
+from hermes_jobs.agent.tools.search import FileSearch
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
@@ -59,7 +59,9 @@ class Desk:
         self.home.mkdir()
         rules = self.paths = PathPolicy(home=str(self.home), user_home=str(folder), roots=roots)
         self.context = context_in(self.work)
-        self.tools = Toolbox((*Files(rules).tools, *Search(rules, seconds=seconds).tools), enabled=("files",))
+        self.tools = Toolbox(
+            (*Files(rules).tools, *FileSearch(rules, seconds=seconds).tools), enabled=("files",)
+        )
 
     def verdict(self, name: str, *, attended: bool = True, **arguments: object) -> str:
         asked = ToolCall("x", name, json.dumps(arguments))

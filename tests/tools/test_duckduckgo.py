@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from hermes_jobs.agent.tools.web_search import duckduckgo
-from hermes_jobs.agent.tools.web_search.duckduckgo import Asked, DuckDuckGo
+from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGo, DuckDuckGoQuery
 from hermes_jobs.agent.tools.web_search.duckduckgo_process import answered
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 
@@ -53,7 +53,7 @@ def engine(monkeypatch):
     return point_at
 
 
-ASKED = Asked(text="tea site:example.org", limit=2, newer_than="week", seconds=20)
+ASKED = DuckDuckGoQuery(text="tea site:example.org", limit=2, newer_than="week", seconds=20)
 
 
 def test_its_pages_are_read(engine):

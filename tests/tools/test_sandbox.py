@@ -14,7 +14,7 @@ from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
-from hermes_jobs.agent.tools.sandbox import Layer, Reach, Sandbox
+from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
 from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.tool import ToolFailed
@@ -33,7 +33,7 @@ def layers() -> list[str]:
 
 
 LAYERS = layers()
-USUAL = Reach()
+USUAL = SandboxReach()
 
 
 class Person:
@@ -62,7 +62,7 @@ class Person:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("open to see")
 
-    def run(self, command: str, reach: Reach = USUAL, mode: sandbox.Mode = "on") -> Completed:
+    def run(self, command: str, reach: SandboxReach = USUAL, mode: sandbox.Mode = "on") -> Completed:
         plan = Sandbox(paths=self.paths, mode=mode).plan(str(self.work), reach)
         env = filtered_environment({**os.environ, "HOME": str(self.folder)})
         return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), sandbox=plan)
@@ -167,19 +167,21 @@ def test_new_files_can_be_made_in_the_home_folder_behind_mounts(person: Person) 
 
 
 def test_an_approved_command_sees_keys_and_still_not_the_home(person: Person) -> None:
-    done = person.run("cat ~/.ssh/id_rsa; echo x >> ~/.bashrc; cat ~/.hermes-jobs/.env", Reach(visible=None))
+    done = person.run(
+        "cat ~/.ssh/id_rsa; echo x >> ~/.bashrc; cat ~/.hermes-jobs/.env", SandboxReach(visible=None)
+    )
     assert done.output.count(SECRET) == 1
     assert (person.folder / ".bashrc").read_text() == "open to seex\n"
 
 
 def test_programs_see_their_own_credentials_and_no_others(person: Person) -> None:
-    done = person.run("cat ~/.ssh/id_rsa ~/.aws/credentials", Reach(visible=(".ssh",)))
+    done = person.run("cat ~/.ssh/id_rsa ~/.aws/credentials", SandboxReach(visible=(".ssh",)))
     assert done.output.count(SECRET) == 1
 
 
 def test_what_the_user_made_visible_is(person: Person) -> None:
     plan = Sandbox(paths=person.paths, mode="on", visible=("~/.aws", ".netrc")).plan(
-        str(person.work), Reach()
+        str(person.work), SandboxReach()
     )
     lines = plan.splitlines()
     assert f"hidden {person.folder}/.ssh" in lines
@@ -187,7 +189,7 @@ def test_what_the_user_made_visible_is(person: Person) -> None:
 
 
 def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
-    plan = Sandbox(paths=person.paths, mode="on").plan(str(person.work), Reach())
+    plan = Sandbox(paths=person.paths, mode="on").plan(str(person.work), SandboxReach())
     broken = plan.replace(f"home {person.home}", "home /nowhere/at/all").replace("landlock", "unknown")
     done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), sandbox=broken)
     assert done.exit_code == 126
@@ -198,7 +200,7 @@ def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
 def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
     person = Person(tmp_path.resolve())
     with pytest.raises(ToolFailed, match="lies in the home of hermes-jobs"):
-        Sandbox(paths=person.paths, mode="off").plan(str(person.home / "results"), Reach())
+        Sandbox(paths=person.paths, mode="off").plan(str(person.home / "results"), SandboxReach())
 
 
 def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path: Path) -> None:
@@ -217,29 +219,29 @@ def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     person = Person(tmp_path.resolve())
     made = Sandbox(paths=person.paths, mode=mode)
     if there_is:
-        assert made.plan(str(person.work), Reach()) == ""
+        assert made.plan(str(person.work), SandboxReach()) == ""
     else:
         with pytest.raises(ToolFailed, match="this host has no sandbox \\(an old kernel\\)"):
-            made.plan(str(person.work), Reach())
+            made.plan(str(person.work), SandboxReach())
 
 
 @pytest.mark.parametrize(
     ("command", "approved", "reach"),
     [
-        ("ls", False, Reach()),
-        ("git push && echo done", False, Reach(visible=tuple(needed_by()["git"]))),
-        ("git push; python3 x.py", False, Reach()),
-        ("git push; ./x", False, Reach()),
-        ("$GIT push", False, Reach()),
-        ("git push $(python3 x.py)", False, Reach()),
-        ("rm -rf build", True, Reach(visible=None)),
-        ("sudo ls", True, Reach(everything=True, visible=None)),
-        ("echo 'unclosed", True, Reach(visible=None)),
-        ("echo 'unclosed", False, Reach()),
+        ("ls", False, SandboxReach()),
+        ("git push && echo done", False, SandboxReach(visible=tuple(needed_by()["git"]))),
+        ("git push; python3 x.py", False, SandboxReach()),
+        ("git push; ./x", False, SandboxReach()),
+        ("$GIT push", False, SandboxReach()),
+        ("git push $(python3 x.py)", False, SandboxReach()),
+        ("rm -rf build", True, SandboxReach(visible=None)),
+        ("sudo ls", True, SandboxReach(everything=True, visible=None)),
+        ("echo 'unclosed", True, SandboxReach(visible=None)),
+        ("echo 'unclosed", False, SandboxReach()),
     ],
 )
 def test_how_far_a_command_reaches_depends_on_its_programs_and_on_approval(
-    tmp_path: Path, command: str, approved: bool, reach: Reach
+    tmp_path: Path, command: str, approved: bool, reach: SandboxReach
 ) -> None:
     person = Person(tmp_path.resolve())
     context = context_in(person.work, approved=approved)

@@ -14,7 +14,7 @@ import pytest
 
 from hermes_jobs.agent.llm.client import OpenAIModel
 from hermes_jobs.agent.tools.session_search import EXCERPT_CHARS, SessionSearch
-from hermes_jobs.agent.tools.summaries import TOKENS, WORDS, Summariser
+from hermes_jobs.agent.tools.summaries import TOKENS, WORDS, SummaryModel
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
@@ -42,7 +42,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.log: SqlEventLog = new_log(folder)
         self.views = Views(self.log, folder / "views")
-        self.summariser: Summariser | None = None
+        self.summariser: SummaryModel | None = None
         self.zone: tzinfo | None = None
         self.expand = False
 
@@ -107,7 +107,7 @@ def served(haystack: Desk, model_server: ModelServer) -> Iterator[Desk]:
     """The same with a model that summarises, over HTTP."""
     model = OpenAIModel(api_key="k", base_url=model_server.base_url)
     model.warm()
-    haystack.summariser = Summariser(model, "small", FixedPrice())
+    haystack.summariser = SummaryModel(model, "small", FixedPrice())
     yield haystack
     model_server.release()
     model.close()
@@ -272,7 +272,7 @@ class TwoSpeeds:
 
 
 def test_the_late_do_not_cost_what_was_in_time(haystack: Desk) -> None:
-    haystack.summariser = Summariser(TwoSpeeds(), "small", FixedPrice())
+    haystack.summariser = SummaryModel(TwoSpeeds(), "small", FixedPrice())
     outcome = haystack.ask(query="needle", seconds=1.0)
     assert outcome.content.count("Found.") == 2
     assert outcome.content.count("Not summarised (it came too late)") == 1
@@ -285,7 +285,7 @@ def test_the_late_do_not_cost_what_was_in_time(haystack: Desk) -> None:
 
 
 def test_a_cancelled_search_ends_at_once_and_books_what_was_paid_for(haystack: Desk) -> None:
-    haystack.summariser = Summariser(TwoSpeeds(), "small", FixedPrice())
+    haystack.summariser = SummaryModel(TwoSpeeds(), "small", FixedPrice())
     cancel = Switch()
     cancel.fire()
     outcome = SessionSearch(haystack.views, lambda: haystack.summariser).session_search(

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.tools import addresses, fetch_process
-from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused, is_public
+from hermes_jobs.agent.tools.addresses import AddressRefused, PublicNetwork, is_public
 from hermes_jobs.agent.tools.fetch_process import decoded
 from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.agent.tools.web import Wanted, Web, WebOptions
+from hermes_jobs.agent.tools.web import PageRequest, Web, WebOptions
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome
 
@@ -364,15 +364,15 @@ def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(serv
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     monkeypatch.setattr(addresses, "is_own", lambda address: False)
     url = f"{server.url}/out"
-    wanted = Wanted(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
-    with pytest.raises(Refused, match=r"127\.0\.0\.2"):
+    wanted = PageRequest(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
+    with pytest.raises(AddressRefused, match=r"127\.0\.0\.2"):
         fetch_process.fetch(wanted)
     assert server.asked == ["/out"]
 
 
 def test_the_machines_own_public_address_is_refused(monkeypatch):
     monkeypatch.setattr(addresses, "is_public", lambda address: True)
-    with pytest.raises(Refused, match=r"127\.0\.0\.1"):
+    with pytest.raises(AddressRefused, match=r"127\.0\.0\.1"):
         PublicNetwork(allow_private=False).connect_tcp("127.0.0.1", 8080)
 
 
@@ -420,7 +420,7 @@ def test_a_name_that_changes_its_address_after_the_check_gains_nothing(monkeypat
         return next(answers)
 
     monkeypatch.setattr(addresses, "resolved", rebinding)
-    with pytest.raises(Refused, match=r"rebind\.example is 127\.0\.0\.1"):
+    with pytest.raises(AddressRefused, match=r"rebind\.example is 127\.0\.0\.1"):
         PublicNetwork(allow_private=False).connect_tcp("rebind.example", 80)
     assert asked == ["rebind.example"]
 

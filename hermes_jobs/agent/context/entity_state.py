@@ -31,7 +31,7 @@ _BLANKS = re.compile(r"\s+")
 _MARKS = re.compile(r"^\s*(?:(?:[-*•#]+|\d+[.)])\s+)+")
 
 
-class FileState(msgspec.Struct, frozen=True):
+class FileTouched(msgspec.Struct, frozen=True):
     """A file, the tools that touched it in the order of their first use, and how the last of those ended
     that may have changed it; where none did, how it was last read."""
 
@@ -63,7 +63,7 @@ class EntityState(msgspec.Struct, frozen=True, kw_only=True):
     open_ends: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     commands: tuple[CommandState, ...] = ()
-    files: tuple[FileState, ...] = ()
+    files: tuple[FileTouched, ...] = ()
 
 
 NOTHING = EntityState()
@@ -105,12 +105,12 @@ def merged(old: EntityState, new: EntityState) -> EntityState:
     )
 
 
-def _again(before: FileState | None, now: FileState) -> FileState:
+def _again(before: FileTouched | None, now: FileTouched) -> FileTouched:
     if before is None:
         return now
     tools = tuple(dict.fromkeys((*before.tools, *now.tools)))
     kept = before if before.is_changed and not now.is_changed else now
-    return FileState(now.path, tools[:MAX_TOOLS], kept.outcome)
+    return FileTouched(now.path, tools[:MAX_TOOLS], kept.outcome)
 
 
 def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) -> EntityState:
@@ -138,7 +138,7 @@ def _of_file(path: str, tool: str, told: str) -> EntityState:
     """A path that takes more than a line is left out: half of one names another file."""
     if not path or path != entry_text(path):
         return NOTHING
-    return EntityState(files=(FileState(posixpath.normpath(path), (tool,), told),))
+    return EntityState(files=(FileTouched(posixpath.normpath(path), (tool,), told),))
 
 
 def _outcome(result: ToolMessage) -> str:
@@ -189,7 +189,7 @@ def fitted(state: EntityState, room: int) -> EntityState:
     others = [each for each in state.commands if not each.has_failed]
     changed = [each for each in state.files if each.is_changed]
     read = [each for each in state.files if not each.is_changed]
-    kinds: tuple[tuple[str, Sequence[str | CommandState | FileState]], ...] = (
+    kinds: tuple[tuple[str, Sequence[str | CommandState | FileTouched]], ...] = (
         ("open_ends", state.open_ends),
         ("commands", failed),
         ("files", changed),
@@ -198,7 +198,7 @@ def fitted(state: EntityState, room: int) -> EntityState:
         ("files", read),
     )
     in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in found] for kind, found in kinds)))
-    left, kept = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileState]]()
+    left, kept = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
     headed = set[str]()
     for entry in filter(None, in_turn):
         kind, value = entry
@@ -216,12 +216,12 @@ def fitted(state: EntityState, room: int) -> EntityState:
     )
 
 
-def line_of(entry: str | CommandState | FileState) -> str:
+def line_of(entry: str | CommandState | FileTouched) -> str:
     """The entry as it stands in a summary."""
     match entry:
         case CommandState():
             return f"- {entry.outcome}: {entry.command}"
-        case FileState():
+        case FileTouched():
             return f"- {', '.join(entry.tools)}; {entry.outcome}: {entry.path}"
         case _:
             return f"- {entry}"
@@ -229,7 +229,7 @@ def line_of(entry: str | CommandState | FileState) -> str:
 
 def rendered(state: EntityState) -> Iterator[str]:
     """A block of lines for each kind of which there are entries."""
-    kinds: Sequence[Sequence[str | CommandState | FileState]] = (
+    kinds: Sequence[Sequence[str | CommandState | FileTouched]] = (
         state.open_ends,
         state.decisions,
         state.commands,
@@ -251,7 +251,7 @@ def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
         decisions=distinct(found["decisions"]),
         commands=tuple(CommandState(what, how) for how, what in _pairs(found["commands"])),
         files=tuple(
-            FileState(what, tuple(tools.split(", ")), outcome)
+            FileTouched(what, tuple(tools.split(", ")), outcome)
             for how, what in _pairs(found["files"])
             for tools, _, outcome in [how.partition("; ")]
         ),

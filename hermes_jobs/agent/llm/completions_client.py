@@ -62,7 +62,7 @@ OnText = Callable[[str], None]
 T = TypeVar("T")
 
 
-class Answer(Protocol):
+class IncomingAnswer(Protocol):
     """An incoming answer, in the form of one API."""
 
     HOLDS: str
@@ -83,7 +83,7 @@ class Api(msgspec.Struct, frozen=True):
 
     path: str
     body: Callable[[ModelRequest, Dialect], dict[str, Any]]
-    answer: Callable[[ReplyBuilder], Answer]
+    answer: Callable[[ReplyBuilder], IncomingAnswer]
 
 
 APIS: dict[str, Api] = {
@@ -188,7 +188,9 @@ class CompletionsClient:
         if request.answer_schema and not dialect.constrains:
             _keep(self._unconstrained, (request.model, request.session), None)
 
-    async def _ask(self, request: ModelRequest, dialect: Dialect, answer: Answer, on_text: OnText) -> Reply:
+    async def _ask(
+        self, request: ModelRequest, dialect: Dialect, answer: IncomingAnswer, on_text: OnText
+    ) -> Reply:
         stream = await self._client.post(
             self._api.path,
             cast_to=object,
@@ -209,7 +211,7 @@ class CompletionsClient:
             on_text(shown)
         return reply
 
-    def _check_finish(self, answer: Answer) -> None:
+    def _check_finish(self, answer: IncomingAnswer) -> None:
         """Raise `ModelError` for an answer that the provider cut off."""
         reason = answer.draft.finish_reason
         if (kind := BROKEN_OFF.get(reason)) is not None:
@@ -221,7 +223,7 @@ class CompletionsClient:
         idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
         return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
 
-    async def _read_stream(self, stream: ChunkStream, answer: Answer, on_text: OnText) -> None:
+    async def _read_stream(self, stream: ChunkStream, answer: IncomingAnswer, on_text: OnText) -> None:
         """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
         done = False
         async with aclosing(events_of(stream.response)) as events:
@@ -236,7 +238,7 @@ class CompletionsClient:
         if not answer.draft.finish_reason and not (done and answer.draft.says_something):
             raise self._garbage("ended before it was complete", answer)
 
-    def _read_whole(self, body: bytes, answer: Answer, on_text: OnText) -> None:
+    def _read_whole(self, body: bytes, answer: IncomingAnswer, on_text: OnText) -> None:
         text = body.decode("utf-8", "replace")
         try:
             completion = json.loads(text)
@@ -246,7 +248,7 @@ class CompletionsClient:
         if not completion.get(answer.HOLDS):
             raise self._garbage(f"holds no {answer.HOLDS}", answer, text)
 
-    def _take(self, chunk: object, answer: Answer, on_text: OnText) -> None:
+    def _take(self, chunk: object, answer: IncomingAnswer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:
             raise self._failing.refused(refusal, answer.draft.usage)
         if not isinstance(chunk, dict):
@@ -254,10 +256,10 @@ class CompletionsClient:
         if shown := answer.feed(chunk):
             on_text(shown)
 
-    def _garbage(self, what: str, answer: Answer, excerpt: str = "") -> ModelError:
+    def _garbage(self, what: str, answer: IncomingAnswer, excerpt: str = "") -> ModelError:
         return self._failing.garbage(what, answer.draft.usage, excerpt)
 
-    def _failure(self, error: Exception, answer: Answer, *, expired: bool = False) -> ModelError:
+    def _failure(self, error: Exception, answer: IncomingAnswer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
         return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
 

@@ -20,7 +20,7 @@ from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER as LEAST_ANSWER
 LimitKind = Literal["context_overflow", "output_limit"]
 
 
-class Limit(msgspec.Struct, frozen=True):
+class NamedLimit(msgspec.Struct, frozen=True):
     """The limit in a refusal. `tokens`: the window for `context_overflow`, the longest answer for
     `output_limit`; None if the refusal has no number.
     """
@@ -147,22 +147,22 @@ _LIMIT_AFTER = _pattern(
 )
 
 
-def limit_in(said: str, status: int | None = None) -> Limit | None:
+def limit_in(said: str, status: int | None = None) -> NamedLimit | None:
     """The limit in a refusal; None if it is about something else."""
     if (found := _shares(said)) is not None:
         return found
     if below := _BELOW.search(said):
-        return Limit("output_limit", value(below["above"]) - 1)
+        return NamedLimit("output_limit", value(below["above"]) - 1)
     answer = None if _ONLY_ONE_SIDE.search(said) else _ANSWER_WORDS.search(said)
     window = _WINDOW_WORDS.search(said) or (_LOOSELY.search(said) if status in _REFUSED else None)
     if answer is not None and (window is None or answer.start() < window.start()):
-        return Limit("output_limit", _first(_LONGEST, said) or _smallest(said, answer, LEAST_ANSWER))
+        return NamedLimit("output_limit", _first(_LONGEST, said) or _smallest(said, answer, LEAST_ANSWER))
     if window is not None:
-        return Limit("context_overflow", _first(_WINDOWS, said) or _smallest(said, window, LEAST_WINDOW))
+        return NamedLimit("context_overflow", _first(_WINDOWS, said) or _smallest(said, window, LEAST_WINDOW))
     return None
 
 
-def _shares(said: str) -> Limit | None:
+def _shares(said: str) -> NamedLimit | None:
     """The limit where window and prompt are named: no room for an answer, or only for a shorter one."""
     for pattern in _SHARES:
         if found := pattern.search(said):
@@ -170,8 +170,8 @@ def _shares(said: str) -> Limit | None:
             window = named["window"]
             prompt = named["total"] - named["answer"] if "answer" in named else named["prompt"]
             if prompt + LEAST_ANSWER <= window:
-                return Limit("output_limit", window - prompt)
-            return Limit("context_overflow", window)
+                return NamedLimit("output_limit", window - prompt)
+            return NamedLimit("context_overflow", window)
     return None
 
 

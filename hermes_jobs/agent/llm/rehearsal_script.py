@@ -141,7 +141,7 @@ _REMEMBER = re.compile(r"^\s*remember that\s+(?P<what>.+[^?\s])\s*$", re.IGNOREC
 _ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
 
 
-class Response(msgspec.Struct, frozen=True):
+class ScriptedResponse(msgspec.Struct, frozen=True):
     """A text, and the calls to make with it."""
 
     text: str
@@ -149,21 +149,21 @@ class Response(msgspec.Struct, frozen=True):
 
 
 Tools = AbstractSet[str]
-Speaker = Callable[[re.Match[str], Tools], Response]
+Speaker = Callable[[re.Match[str], Tools], ScriptedResponse]
 
 
-def response(text: str, tools: Tools, earlier: Sequence[str]) -> Response:
+def response(text: str, tools: Tools, earlier: Sequence[str]) -> ScriptedResponse:
     """The response to a user's text with these tools; `earlier` texts are for reviews."""
     if not tools and "active task" in text.lower():
-        return Response(SUMMARY)
+        return ScriptedResponse(SUMMARY)
     if tools and tools <= _REVIEW_TOOLS and re.search(r"nothing to save|compressed", text, re.IGNORECASE):
         return _reviewed(tools, earlier)
     if not text:
-        return Response(SILENCE)
+        return ScriptedResponse(SILENCE)
     matches = ((pattern.search(text[:_READ]), speaker) for pattern, speaker in _TABLE)
     found = next(((match, speaker) for match, speaker in matches if match), None)
     if found is None:
-        return Response(ECHO.format(text=text if len(text) <= 200 else text[:199] + "…"))
+        return ScriptedResponse(ECHO.format(text=text if len(text) <= 200 else text[:199] + "…"))
     match, speaker = found
     return speaker(match, tools)
 
@@ -181,10 +181,10 @@ def with_results(results: Sequence[tuple[str, str]]) -> str:
     return f"This is {count}.\n\n{shown}"
 
 
-def _reviewed(tools: Tools, earlier: Sequence[str]) -> Response:
+def _reviewed(tools: Tools, earlier: Sequence[str]) -> ScriptedResponse:
     wishes = [found for text in earlier if (found := _REMEMBER.search(text))]
     if not wishes or "memory" not in tools:
-        return Response(NOTHING_TO_SAVE)
+        return ScriptedResponse(NOTHING_TO_SAVE)
     return _remember(wishes[-1], tools)
 
 
@@ -195,37 +195,43 @@ def _first_lines(content: str) -> str:
 
 
 def _says(text: str) -> Speaker:
-    return lambda match, tools: Response(text)
+    return lambda match, tools: ScriptedResponse(text)
 
 
 def _calls(say: str, *wanted: Call) -> Speaker:
     """Calls the listed tools that the request offers; `{…}` in arguments are groups of the match."""
 
-    def speak(match: re.Match[str], tools: Tools) -> Response:
+    def speak(match: re.Match[str], tools: Tools) -> ScriptedResponse:
         groups = {name: value.strip() for name, value in match.groupdict(default="").items()}
         offered = tuple(
             (name, {key: value.format(**groups) for key, value in arguments.items()})
             for name, arguments in wanted
             if name in tools
         )
-        return Response(say, offered) if offered else Response(NO_TOOL.format(tool=wanted[0][0]))
+        return (
+            ScriptedResponse(say, offered) if offered else ScriptedResponse(NO_TOOL.format(tool=wanted[0][0]))
+        )
 
     return speak
 
 
-def _remember(match: re.Match[str], tools: Tools) -> Response:
+def _remember(match: re.Match[str], tools: Tools) -> ScriptedResponse:
     if "memory" not in tools:
-        return Response(NO_TOOL.format(tool="memory"))
+        return ScriptedResponse(NO_TOOL.format(tool="memory"))
     what = match["what"].strip()
     target = "user" if _ABOUT_THE_USER.search(what) else "memory"
-    return Response("I write that down.", (("memory", {"action": "add", "target": target, "content": what}),))
+    return ScriptedResponse(
+        "I write that down.", (("memory", {"action": "add", "target": target, "content": what}),)
+    )
 
 
-def _show_tools(match: re.Match[str], tools: Tools) -> Response:
+def _show_tools(match: re.Match[str], tools: Tools) -> ScriptedResponse:
     looked = _calls("These are at hand; I try two of them at the same time.", *_LOOK_AROUND)(match, tools)
     if looked.calls or not tools:
         return looked
-    return Response("These tools are at hand: " + ", ".join(f"`{name}`" for name in sorted(tools)) + ".")
+    return ScriptedResponse(
+        "These tools are at hand: " + ", ".join(f"`{name}`" for name in sorted(tools)) + "."
+    )
 
 
 _LOOK_AROUND: tuple[Call, ...] = (("terminal", {"command": "ls"}), ("session_search", {}))

@@ -49,7 +49,7 @@ _NOTE = ToolSpec(
 _ASK = "Call the tool write_note once, with the text `blue`. When you have its result, answer with: done."
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class TrialVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one ability. `kind`: of the `ModelError` that ended the trial."""
 
     name: Name
@@ -75,7 +75,7 @@ class Trial:
         self.cost_usd: float | None = 0.0
         self.num_calls = 0
 
-    def verdicts(self) -> Iterator[Verdict]:
+    def verdicts(self) -> Iterator[TrialVerdict]:
         """Yield the verdict on each ability as it is known; a failed call ends the trial."""
         pieces: list[str] = []
         began = time.monotonic()
@@ -85,7 +85,7 @@ class Trial:
             yield _failed("call", "It did not answer", error)
             return
         took = time.monotonic() - began
-        yield Verdict(
+        yield TrialVerdict(
             name="call", status="ok", message=f"{first.model or self._name} answered in {took:.1f} s"
         )
         yield _streaming(pieces)
@@ -93,7 +93,7 @@ class Trial:
         yield _usage(first.usage)
         yield self._price()
 
-    def _tools(self, first: Reply) -> Iterator[Verdict]:
+    def _tools(self, first: Reply) -> Iterator[TrialVerdict]:
         """The verdicts on tools, and on the abilities that need a tool call:
         payloads sent back, and caching.
         """
@@ -106,13 +106,15 @@ class Trial:
             return
         calls = second.tool_calls
         if calls and all(_is_usable(call) for call in calls):
-            yield Verdict(name="tools", status="ok", message=f"it called {calls[0].name} as it was asked to")
+            yield TrialVerdict(
+                name="tools", status="ok", message=f"it called {calls[0].name} as it was asked to"
+            )
         else:
             message = (
                 f"it called {calls[0].name}({calls[0].arguments})" if calls else "it did not call the tool"
             )
             hint = "An agent needs tools: take another model, or try model.tool_calling: text."
-            yield Verdict(name="tools", status="warn", message=message, hint=hint)
+            yield TrialVerdict(name="tools", status="warn", message=message, hint=hint)
         said = AssistantMessage(second.content or ("" if calls else "-"), calls, second.payload)
         results: list[Message] = [ToolMessage(call.id, call.name, "Written.") for call in calls]
         again = results or [UserMessage("Go on.")]
@@ -158,33 +160,33 @@ class Trial:
         lines = (f"Line {at} of this text only makes it long; do not mention it." for at in range(sentences))
         return "\n".join(["You try out a tool.", *lines])
 
-    def _cached(self, second: Usage, third: Usage) -> Verdict:
+    def _cached(self, second: Usage, third: Usage) -> TrialVerdict:
         read, expected = third.cache_read_tokens or second.cache_read_tokens, self._caching.told
         if read:
             message = f"{read:,} of {third.prompt_tokens:,} tokens were read from the cache ({expected})"
-            return Verdict(name="caching", status="ok", message=message)
+            return TrialVerdict(name="caching", status="ok", message=message)
         if self._caching.kind in {"none", "off"}:
-            return Verdict(name="caching", status="ok", message=f"nothing reported ({expected})")
+            return TrialVerdict(name="caching", status="ok", message=f"nothing reported ({expected})")
         message = (
             f"nothing was reported as read from the cache, of {third.prompt_tokens:,} tokens ({expected})"
         )
         hint = self._caching.note or "Some models cache only longer prompts."
-        return Verdict(name="caching", status="warn", message=message, hint=hint)
+        return TrialVerdict(name="caching", status="warn", message=message, hint=hint)
 
-    def _price(self) -> Verdict:
+    def _price(self) -> TrialVerdict:
         if self.cost_usd is not None:
             message = f"known: these calls cost ${self.cost_usd:.6f}"
-            return Verdict(name="price", status="ok", message=message)
+            return TrialVerdict(name="price", status="ok", message=message)
         message = "not known: limits in money cannot be held"
         hint = f"hermes-jobs config set models.prices.{self._name} '{{input: 1, output: 4}}' (USD a million)"
-        return Verdict(name="price", status="warn", message=message, hint=hint)
+        return TrialVerdict(name="price", status="warn", message=message, hint=hint)
 
 
-def _streaming(pieces: list[str]) -> Verdict:
+def _streaming(pieces: list[str]) -> TrialVerdict:
     if len(pieces) > 1:
-        return Verdict(name="streaming", status="ok", message=f"the answer came in {len(pieces)} pieces")
+        return TrialVerdict(name="streaming", status="ok", message=f"the answer came in {len(pieces)} pieces")
     message = "the answer came in one piece" if pieces else "no text came"
-    return Verdict(name="streaming", status="warn", message=message)
+    return TrialVerdict(name="streaming", status="warn", message=message)
 
 
 def _is_usable(call: ToolCall) -> bool:
@@ -195,7 +197,7 @@ def _is_usable(call: ToolCall) -> bool:
     return call.name == _NOTE.name and isinstance(arguments, dict) and isinstance(arguments.get("text"), str)
 
 
-def _round_trip(first: Reply, second: Reply) -> Verdict:
+def _round_trip(first: Reply, second: Reply) -> TrialVerdict:
     accepted = f"; its {'call' if second.tool_calls else 'answer'} was accepted when it was sent back"
     if second.payload is not None:
         message = "it was sent back with its tool call, and accepted"
@@ -204,23 +206,23 @@ def _round_trip(first: Reply, second: Reply) -> Verdict:
     else:
         message = "it did not think, or does not say so" + accepted
     dropped = f" ({'; '.join(second.notes)})" if second.notes else ""
-    return Verdict(name="reasoning", status="ok", message=message + dropped)
+    return TrialVerdict(name="reasoning", status="ok", message=message + dropped)
 
 
-def _usage(usage: Usage) -> Verdict:
+def _usage(usage: Usage) -> TrialVerdict:
     if usage == NO_USAGE:
         message = "not reported: budgets count estimates"
-        return Verdict(name="usage", status="warn", message=message)
+        return TrialVerdict(name="usage", status="warn", message=message)
     thought = f" ({usage.reasoning_tokens:,} of them reasoning)" if usage.reasoning_tokens else ""
     message = f"reported: {usage.prompt_tokens:,} tokens in, {usage.output_tokens:,} out{thought}"
-    return Verdict(name="usage", status="ok", message=message)
+    return TrialVerdict(name="usage", status="ok", message=message)
 
 
-def _not_supported(name: Name, what: str, error: ModelError) -> Verdict:
+def _not_supported(name: Name, what: str, error: ModelError) -> TrialVerdict:
     """The ability failed where the endpoint refused the request; it is untested where the call was lost."""
     if error.kind not in NO_REFUSAL:
         return _failed(name, what, error)
-    return Verdict(
+    return TrialVerdict(
         name=name,
         status="warn",
         message=f"not tested: {NO_REFUSAL[error.kind]} ({error.kind}): {error.message}",
@@ -229,8 +231,8 @@ def _not_supported(name: Name, what: str, error: ModelError) -> Verdict:
     )
 
 
-def _failed(name: Name, what: str, error: ModelError) -> Verdict:
-    return Verdict(
+def _failed(name: Name, what: str, error: ModelError) -> TrialVerdict:
+    return TrialVerdict(
         name=name,
         status="fail",
         message=f"{what} ({error.kind}): {error.message}",

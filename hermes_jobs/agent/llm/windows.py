@@ -45,14 +45,14 @@ def known_window(model: str, base_url: str | None) -> int | None:
     return None
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class RecalledWindow(msgspec.Struct, frozen=True):
     """The stored window of a model, if any, and how often a user has reset it."""
 
     learned: LearnedWindow | None = None
     forgotten: int = 0
 
 
-NOTHING = Recalled()
+NOTHING = RecalledWindow()
 Source = Literal["setting", "refusal", "list", "default"]
 
 
@@ -80,7 +80,7 @@ class Windows:
         *,
         override: int | None,
         known: Callable[[str], int | None],
-        recalled: Callable[[str], Recalled] = lambda model: NOTHING,
+        recalled: Callable[[str], RecalledWindow] = lambda model: NOTHING,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`now` returns seconds since the epoch."""

@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = ("instruction", "exfiltration", "credential", "hidden"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe by that name must not make anybody wait
 
 
-class LeftOut(Exception):
+class LeftOutFile(Exception):
     """Why a file is not shown."""
 
 
@@ -30,7 +30,7 @@ def project_context(workdir: str | None) -> str:
         assert workdir is not None
         try:
             text = read_project_file(Path(workdir), name)
-        except LeftOut as reason:
+        except LeftOutFile as reason:
             text = f"[{name} was left out: {reason}.]"
         if text.strip():
             # What is left out costs nothing: only what is shown is looked through.
@@ -48,13 +48,13 @@ def cut(text: str, name: str) -> str:
 
 
 def read_project_file(folder: Path, name: str) -> str:
-    """The text; empty where there is no such file. Raises `LeftOut` for what must not or cannot be shown."""
+    """The text; empty where there is none. Raises `LeftOutFile` for what must not or cannot be shown."""
     try:
         real = (folder / name).resolve(strict=True)
     except (OSError, RuntimeError):
         return ""
     if not real.is_relative_to(folder.resolve()):
-        raise LeftOut("it is a link to a place outside of the folder")
+        raise LeftOutFile("it is a link to a place outside of the folder")
     try:
         descriptor = os.open(real, _FLAGS)
         with os.fdopen(descriptor, "rb") as file:
@@ -62,12 +62,12 @@ def read_project_file(folder: Path, name: str) -> str:
             if not stat.S_ISREG(kind.st_mode):
                 return ""
             if kind.st_size > MAX_BYTES:
-                raise LeftOut(f"it is larger than {MAX_BYTES:,} bytes")
+                raise LeftOutFile(f"it is larger than {MAX_BYTES:,} bytes")
             content = file.read(MAX_BYTES)
     except IsADirectoryError:
         return ""
     except OSError as error:
-        raise LeftOut(f"it cannot be read ({error.strerror})") from error
+        raise LeftOutFile(f"it cannot be read ({error.strerror})") from error
     return _text(content)
 
 
@@ -75,9 +75,9 @@ def _text(content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise LeftOut("it is no UTF-8 text") from None
+        raise LeftOutFile("it is no UTF-8 text") from None
     if "\0" in text:
-        raise LeftOut("it is no text")
+        raise LeftOutFile("it is no text")
     return text
 
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.skills import front_matter
-from hermes_jobs.agent.skills.content import Unusable
-from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Place, Problem
+from hermes_jobs.agent.skills.content import UnusableText
+from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Problem, SkillPlace
 from hermes_jobs.agent.skills.front_matter import NOTHING, Machine, Needs, SkillText, platform_name
 from hermes_jobs.agent.skills.installation import Candidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
@@ -39,7 +39,7 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
     `is_bundled`: it comes with this program.
     """
 
-    place: Place
+    place: SkillPlace
     folder: Path
     main: str
     paths: tuple[str, ...]
@@ -122,8 +122,8 @@ class SkillCatalog:
             if volume.skill is not None:
                 return volume.skill.files[path]
             try:
-                return Disk(volume.folder.parent).file(Place("", volume.folder.name), path)
-            except Unusable as error:
+                return Disk(volume.folder.parent).file(SkillPlace("", volume.folder.name), path)
+            except UnusableText as error:
                 raise Rejected(
                     f"{path} of {volume.name} cannot be used: {error}.", kind="skill_path"
                 ) from error
@@ -300,7 +300,7 @@ def _refuse_nested(asked: SkillWriteRequest, skills: Sequence[Skill]) -> None:
 
 
 def _of_home(home: SkillFolder, skill: Skill) -> SkillEntry:
-    place = Place(skill.category, skill.name)
+    place = SkillPlace(skill.category, skill.name)
     paths = tuple(sorted(set(skill.files) - {MAIN_FILE}))
     return _volume(home.root, place, skill.main, paths, skill)
 
@@ -318,18 +318,20 @@ def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
         try:
             main, paths = _main_of(disk, place)
             volumes.append(_volume(disk.root, place, main, paths, None))
-        except (Unusable, OSError) as error:
+        except (UnusableText, OSError) as error:
             problems.append(Problem(str(disk.root / str(place)), str(error)))
     return volumes
 
 
-def _main_of(disk: Disk, place: Place) -> tuple[str, tuple[str, ...]]:
+def _main_of(disk: Disk, place: SkillPlace) -> tuple[str, tuple[str, ...]]:
     paths = disk.paths(place)
     name = MAIN_FILE if MAIN_FILE in paths else LOWER_CASE
     return disk.file(place, name).content, tuple(path for path in paths if path != name)
 
 
-def _volume(root: Path, place: Place, main: str, paths: tuple[str, ...], skill: Skill | None) -> SkillEntry:
+def _volume(
+    root: Path, place: SkillPlace, main: str, paths: tuple[str, ...], skill: Skill | None
+) -> SkillEntry:
     text: SkillText | None = None
     problem = ""
     try:

@@ -17,7 +17,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe mus
 Signature = tuple[int, int, int, int]
 
 
-class Unusable(Exception):
+class UnusableText(Exception):
     """Why a file or a folder cannot be used."""
 
 
@@ -38,23 +38,23 @@ def as_file(content: bytes) -> SkillFile:
 
 
 def read_file(real: Path, path: str) -> SkillFile:
-    """The file at a place that is no link; `path` is its name in the skill. Raises `Unusable`."""
+    """The file at a place that is no link; `path` is its name in the skill. Raises `UnusableText`."""
     try:
         descriptor = open_unseen(real, _READ)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise Unusable("it is no plain file")
+                raise UnusableText("it is no plain file")
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise Unusable(f"it cannot be read ({error.strerror})") from error
+        raise UnusableText(f"it cannot be read ({error.strerror})") from error
     if len(content) > MAX_FILE_BYTES:
-        raise Unusable(f"it is larger than {MAX_FILE_BYTES:,} bytes")
+        raise UnusableText(f"it is larger than {MAX_FILE_BYTES:,} bytes")
     found = as_file(content)
     if path == MAIN_FILE and found.base64:
-        raise Unusable("it is no UTF-8 text")
+        raise UnusableText("it is no UTF-8 text")
     if path == MAIN_FILE and len(found.content) > MAX_CHARACTERS:
-        raise Unusable(f"it has more than {MAX_CHARACTERS:,} characters")
+        raise UnusableText(f"it has more than {MAX_CHARACTERS:,} characters")
     return found
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.agent.files.marks import Mark, marked
-from hermes_jobs.agent.skills.content import Signature, Unusable, content_of, read_file, signature_of
+from hermes_jobs.agent.skills.content import Signature, UnusableText, content_of, read_file, signature_of
 from hermes_jobs.agent.skills.names import is_ignored, is_read
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files
@@ -42,7 +42,7 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{self.path}: {self.reason}"
 
 
-class Place(msgspec.Struct, frozen=True):
+class SkillPlace(msgspec.Struct, frozen=True):
     """Where a skill lies: its category ("" for none) and its name."""
 
     category: str
@@ -58,7 +58,7 @@ class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
     `saved_at`: the modification time of each file, in ns.
     """
 
-    place: Place
+    place: SkillPlace
     files: Files
     saved_at: Mapping[str, int] = {}
     problems: tuple[Problem, ...] = ()
@@ -78,13 +78,13 @@ class Disk:
     # --- reading --------------------------------------------------------------------------------
 
     def places(
-        self, known: Collection[Place] = (), *, links: bool = False
-    ) -> tuple[list[Place], list[Problem]]:
+        self, known: Collection[SkillPlace] = (), *, links: bool = False
+    ) -> tuple[list[SkillPlace], list[Problem]]:
         """Where skills lie, in order; also those of the known ones whose SKILL.md is gone.
 
         `links`: a skill's folder may be a link. Raises `OSError` where the root cannot be read.
         """
-        found: dict[str, Place] = {}
+        found: dict[str, SkillPlace] = {}
         problems: list[Problem] = []
         for place in self._candidates(known, problems, links=links):
             if not is_read(place.name) or (place.category and not is_read(place.category)):
@@ -101,7 +101,7 @@ class Disk:
                 found[place.name] = place
         return list(found.values()), problems
 
-    def read(self, place: Place) -> OnDisk | None:
+    def read(self, place: SkillPlace) -> OnDisk | None:
         """Everything in a skill's folder; None where there is no file. Raises `OSError`."""
         folder = self.root / str(place)
         problems: list[Problem] = []
@@ -114,7 +114,7 @@ class Disk:
             try:
                 files[path] = self._file(entry, path)
                 saved_at[path] = entry.stat(follow_symlinks=False).st_mtime_ns
-            except Unusable as error:
+            except UnusableText as error:
                 problems.append(Problem(path, str(error)))
         if MAIN_FILE not in files and LOWER_CASE in files:
             files[MAIN_FILE] = files.pop(LOWER_CASE)
@@ -123,19 +123,19 @@ class Disk:
             return None
         return OnDisk(place=place, files=files, saved_at=saved_at, problems=tuple(problems))
 
-    def paths(self, place: Place) -> tuple[str, ...]:
+    def paths(self, place: SkillPlace) -> tuple[str, ...]:
         """The files in a skill's folder, unread."""
         return tuple(sorted(path for path, _ in _walk(self.root / str(place), [])))
 
-    def file(self, place: Place, path: str) -> SkillFile:
-        """One file of a skill. Raises `Unusable`."""
+    def file(self, place: SkillPlace, path: str) -> SkillFile:
+        """One file of a skill. Raises `UnusableText`."""
         real = self.root / str(place) / path
         inside = real.parent.resolve().is_relative_to((self.root / str(place)).resolve())
         if not inside or ".." in Path(path).parts:
-            raise Unusable("it leads out of the skill's folder")
+            raise UnusableText("it leads out of the skill's folder")
         return read_file(real, path)
 
-    def holds(self, place: Place, path: str, file: SkillFile | None) -> bool:
+    def holds(self, place: SkillPlace, path: str, file: SkillFile | None) -> bool:
         """Whether a file reads so at this moment; None: there is none."""
         folder = self.root / str(place)
         real = folder / path
@@ -143,17 +143,17 @@ class Disk:
             real = folder / LOWER_CASE
         if file is None:
             return not os.path.lexists(real)
-        with suppress(Unusable):
+        with suppress(UnusableText):
             return read_file(real, path) == file
         return False
 
     def _candidates(
-        self, known: Collection[Place], problems: list[Problem], *, links: bool
-    ) -> Iterator[Place]:
+        self, known: Collection[SkillPlace], problems: list[Problem], *, links: bool
+    ) -> Iterator[SkillPlace]:
         categories = {place.category for place in known}
         for name in _folders(self.root, problems, "", links=links):
-            if Place("", name) in known or (_has_main(self.root / name) and name not in categories):
-                yield Place("", name)
+            if SkillPlace("", name) in known or (_has_main(self.root / name) and name not in categories):
+                yield SkillPlace("", name)
                 continue
             if _has_main(self.root / name):
                 problems.append(Problem(f"{name}/{MAIN_FILE}", "its folder is a category of other skills"))
@@ -163,8 +163,8 @@ class Disk:
                 problems.append(Problem(name, f"it cannot be read ({error.strerror})"))
                 inside = [place.name for place in known if place.category == name]
             for inner in inside:
-                if Place(name, inner) in known or _has_main(self.root / name / inner):
-                    yield Place(name, inner)
+                if SkillPlace(name, inner) in known or _has_main(self.root / name / inner):
+                    yield SkillPlace(name, inner)
 
     def _file(self, entry: os.DirEntry[str], path: str) -> SkillFile:
         signature = signature_of(entry.stat(follow_symlinks=False))
@@ -178,7 +178,7 @@ class Disk:
 
     # --- writing --------------------------------------------------------------------------------
 
-    def write(self, place: Place, path: str, file: SkillFile) -> Mark:
+    def write(self, place: SkillPlace, path: str, file: SkillFile) -> Mark:
         """Put a file there, whole and on disk, or not at all. Raises `OSError`, also for a link there."""
         if path == MAIN_FILE:
             (self.root / str(place) / LOWER_CASE).unlink(missing_ok=True)
@@ -204,7 +204,7 @@ class Disk:
             os.fsync(parent)
         return mark
 
-    def remove(self, place: Place, path: str) -> None:
+    def remove(self, place: SkillPlace, path: str) -> None:
         """Take a file away, and the folders that are empty without it. Raises `OSError`."""
         target = self.root / str(place) / path
         target.unlink(missing_ok=True)
@@ -212,7 +212,7 @@ class Disk:
         while folder != self.root and _emptied(folder):
             folder = folder.parent
 
-    def move(self, place: Place, to: Place) -> None:
+    def move(self, place: SkillPlace, to: SkillPlace) -> None:
         """Let a skill's folder lie elsewhere, where nothing lies yet. Raises `OSError`."""
         target = self.root / str(to)
         target.parent.mkdir(mode=0o700, exist_ok=True)

@@ -10,7 +10,7 @@ import msgspec
 from hermes_jobs.agent.files.history import FileHistory, LogEntries, StoredText, digest_of
 from hermes_jobs.agent.files.marks import Mark
 from hermes_jobs.agent.skills.content import content_of
-from hermes_jobs.agent.skills.disk import OnDisk, Place
+from hermes_jobs.agent.skills.disk import OnDisk, SkillPlace
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.skill.import_edits import Holding
@@ -43,16 +43,18 @@ class SkillFileHistory(FileHistory):
             content = StoredText(_digest(file), Mark(found.saved_at[path]), skill.version, text)
             self.add_read(_key(found.place, path), self._file(found.place, path), content)
 
-    def add_laid_out(self, place: Place, path: str, file: SkillFile, mark: Mark, version: int) -> None:
+    def add_laid_out(self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int) -> None:
         """The file was written as the log has it at that version."""
         content = StoredText(_digest(file), mark, version)
         self.add_written(_key(place, path), self._file(place, path), content)
 
-    def removed(self, place: Place, path: str) -> None:
+    def removed(self, place: SkillPlace, path: str) -> None:
         """The file was removed."""
         self.remove(_key(place, path), self._file(place, path))
 
-    def _contents_of(self, place: Place, path: str, past: Sequence[Skill]) -> tuple[Content[SkillFile], ...]:
+    def _contents_of(
+        self, place: SkillPlace, path: str, past: Sequence[Skill]
+    ) -> tuple[Content[SkillFile], ...]:
         def restore(stored: StoredText) -> SkillFile | None:
             if stored.version >= len(past):
                 return None
@@ -60,7 +62,7 @@ class SkillFileHistory(FileHistory):
 
         return self.contents(_key(place, path), self._file(place, path), restore, _digest)
 
-    def _file(self, place: Place, path: str) -> Path:
+    def _file(self, place: SkillPlace, path: str) -> Path:
         return self._root / str(place) / path
 
 
@@ -68,7 +70,7 @@ def _digest(file: SkillFile) -> str:
     return digest_of(content_of(file))
 
 
-def _key(place: Place, path: str) -> str:
+def _key(place: SkillPlace, path: str) -> str:
     return f"{place.name}/{path}"
 
 
@@ -91,12 +93,12 @@ class SyncedVersions(LogEntries[_Skill]):
         found = self.entries.get(name)
         return found.version if found else None
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[SkillPlace]:
         """Where the skills lie."""
         for name, skill in self.entries.items():
-            yield Place(skill.category, name)
+            yield SkillPlace(skill.category, name)
 
-    def add(self, place: Place, version: int) -> None:
+    def add(self, place: SkillPlace, version: int) -> None:
         """This version lies there now."""
         self.entries[place.name] = _Skill(version, place.category)
 

@@ -23,8 +23,8 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.agent.skills import front_matter
-from hermes_jobs.agent.skills.content import Unusable
-from hermes_jobs.agent.skills.disk import Disk, Place, Problem
+from hermes_jobs.agent.skills.content import UnusableText
+from hermes_jobs.agent.skills.disk import Disk, Problem, SkillPlace
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files
 from hermes_jobs.errors import Rejected
@@ -134,8 +134,8 @@ def examined(path: Path) -> Examined:
             hint="Give a skill's folder or a file.",
         )
     try:
-        file = Disk(path.parent).file(Place("", ""), path.name)
-    except Unusable as error:
+        file = Disk(path.parent).file(SkillPlace("", ""), path.name)
+    except UnusableText as error:
         raise Rejected(f"{path} cannot be scanned: {error}.", kind="usage") from error
     return _result(path, concerns_of({path.name: file}))
 
@@ -143,7 +143,7 @@ def examined(path: Path) -> Examined:
 def _folder(path: Path) -> Examined:
     real = path.resolve()
     try:
-        found = Disk(real.parent).read(Place("", real.name))
+        found = Disk(real.parent).read(SkillPlace("", real.name))
     except OSError as error:
         raise Rejected(f"{path} cannot be scanned: {error.strerror}.", kind="usage") from error
     if found is None:

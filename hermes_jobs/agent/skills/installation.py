@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.agent.skills import front_matter
-from hermes_jobs.agent.skills.disk import Disk, Place, Problem
+from hermes_jobs.agent.skills.disk import Disk, Problem, SkillPlace
 from hermes_jobs.agent.skills.names import is_ignored, is_read
-from hermes_jobs.agent.skills.sources import Fetched
+from hermes_jobs.agent.skills.sources import FetchedSkill
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes, evolve
@@ -39,7 +39,7 @@ def digest(files: Files) -> str:
     return made.hexdigest()
 
 
-def candidates(fetched: Fetched) -> list[Candidate]:
+def candidates(fetched: FetchedSkill) -> list[Candidate]:
     """The skills in what was fetched, by name. Raises `Rejected` where there is none that can be read."""
     top = fetched.folder / fetched.path
     if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
@@ -71,9 +71,9 @@ def _folders(top: Path, levels: int) -> Iterator[Path]:
             yield from _folders(each, levels - 1)
 
 
-def _candidate(fetched: Fetched, folder: Path) -> Candidate:
+def _candidate(fetched: FetchedSkill, folder: Path) -> Candidate:
     real = folder.resolve()
-    read = Disk(real.parent).read(Place("", real.name))
+    read = Disk(real.parent).read(SkillPlace("", real.name))
     assert read is not None, f"{folder} has a SKILL.md"
     if MAIN_FILE not in read.files:
         reason = next((each.reason for each in read.problems if each.path == MAIN_FILE), "it cannot be read")

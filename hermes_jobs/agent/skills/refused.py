@@ -40,14 +40,14 @@ class _Arguments(msgspec.Struct):
         )
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class RefusedWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A refused write, and the call that asked for it."""
 
     request: e.SkillRequest
     evidence: e.Evidence
 
 
-def last_refused(log: EventLog, name: str, refusal: str) -> Refused | None:
+def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
     """The newest write of that skill that was answered with an error which holds `refusal`; None for none.
 
     It reads the log from its end, as far as needed.
@@ -59,7 +59,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> Refused | None:
             if found is not None and found.name.strip() == name:
                 session = finished.stream.partition("-")[2]
                 evidence = e.Evidence(session=session, turn=event.turn, call=event.call)
-                return Refused(request=found.request, evidence=evidence)
+                return RefusedWrite(request=found.request, evidence=evidence)
     return None
 
 

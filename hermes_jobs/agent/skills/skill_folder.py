@@ -9,7 +9,7 @@ from typing import cast
 
 from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
 from hermes_jobs.agent.skills import front_matter
-from hermes_jobs.agent.skills.disk import Disk, OnDisk, Place, Problem
+from hermes_jobs.agent.skills.disk import Disk, OnDisk, Problem, SkillPlace
 from hermes_jobs.agent.skills.file_history import SkillFileHistory, SyncedVersions
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
@@ -139,7 +139,7 @@ class SkillFolder(SyncedFolder):
         self._history.store()
         return done
 
-    def _sync_skill(self, name: str, place: Place | None) -> bool:
+    def _sync_skill(self, name: str, place: SkillPlace | None) -> bool:
         skill = self._skills.get(name) or Skill(stream=stream_of(name))
         found = self._disk.read(place) if place is not None else None
         if found is not None:
@@ -154,10 +154,10 @@ class SkillFolder(SyncedFolder):
         if not skill.exists:
             self._versions.remove(name)
         elif done and all(self.why_blocked(name, path) is None for path in skill.files):
-            self._versions.add(Place(skill.category, name), skill.version)
+            self._versions.add(SkillPlace(skill.category, name), skill.version)
         return done
 
-    def _write_over(self, there: Mapping[str, Place], forgotten: int) -> None:
+    def _write_over(self, there: Mapping[str, SkillPlace], forgotten: int) -> None:
         """Let the files have what the log has, whatever they hold: it may be what was forgotten."""
         self._history.begin_again(forgotten)
         for name, place in there.items():
@@ -206,7 +206,7 @@ class SkillFolder(SyncedFolder):
 
         What the log never had is left alone, and so is a file that was changed since it was found.
         """
-        place = Place(skill.category, skill.name)
+        place = SkillPlace(skill.category, skill.name)
         there: Files = {} if found is None else found.files
         if found is not None and not skill.exists:
             place = found.place

@@ -41,7 +41,7 @@ _SCP = re.compile(r"[\w.-]+@[\w.-]+:[^#]+")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+class FetchedSkill(msgspec.Struct, frozen=True, kw_only=True):
     """What lies in `folder`. `source` and `path` name it again; `revision` is the commit of a repository."""
 
     folder: Path
@@ -58,11 +58,11 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
 
 
-def fetch(source: str, into: Path) -> Fetched:
+def fetch(source: str, into: Path) -> FetchedSkill:
     """Lay what `source` names into an empty folder. Raises `Rejected`, kinds `usage` and `fetch`."""
     local = Path(source).expanduser()
     if local.is_dir():
-        return Fetched(folder=local, source=str(local.absolute()))
+        return FetchedSkill(folder=local, source=str(local.absolute()))
     if source.startswith("~") or "://" not in source.replace("git@", "://", 1):
         raise Rejected(f"There is no folder {source!r}.", kind="usage", hint=NAMED)
     repository = repository_of(source)
@@ -70,10 +70,10 @@ def fetch(source: str, into: Path) -> Fetched:
         revision = _cloned(repository, into)
         address = named if repository.address in (named := source.partition("#")[0]) else repository.address
         pinned = f"{address}#{repository.revision}" if repository.revision else address
-        return Fetched(folder=into, source=pinned, path=repository.path, revision=revision)
+        return FetchedSkill(folder=into, source=pinned, path=repository.path, revision=revision)
     address, _, path = source.partition("#")
     _unpack(_downloaded(address), into)
-    return Fetched(folder=into, source=address, path=path.strip("/"))
+    return FetchedSkill(folder=into, source=address, path=path.strip("/"))
 
 
 NAMED = (

@@ -38,7 +38,7 @@ BAD_PORTS = frozenset((
 """Ports of protocols that an HTTP request could be smuggled into: https://fetch.spec.whatwg.org/#port-blocking."""
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """The address must not be connected to. The message says which."""
 
 
@@ -90,11 +90,11 @@ def _is_outside(address: str) -> bool:
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
-    """The host's addresses. Raises `Refused` where there are none."""
+    """The host's addresses. Raises `AddressRefused` where there are none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise Refused(f"the host {host} is not known: {error}.") from error
+        raise AddressRefused(f"the host {host} is not known: {error}.") from error
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
@@ -113,13 +113,13 @@ class PublicNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to the first address that answers. Raises `Refused`."""
+        """Connect to the first address that answers. Raises `AddressRefused`."""
         if port in BAD_PORTS:
-            raise Refused(f"port {port} belongs to another protocol than HTTP.")
+            raise AddressRefused(f"port {port} belongs to another protocol than HTTP.")
         addresses = resolved(host, port)
         allowed = [each for each in addresses if self._allow_private or _is_outside(each)]
         if not allowed:
-            raise Refused(
+            raise AddressRefused(
                 f"{host} is {addresses[0]}, which is no public address. web_fetch reaches the public "
                 "Internet alone, unless the configuration allows more."
             )

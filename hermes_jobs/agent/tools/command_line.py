@@ -11,7 +11,7 @@ from hermes_jobs.agent.tools.command_rules import git
 from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect
 from hermes_jobs.agent.tools.tables import load, words
 from hermes_jobs.domain.events import CallPattern
 
@@ -50,7 +50,7 @@ _TO_NOWHERE = re.compile(r"/dev/null|\d|-")
 
 
 @dataclass(frozen=True)
-class Part:
+class CommandPart:
     """One program of a line, and the questions that it raises."""
 
     invocation: Invocation
@@ -114,7 +114,7 @@ class Part:
 class CommandLine:
     """A whole line. `unreadable`: why it cannot be taken apart; `asks`: what it asks for as a whole."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CommandPart, ...]
     context: CommandContext
     asks: str = ""
     unreadable: str = ""
@@ -166,7 +166,7 @@ class CommandLine:
         return f"{begins} *" if begins and part.is_plain and OFFERED.issuperset(part.asks) else ""
 
 
-def _is_harmless(redirect: Redirect) -> bool:
+def _is_harmless(redirect: ShellRedirect) -> bool:
     return redirect.operator in {"<", "<&"} or _TO_NOWHERE.fullmatch(redirect.target) is not None
 
 

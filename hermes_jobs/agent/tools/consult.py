@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.summaries import Summariser, Summary, side_by_side
+from hermes_jobs.agent.tools.summaries import Summary, SummaryModel, side_by_side
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, did_you_mean, tool
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
@@ -88,7 +88,7 @@ class Consult:
             raise ToolFailed("the question is empty.")
         names = self.members(models)
         told = side_by_side(
-            [(Summariser(self._model, name, self._pricing), _request(name, question)) for name in names],
+            [(SummaryModel(self._model, name, self._pricing), _request(name, question)) for name in names],
             cancel,
             seconds=SECONDS,
             at_once=MOST,

@@ -18,9 +18,9 @@ import httpcore2
 import msgspec
 from httpx2 import URL, InvalidURL
 
-from hermes_jobs.agent.tools.addresses import PublicNetwork, Refused
+from hermes_jobs.agent.tools.addresses import AddressRefused, PublicNetwork
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
-from hermes_jobs.agent.tools.web import Fetched, Wanted
+from hermes_jobs.agent.tools.web import FetchedPage, PageRequest
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -38,48 +38,48 @@ DECLARED = re.compile(rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_:.-]+)", re.IGNOREC
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-class Unusable(Exception):
+class UnusablePage(Exception):
     """There is an answer, but no text. The message says why."""
 
 
-class OutOfTime(BaseException):
+class FetchOutOfTime(BaseException):
     """The alarm rang."""
 
 
 def main() -> None:
     """Answer the question of the environment."""
-    wanted = msgspec.json.decode(os.environ[REQUEST], type=Wanted)
+    wanted = msgspec.json.decode(os.environ[REQUEST], type=PageRequest)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)
     signal.alarm(wanted.seconds)
     try:
         fetched = fetch(wanted)
-    except (Refused, Unusable) as error:
-        fetched = Fetched(wrong=str(error))
+    except (AddressRefused, UnusablePage) as error:
+        fetched = FetchedPage(wrong=str(error))
     except InvalidURL as error:
-        fetched = Fetched(wrong=f"the URL is not valid: {error}.")
+        fetched = FetchedPage(wrong=f"the URL is not valid: {error}.")
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
         what = type(error).__name__
-        fetched = Fetched(
+        fetched = FetchedPage(
             wrong=f"the server cannot be talked to ({what}{f': {error}' if str(error) else ''})."
         )
-    except OutOfTime:
-        fetched = Fetched(wrong=f"it took longer than {wanted.seconds} s.")
+    except FetchOutOfTime:
+        fetched = FetchedPage(wrong=f"it took longer than {wanted.seconds} s.")
     except (MemoryError, RecursionError):
-        fetched = Fetched(wrong="the page is too complex: it ran out of memory.")
+        fetched = FetchedPage(wrong="the page is too complex: it ran out of memory.")
     signal.alarm(0)
     respond(msgspec.to_builtins(fetched))
 
 
 def _ring(_number: int, _frame: object) -> None:
-    raise OutOfTime
+    raise FetchOutOfTime
 
 
-def fetch(wanted: Wanted) -> Fetched:
+def fetch(wanted: PageRequest) -> FetchedPage:
     """Follow redirects, each checked like the first, and return the part of the text that is asked for.
 
-    Raises `Unusable` where the page cannot be used, `OutOfTime`, and what httpcore2 raises.
+    Raises `UnusablePage` where the page cannot be used, `FetchOutOfTime`, and what httpcore2 raises.
     """
     network = PublicNetwork(allow_private=wanted.allow_private)
     url = URL(wanted.url)
@@ -96,7 +96,7 @@ def fetch(wanted: Wanted) -> Fetched:
             if response.status not in REDIRECTS or not location:
                 return _read(wanted, url, response, headers)
             url = url.join(location)
-    raise Unusable(f"it was redirected more than {MAX_REDIRECTS} times.")
+    raise UnusablePage(f"it was redirected more than {MAX_REDIRECTS} times.")
 
 
 def _header(value: bytes) -> str:
@@ -109,25 +109,27 @@ def _header(value: bytes) -> str:
 
 def _check(url: URL) -> None:
     if url.scheme not in ("http", "https") or not url.host:
-        raise Refused(f"only http and https URLs with a host are fetched, not {url.scheme or 'this'}.")
+        raise AddressRefused(f"only http and https URLs with a host are fetched, not {url.scheme or 'this'}.")
     if url.userinfo:
-        raise Refused("a URL with a user name or password is not fetched.")
+        raise AddressRefused("a URL with a user name or password is not fetched.")
 
 
-def _read(wanted: Wanted, url: URL, response: httpcore2.Response, headers: dict[str, str]) -> Fetched:
+def _read(
+    wanted: PageRequest, url: URL, response: httpcore2.Response, headers: dict[str, str]
+) -> FetchedPage:
     content_type, charset = _parsed_type(headers.get("content-type", ""))
     length = headers.get("content-length", "")
     if content_type and not TEXTUAL.fullmatch(content_type) and content_type not in HTML:
         size = f"{int(length):,} bytes" if length.isdecimal() else "of unknown size"
-        raise Unusable(f"there is no text but {content_type}, {size}.")
+        raise UnusablePage(f"there is no text but {content_type}, {size}.")
     body = _body(response, headers.get("content-encoding", ""), wanted.max_bytes)
     if b"\0" in body[:SNIFFED] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unusable(f"there is no text but binary data, {len(body):,} bytes.")
+        raise UnusablePage(f"there is no text but binary data, {len(body):,} bytes.")
     is_html = content_type in HTML or (not content_type and _looks_like_html(body))
     text = decoded(body, charset, is_html=is_html)
     if is_html:
         text = readable(text, str(url))
-    return Fetched(
+    return FetchedPage(
         url=f"{url.scheme}://{url.netloc.decode()}{url.path}",
         status=response.status,
         content_type=content_type or "no type named",
@@ -148,7 +150,7 @@ def _body(response: httpcore2.Response, encoding: str, most: int) -> bytes:
     for piece in _unpacked(response.iter_stream(), encoding.strip().lower(), most):
         inflated += piece
         if len(inflated) > most:
-            raise Unusable(f"it is larger than {most:,} bytes. Fetch a part of it by other means.")
+            raise UnusablePage(f"it is larger than {most:,} bytes. Fetch a part of it by other means.")
     return inflated
 
 
@@ -157,13 +159,13 @@ def _unpacked(chunks: Iterator[bytes], encoding: str, most: int) -> Iterator[byt
         yield from chunks
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise Unusable(f"its encoding is not known: {encoding}.")
+        raise UnusablePage(f"its encoding is not known: {encoding}.")
     unpack = zlib.decompressobj(32 + zlib.MAX_WBITS)  # gzip or zlib, as its header says
     try:
         for chunk in chunks:
             yield unpack.decompress(chunk, most + 1)
     except zlib.error as error:
-        raise Unusable(f"it is broken: {error}.") from error
+        raise UnusablePage(f"it is broken: {error}.") from error
 
 
 def _looks_like_html(body: bytes) -> bool:

@@ -25,14 +25,14 @@ _Rules: TypeAlias = tuple[tuple[str, GitIgnoreSpec], ...]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class WalkedFile:
     """A regular file. `path` is real, `relative` is its way from the folder searched."""
 
     path: str
     relative: str
 
 
-def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
+def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
 
     A file or folder that the call names is searched even where git ignores it. Keys and passwords are left
@@ -45,7 +45,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
 
     if not os.path.isdir(base):
         if not paths.is_private(base):
-            yield Candidate(base, os.path.basename(base))
+            yield WalkedFile(base, os.path.basename(base))
         return
     rules = {base: _rules_above(base, top)}
     for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
@@ -60,7 +60,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[Candidate]:
         for name in sorted(files):
             path = os.path.join(folder, name)
             if _is_regular(name, at) and not _is_ignored(path, own) and not is_hidden(path):
-                yield Candidate(path, os.path.relpath(path, base))
+                yield WalkedFile(path, os.path.relpath(path, base))
 
 
 def opened(path: str) -> int | None:

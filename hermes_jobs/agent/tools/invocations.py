@@ -15,7 +15,7 @@ from itertools import dropwhile
 import msgspec
 
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT, parse
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect, SimpleCommand, Unparsable
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand, Unparsable
 from hermes_jobs.agent.tools.tables import load
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
@@ -39,7 +39,7 @@ class Invocation:
     arguments: tuple[str, ...]
     written: tuple[str, ...]
     folder: str
-    redirects: tuple[Redirect, ...] = ()
+    redirects: tuple[ShellRedirect, ...] = ()
     piped: bool = False
     input: str = ""
     given: bool = False

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hermes_jobs.agent.tools.command_line import CommandLine, Part
+from hermes_jobs.agent.tools.command_line import CommandLine, CommandPart
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.agent.tools.command_rules.paths import reads_whole_home
@@ -16,7 +16,7 @@ from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.agent.tools.invocations import Invocation, find_starts, invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
-from hermes_jobs.agent.tools.sandbox import Reach
+from hermes_jobs.agent.tools.sandbox import SandboxReach
 from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
 from hermes_jobs.agent.tools.tables import words
@@ -59,7 +59,7 @@ class CommandPolicy:
             return CommandLine((), self._where(command, (), context), unreadable=str(error))
         where = self._where(command, found, context)
         rules = rule_set("ask")
-        parts = tuple(Part(each, tuple(dict.fromkeys(rules.met(each, where)))) for each in found)
+        parts = tuple(CommandPart(each, tuple(dict.fromkeys(rules.met(each, where)))) for each in found)
         return CommandLine(parts, where, asks=_of_line(found, where) or "")
 
     def _where(self, command: str, found: Sequence[Invocation], context: ToolContext) -> CommandContext:
@@ -75,7 +75,7 @@ class CommandPolicy:
             return Verdict("deny", _raw_denial(text, parsed=False) or "")
         return self._dangerous("typing into a running program", context)
 
-    def reach(self, command: str, context: ToolContext) -> Reach:
+    def reach(self, command: str, context: ToolContext) -> SandboxReach:
         """How far a command may reach that runs now: further where a person has approved it."""
         try:
             found = self._invocations(command, context)
@@ -83,11 +83,13 @@ class CommandPolicy:
             found = []
         names = {each.name for each in found if each.name}
         if context.approved:
-            return Reach(everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None)
+            return SandboxReach(
+                everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None
+            )
         needed = needed_by()
         if names <= needed.keys() | words("secrets", "run_no_others"):
-            return Reach(visible=tuple(place for name in names for place in needed.get(name, ())))
-        return Reach()
+            return SandboxReach(visible=tuple(place for name in names for place in needed.get(name, ())))
+        return SandboxReach()
 
     def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:

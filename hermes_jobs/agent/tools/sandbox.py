@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
-from hermes_jobs.agent.tools.sandbox_layer import NONE, Plan
+from hermes_jobs.agent.tools.sandbox_layer import NONE, SandboxPlan
 from hermes_jobs.agent.tools.sensitive_paths import escapes, secret_places, startup_places
 from hermes_jobs.agent.tools.tool import ToolFailed
 
@@ -26,7 +26,7 @@ Mode = Literal["auto", "on", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class SandboxReach:
     """How far a command may reach beyond the usual: `everything`, for what a person has approved and cannot
     work in a sandbox; else the places in `visible`, of which `None` stands for all but the home."""
 
@@ -70,7 +70,7 @@ class Sandbox:
     mode: Mode = "auto"
     visible: tuple[str, ...] = ()
 
-    def plan(self, workdir: str, reach: Reach) -> str:
+    def plan(self, workdir: str, reach: SandboxReach) -> str:
         """The sandbox of a command as the supervisor reads it; empty for none. Raises `ToolFailed`."""
         home, real = self._checked(workdir)
         if self.mode == "off" or reach.everything:
@@ -84,7 +84,7 @@ class Sandbox:
                 "Tell the user."
             )
         hidden, locked = self._hidden(reach), self._locked(reach)
-        return Plan(
+        return SandboxPlan(
             found.name,
             home,
             [os.path.join(home, each) for each in READABLE],
@@ -92,7 +92,7 @@ class Sandbox:
             [each for each in locked if not is_inside(real, each) and not is_inside(home, each)],
         ).encode()
 
-    def hidden_in(self, workdir: str, reach: Reach) -> tuple[str, ...]:
+    def hidden_in(self, workdir: str, reach: SandboxReach) -> tuple[str, ...]:
         """What of the working folder a container must not see, outermost first. Raises `ToolFailed`."""
         home, real = self._checked(workdir)
         places = sorted({home, *self._hidden(reach)})
@@ -111,7 +111,7 @@ class Sandbox:
             )
         return home, real
 
-    def _hidden(self, reach: Reach) -> list[str]:
+    def _hidden(self, reach: SandboxReach) -> list[str]:
         if reach.visible is None:
             return []
         user_home = self.paths.user_home
@@ -120,5 +120,5 @@ class Sandbox:
         places = (*secret_places(user_home), *escapes(os.getuid()))
         return [each for each in places if not any(is_inside(each, one) for one in shown)]
 
-    def _locked(self, reach: Reach) -> list[str]:
+    def _locked(self, reach: SandboxReach) -> list[str]:
         return [] if reach.visible is None else list(startup_places(self.paths.user_home))

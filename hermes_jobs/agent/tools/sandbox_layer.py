@@ -43,7 +43,7 @@ class SandboxFailed(Exception):
     """The sandbox could not be set up. The message names the step."""
 
 
-class Plan:
+class SandboxPlan:
     """What the sandbox hides. All paths are real and absolute.
 
     `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty;
@@ -67,16 +67,16 @@ class Plan:
         return "\n".join(lines)
 
 
-def decode(text: str) -> Plan:
+def decode(text: str) -> SandboxPlan:
     """The plan that `encode` wrote."""
     found: dict[str, list[str]] = {"layer": [], "home": [], "shown": [], "hidden": [], "locked": []}
     for line in text.split("\n"):
         name, _, value = line.partition(" ")
         found[name].append(value)
-    return Plan(found["layer"][0], found["home"][0], found["shown"], found["hidden"], found["locked"])
+    return SandboxPlan(found["layer"][0], found["home"][0], found["shown"], found["hidden"], found["locked"])
 
 
-def enter(plan: Plan) -> None:
+def enter(plan: SandboxPlan) -> None:
     """Enter the sandbox for the rest of this process, which has a single thread. Raises `SandboxFailed`."""
     if plan.layer == NAMESPACE:
         _mount_over(plan)
@@ -89,7 +89,7 @@ def enter(plan: Plan) -> None:
 # --- namespace --------------------------------------------------------------------------------------
 
 
-def _mount_over(plan: Plan) -> None:
+def _mount_over(plan: SandboxPlan) -> None:
     """Enter a mount namespace and hide there what is to be hidden."""
     libc = _libc()
     if os.geteuid() == 0:
@@ -122,7 +122,7 @@ def _mount_over(plan: Plan) -> None:
         _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
-def _hide_home(libc: Any, plan: Plan) -> None:
+def _hide_home(libc: Any, plan: SandboxPlan) -> None:
     """An empty folder in place of the home, with those that are shown, and the file that hides others."""
     shown = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
     _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
@@ -164,7 +164,7 @@ BY_VERSION = ((1, (1 << 13) - 1), (2, REFER), (3, TRUNCATE), (5, IOCTL_DEV))
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 
-def _restrict(plan: Plan) -> None:
+def _restrict(plan: SandboxPlan) -> None:
     """Allow this process everything but what is hidden or locked."""
     libc = _libc()
     version = _landlock_version(libc)
@@ -227,14 +227,14 @@ def available(home: str) -> tuple[str, str]:
     """The best layer of this machine, tried out in a child process; and why no better one, where there is."""
     why: list[str] = []
     for layer in (NAMESPACE, LANDLOCK) if sys.platform == "linux" else ():
-        reason = _tried(Plan(layer, home, [], [], []))
+        reason = _tried(SandboxPlan(layer, home, [], [], []))
         if reason is None:
             return layer, "; ".join(why)
         why.append(f"{layer}: {reason}")
     return NONE, "; ".join(why) or "only Linux has one"
 
 
-def _tried(plan: Plan) -> str | None:
+def _tried(plan: SandboxPlan) -> str | None:
     """Why the sandbox cannot be set up, or does not hide; None if it works."""
     reader, writer = os.pipe()
     child = os.fork()

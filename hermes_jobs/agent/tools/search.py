@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.files import PathRules
 from hermes_jobs.agent.tools.paging import PAGE_CHARS
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
-from hermes_jobs.agent.tools.search_process import MAX_FILE_BYTES, Ending, Mode, Query
+from hermes_jobs.agent.tools.search_process import MAX_FILE_BYTES, Mode, Query, SearchEnding
 from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
@@ -28,7 +28,7 @@ HEADER_CHARS = 1_000
 RESULTS = 200
 
 
-class Search:
+class FileSearch:
     """Searches in files inside the roots."""
 
     def __init__(self, paths: PathPolicy, *, seconds: int = SECONDS) -> None:
@@ -108,7 +108,7 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     values = responses(completed)
     results = [each for each in values if isinstance(each, str)]
-    endings = [msgspec.convert(each, Ending) for each in values if isinstance(each, dict)]
+    endings = [msgspec.convert(each, SearchEnding) for each in values if isinstance(each, dict)]
     if completed.interrupted:
         return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
     ending = endings[-1] if endings else _unsaid(completed, len(results))
@@ -119,13 +119,13 @@ def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     return ToolOutcome(content=f"[{_header(ending, query)}]{notes}\n{text}".rstrip("\n"))
 
 
-def _unsaid(completed: Completed, shown: int) -> Ending:
+def _unsaid(completed: Completed, shown: int) -> SearchEnding:
     if completed.timed_out:
-        return Ending(shown=shown, stopped_in="a file")
+        return SearchEnding(shown=shown, stopped_in="a file")
     raise ToolFailed(f"the search ended without an answer (exit code {completed.exit_code}).")
 
 
-def _header(ending: Ending, query: Query) -> str:
+def _header(ending: SearchEnding, query: Query) -> str:
     what = {"content": "matching lines", "names": "files"}.get(query.mode, "files with matches")
     among = f"; {pluralize(ending.files, 'file')} searched"
     if not ending.shown:
@@ -135,7 +135,7 @@ def _header(ending: Ending, query: Query) -> str:
     return f"{what} {first:,}–{last:,}{more}"
 
 
-def _notes(ending: Ending, query: Query) -> list[str]:
+def _notes(ending: SearchEnding, query: Query) -> list[str]:
     notes: list[str] = []
     if ending.stopped_in is not None:
         notes.append(

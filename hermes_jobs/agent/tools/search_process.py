@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 from pathspec import GitIgnoreSpec
 
-from hermes_jobs.agent.tools.file_walk import Candidate, candidates, opened
+from hermes_jobs.agent.tools.file_walk import WalkedFile, candidates, opened
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 
@@ -53,7 +53,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
+class SearchEnding(msgspec.Struct, frozen=True, kw_only=True):
     """The last line of the response. `more`: there are results after the last one shown."""
 
     shown: int = 0
@@ -65,7 +65,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
 
 
-class OutOfTime(BaseException):
+class SearchOutOfTime(BaseException):
     """The time limit has passed."""
 
 
@@ -97,10 +97,10 @@ class Page:
         respond(text)
         return True
 
-    def ending(self, **more: object) -> Ending:
+    def ending(self, **more: object) -> SearchEnding:
         """The page as it stands."""
         return msgspec.structs.replace(
-            Ending(
+            SearchEnding(
                 shown=self.shown,
                 files=self.files,
                 large=tuple(self.large[:NAMED_LARGE]),
@@ -120,7 +120,7 @@ def main() -> None:
     page = Page(query, room=query.room)
     try:
         ending = _search(query, page)
-    except OutOfTime:
+    except SearchOutOfTime:
         ending = page.ending(stopped_in=page.now_in)
     except (MemoryError, RecursionError):
         ending = page.ending(wrong="the pattern is too complex: it ran out of memory.")
@@ -129,18 +129,18 @@ def main() -> None:
 
 
 def _ring(_number: int, _frame: object) -> None:
-    raise OutOfTime
+    raise SearchOutOfTime
 
 
-def _search(query: Query, page: Page) -> Ending:
+def _search(query: Query, page: Page) -> SearchEnding:
     try:
         pattern = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     except (re.error, OverflowError) as error:
-        return Ending(wrong=f"the pattern is no valid regular expression: {error}.")
+        return SearchEnding(wrong=f"the pattern is no valid regular expression: {error}.")
     try:
         wanted = _wanted(query.glob) if query.glob else lambda _relative: True
     except ValueError as error:
-        return Ending(wrong=f"the glob {query.glob} is not valid: {error}.")
+        return SearchEnding(wrong=f"the glob {query.glob} is not valid: {error}.")
     try:
         for candidate in candidates(query.base, query.top, query.paths):
             if wanted(candidate.relative):
@@ -165,7 +165,7 @@ def _written_out(glob: str) -> list[str]:
     return [line for part in parts for line in _written_out(part)]
 
 
-def _look(candidate: Candidate, pattern: re.Pattern[str], query: Query, page: Page) -> None:
+def _look(candidate: WalkedFile, pattern: re.Pattern[str], query: Query, page: Page) -> None:
     page.now_in = shown = _shown(candidate.path, query.workdir)
     if query.mode == "names":
         page.files += 1
@@ -195,7 +195,7 @@ def _shown(path: str, workdir: str) -> str:
     return shown.encode(errors="replace").decode()  # the name may hold any bytes
 
 
-def _text(candidate: Candidate, query: Query, page: Page) -> str | None:
+def _text(candidate: WalkedFile, query: Query, page: Page) -> str | None:
     """The file's text; None if it is binary, too large, or cannot be read."""
     descriptor = opened(candidate.path)
     if descriptor is None:

@@ -15,8 +15,8 @@ from hermes_jobs.agent.tools.summaries import (
     EXPANSION_SECONDS,
     SECONDS,
     TOKENS,
-    Summariser,
     Summary,
+    SummaryModel,
     expansion,
     summaries,
 )
@@ -50,7 +50,7 @@ SNIPPETS = 3  # of a conversation that is not summarised
 PASSAGES = 10  # that are shown as they stand
 EXCERPT_CHARS = 100_000
 
-Choose: TypeAlias = Callable[[], Summariser | None]
+Choose: TypeAlias = Callable[[], SummaryModel | None]
 """Gives the model that summarises; null where there is none."""
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, Redirect, SimpleCommand, Unparsable, WordReader
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand, Unparsable, WordReader
 
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
 _OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
@@ -41,7 +41,7 @@ class _Reader(WordReader):
         super().__init__(text, variables, depth, at)
         self._subshell = subshell
         self._words: list[str] = []
-        self._redirects: list[Redirect] = []
+        self._redirects: list[ShellRedirect] = []
         self._piped = False
         self._input = ""
         self._documents: list[tuple[str, bool, int]] = []
@@ -174,7 +174,7 @@ class _Reader(WordReader):
         elif operator == "<<<":
             self._input += target
         else:
-            self._redirects.append(Redirect(operator, target))
+            self._redirects.append(ShellRedirect(operator, target))
 
     def _read_documents(self) -> None:
         """Read the here-documents that begin with this line; they are input of the last command."""

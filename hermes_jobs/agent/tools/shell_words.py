@@ -25,7 +25,7 @@ class Unparsable(Exception):
 
 
 @dataclass(frozen=True)
-class Redirect:
+class ShellRedirect:
     """`operator` as written, without the file descriptor."""
 
     operator: str
@@ -41,7 +41,7 @@ class SimpleCommand:
     """
 
     words: tuple[str, ...]
-    redirects: tuple[Redirect, ...] = ()
+    redirects: tuple[ShellRedirect, ...] = ()
     piped: bool = False
     input: str = ""
     subshell: tuple[int, ...] = ()

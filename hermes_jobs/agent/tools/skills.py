@@ -154,7 +154,7 @@ def _toolsets(context: ToolContext) -> Collection[str] | None:
 Names = Annotated[tuple[str, ...], Meta(min_length=1, max_length=20)]
 
 
-class Curator(Protocol):
+class ProposalRecorder(Protocol):
     """Records proposals. Every method may raise `Rejected`."""
 
     def read(self, name: str, path: str) -> str:
@@ -177,7 +177,7 @@ class Curator(Protocol):
         """The change by which archiving a skill is proposed."""
 
 
-def curator_tools(curator: Curator) -> tuple[Tool, ...]:
+def curator_tools(curator: ProposalRecorder) -> tuple[Tool, ...]:
     """The tools of this curator."""
     tools = _CuratorTools(curator)
     writes = shared("/the proposals of this review")
@@ -190,7 +190,7 @@ def curator_tools(curator: Curator) -> tuple[Tool, ...]:
 
 
 class _CuratorTools:
-    def __init__(self, curator: Curator) -> None:
+    def __init__(self, curator: ProposalRecorder) -> None:
         self._curator = curator
 
     def skill_read(

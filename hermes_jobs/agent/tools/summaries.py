@@ -31,7 +31,7 @@ the rest. If it holds nothing about it, say so in one sentence. Use the language
 """
 
 
-class Summariser(msgspec.Struct, frozen=True):
+class SummaryModel(msgspec.Struct, frozen=True):
     """The model that tells, by its name at its endpoint, and what it costs."""
 
     model: Model
@@ -39,7 +39,7 @@ class Summariser(msgspec.Struct, frozen=True):
     pricing: Pricing
 
 
-class Response(msgspec.Struct, frozen=True):
+class PaidResponse(msgspec.Struct, frozen=True):
     """A response that was paid for. `cost_usd` null where its price, or what it used, is not known."""
 
     model: str
@@ -52,11 +52,11 @@ class Summary(msgspec.Struct, frozen=True):
 
     text: str | None
     problem: str = ""
-    response: Response | None = None
+    response: PaidResponse | None = None
 
 
 def summaries(
-    summariser: Summariser, query: str, excerpts: Sequence[str], cancel: Cancel, *, seconds: float = SECONDS
+    summariser: SummaryModel, query: str, excerpts: Sequence[str], cancel: Cancel, *, seconds: float = SECONDS
 ) -> tuple[Summary, ...]:
     """One for each excerpt, asked for side by side. None takes longer than `seconds` or outlives `cancel`."""
     requests = [_request(summariser, query, text) for text in excerpts]
@@ -64,14 +64,14 @@ def summaries(
 
 
 def asked(
-    summariser: Summariser, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
+    summariser: SummaryModel, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
 ) -> tuple[Summary, ...]:
     """What the model says to each. None takes longer than `seconds` or outlives `cancel`."""
     return side_by_side([(summariser, request) for request in requests], cancel, seconds=seconds)
 
 
 def side_by_side(
-    questions: Sequence[tuple[Summariser, ModelRequest]],
+    questions: Sequence[tuple[SummaryModel, ModelRequest]],
     cancel: Cancel,
     *,
     seconds: float,
@@ -99,7 +99,7 @@ def _told(answer: Future[Summary]) -> Summary:
     return answer.result() if answer.done() and not answer.cancelled() else Summary(None, "it came too late")
 
 
-def _request(summariser: Summariser, query: str, excerpt: str) -> ModelRequest:
+def _request(summariser: SummaryModel, query: str, excerpt: str) -> ModelRequest:
     text = f"Looked for: {query}\n\n<conversation>\n{excerpt}\n</conversation>"
     return ModelRequest(
         model=summariser.name,
@@ -110,14 +110,14 @@ def _request(summariser: Summariser, query: str, excerpt: str) -> ModelRequest:
     )
 
 
-def _summary(summariser: Summariser, request: ModelRequest, stop: Cancel, most: int | None) -> Summary:
+def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, most: int | None) -> Summary:
     try:
         reply = summariser.model.reply(request, stop, _nobody_reads)
     except ModelError as error:
         problem = "it came too late" if stop.reason == "late" else error.message
         return Summary(None, problem, _failed(summariser, error.usage))
     billed = bill(reply, summariser.name, summariser.pricing)
-    response = Response(billed.model, reply.usage, billed.cost_usd)
+    response = PaidResponse(billed.model, reply.usage, billed.cost_usd)
     words = reply.content.split()
     if not words:
         return Summary(None, "the model gave an empty answer", response)
@@ -126,11 +126,11 @@ def _summary(summariser: Summariser, request: ModelRequest, stop: Cancel, most: 
     return Summary(text, "", response)
 
 
-def _failed(summariser: Summariser, usage: Usage) -> Response | None:
+def _failed(summariser: SummaryModel, usage: Usage) -> PaidResponse | None:
     """What is to be booked of a failed call; nothing where no usage was reported."""
     if usage == NO_USAGE:
         return None
-    return Response(summariser.name, usage, summariser.pricing.cost_usd(summariser.name, usage))
+    return PaidResponse(summariser.name, usage, summariser.pricing.cost_usd(summariser.name, usage))
 
 
 def _nobody_reads(_text: str) -> None:
@@ -151,7 +151,7 @@ instruction to you.
 
 
 def expansion(
-    summariser: Summariser, query: str, cancel: Cancel, *, seconds: float = EXPANSION_SECONDS
+    summariser: SummaryModel, query: str, cancel: Cancel, *, seconds: float = EXPANSION_SECONDS
 ) -> tuple[str, Summary]:
     """Words to look for besides, and what was paid for them; no words where none came in time."""
     request = ModelRequest(

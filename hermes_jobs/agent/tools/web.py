@@ -35,7 +35,7 @@ class WebOptions:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to fetch. `offset` and `room` are characters of the text."""
 
     url: str
@@ -46,7 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     room: int
 
 
-class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a page's text; with `wrong`, why there is none. `url` is its last address, without query."""
 
     url: str = ""
@@ -93,7 +93,7 @@ class Web:
 
         At most 50,000 characters a call; the first line of the answer says how to go on. Scripts are not run.
         """
-        wanted = Wanted(
+        wanted = PageRequest(
             url=url,
             allow_private=self._options.allow_private,
             max_bytes=self._options.max_bytes,
@@ -110,14 +110,16 @@ class Web:
         )
         if completed.interrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
-        answers = [msgspec.convert(each, Fetched) for each in responses(completed) if isinstance(each, dict)]
+        answers = [
+            msgspec.convert(each, FetchedPage) for each in responses(completed) if isinstance(each, dict)
+        ]
         if not answers:
             why = f"it took longer than {wanted.seconds} s" if completed.timed_out else "it broke the parser"
             raise ToolFailed(f"nothing was fetched: {why}.")
         return outcome(answers[-1], offset)
 
 
-def outcome(fetched: Fetched, offset: int) -> ToolOutcome:
+def outcome(fetched: FetchedPage, offset: int) -> ToolOutcome:
     """The page as the model reads it: a header with its address and status, then the text."""
     if fetched.wrong is not None:
         raise ToolFailed(f"nothing was fetched: {fetched.wrong}")

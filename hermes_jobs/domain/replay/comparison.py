@@ -11,7 +11,7 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer of a model, recorded or new. `cost_usd` None where a price is not known. `error`: why there
     is none, empty where there is one."""
 
@@ -30,8 +30,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     step: str
     sample: int
-    recorded: Answer | None
-    replayed: Answer
+    recorded: ComparedAnswer | None
+    replayed: ComparedAnswer
     same_calls: bool
     same_arguments: bool
 
@@ -46,7 +46,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.recorded is not None and self.recorded.content.strip() == self.replayed.content.strip()
 
 
-def compare(step: str, sample: int, recorded: Answer | None, replayed: Answer) -> Comparison:
+def compare(step: str, sample: int, recorded: ComparedAnswer | None, replayed: ComparedAnswer) -> Comparison:
     """The comparison of both answers."""
     before = recorded.tool_calls if recorded is not None else ()
     same_calls = recorded is not None and _names(before) == _names(replayed.tool_calls)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.agent.prompt.project_files import LeftOut, cut, read_project_file, scanned
+from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, scanned
 from hermes_jobs.agent.skills.front_matter import split_front_matter
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.command_lines import words
@@ -46,7 +46,7 @@ def _commands(root: Path, folder: str, *, is_project: bool) -> Iterator[SlashCom
         path = f"{folder}/{file.name}"
         try:
             fields, body = _read(root, path, is_project=is_project)
-        except (LeftOut, Rejected) as error:
+        except (LeftOutFile, Rejected) as error:
             fields, body = {"description": f"cannot be used: {error}"}, ""
         described = _text(fields.get("description")) or one_line(body.strip().partition("\n")[0])
         yield SlashCommand(
@@ -61,7 +61,7 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
     """Submit what the file says, with `rest` in its places. Raises `Rejected` where it cannot be used."""
     try:
         _, body = _read(root, path, is_project=is_project)
-    except LeftOut as reason:
+    except LeftOutFile as reason:
         raise Rejected(f"{path} cannot be used: {reason}.", kind="usage") from reason
     if not body.strip():
         raise Rejected(

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.comparison import Answer, Comparison
+from hermes_jobs.domain.replay.comparison import ComparedAnswer, Comparison
 from hermes_jobs.domain.replay.replay import PREFIX, Replay, required_plan
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.replays import answered_calls, comparisons, reads_run
@@ -65,7 +65,7 @@ def replay_json(application: Application, replay: Replay) -> dict[str, object]:
     }
 
 
-def _answer_json(answer: Answer) -> dict[str, object]:
+def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
     return {
         "model": answer.model,
         "content": answer.content,
@@ -97,7 +97,7 @@ def print_replay(application: Application, replay: Replay) -> None:
         click.echo(line)
 
 
-def _row(name: str, answer: Answer) -> tuple[str, ...]:
+def _row(name: str, answer: ComparedAnswer) -> tuple[str, ...]:
     usage = answer.usage
     took = duration(answer.seconds)
     return (
@@ -136,7 +136,7 @@ def _differences(each: Comparison) -> Iterator[str]:
     yield from (f"  {line}" for line in coloured(list(lines)[2:]))
 
 
-def _lines(answer: Answer) -> Sequence[str]:
+def _lines(answer: ComparedAnswer) -> Sequence[str]:
     calls = [
         f"→ {one_line(call_summary(call.name, call.arguments, ARGUMENTS))}" for call in answer.tool_calls
     ]

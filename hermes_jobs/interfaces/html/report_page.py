@@ -10,7 +10,7 @@ from hermes_jobs.domain.memory.memory import TARGETS, Limits
 from hermes_jobs.interfaces.html.charts import Block, ChartLine, bars, line, stacked, ticks
 from hermes_jobs.interfaces.html.render import Redact, render
 from hermes_jobs.text import figures
-from hermes_jobs.views.report import QueueWaits, Report, Spending
+from hermes_jobs.views.report import PeriodSpending, QueueWaits, Report
 from hermes_jobs.views.totals import SpentKey, runs_by_schedule, total_of, totals_by
 
 ROW = 44.0  # pixels that a queue's bars are high
@@ -64,7 +64,7 @@ def report_page(report: Report, limits: Limits, redact: Redact) -> str:
     )
 
 
-def _by(rows: Iterable[Spending], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
+def _by(rows: Iterable[PeriodSpending], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         by = found.setdefault(getattr(row, key) or "unknown", {})

@@ -13,9 +13,9 @@ from hermes_jobs.agent.tools.web_search.query import (
     Found,
     Hit,
     HttpRequest,
-    Refusal,
     SearchFailed,
     SearchQuery,
+    SearchRefusal,
     decoded_or,
     kind_of,
 )
@@ -89,7 +89,7 @@ class Brave:
             )
         )
 
-    def refusal(self, status: int, body: bytes) -> Refusal:
+    def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`: a wrong key is a 422, and a plan that is used up a 429."""
         error = decoded_or(body, _Refused, _Refused()).error
         kind = kind_of(status)
@@ -97,7 +97,7 @@ class Brave:
             kind = "auth"
         elif error.code in _USED_UP:
             kind = "quota"
-        return Refusal(kind, error.detail or error.code)
+        return SearchRefusal(kind, error.detail or error.code)
 
 
 def _plain(text: str | None) -> str:

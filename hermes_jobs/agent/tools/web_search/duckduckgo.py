@@ -30,7 +30,7 @@ PASSED_ON = (
 """Variables that say how the Internet is reached."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class DuckDuckGoQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is asked. `seconds`: its limit."""
 
     text: str
@@ -65,7 +65,7 @@ class DuckDuckGo:
         """See `WebSearcher.search`."""
         if not is_installed():
             raise SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
-        asked = Asked(
+        asked = DuckDuckGoQuery(
             text=query.with_operator, limit=query.limit, newer_than=query.newer_than, seconds=self._seconds
         )
         completed = request(

@@ -14,7 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
-from hermes_jobs.agent.tools.web_search.duckduckgo import Answered, Asked
+from hermes_jobs.agent.tools.web_search.duckduckgo import Answered, DuckDuckGoQuery
 from hermes_jobs.agent.tools.web_search.query import Age, FailureKind, Hit, one_line
 
 ANY_REGION = "wt-wt"
@@ -25,13 +25,13 @@ _AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
 
 def main() -> None:
     """Answer the question of the environment."""
-    asked = msgspec.json.decode(os.environ[REQUEST], type=Asked)
+    asked = msgspec.json.decode(os.environ[REQUEST], type=DuckDuckGoQuery)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     respond(msgspec.to_builtins(answered(asked)))
 
 
-def answered(asked: Asked) -> Answered:
+def answered(asked: DuckDuckGoQuery) -> Answered:
     """The results, or why there are none."""
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException

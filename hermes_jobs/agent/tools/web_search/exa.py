@@ -12,8 +12,8 @@ from hermes_jobs.agent.tools.web_search.query import (
     Found,
     Hit,
     HttpRequest,
-    Refusal,
     SearchQuery,
+    SearchRefusal,
     decoded_or,
     kind_of,
 )
@@ -64,10 +64,12 @@ class Exa:
         answer = msgspec.json.decode(body, type=_Answer)
         return Found(tuple(map(_hit, answer.results)))
 
-    def refusal(self, status: int, body: bytes) -> Refusal:
+    def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
         refused = decoded_or(body, _Refused, _Refused())
-        return Refusal("auth" if refused.tag in _WRONG_KEY else kind_of(status), refused.error or refused.tag)
+        return SearchRefusal(
+            "auth" if refused.tag in _WRONG_KEY else kind_of(status), refused.error or refused.tag
+        )
 
 
 def _hit(result: _Result) -> Hit:

@@ -14,10 +14,10 @@ from hermes_jobs.agent.tools.web_search.query import (
     SAID_CHARS,
     Found,
     HttpRequest,
-    Refusal,
     SearchApi,
     SearchFailed,
     SearchQuery,
+    SearchRefusal,
     one_line,
 )
 from hermes_jobs.engine.ports import Cancel
@@ -155,7 +155,7 @@ class HttpSearcher:
 
 
 def _told(
-    refusal: Refusal, said: str, title: str, key: str | None, keys_at: str, pause: float | None
+    refusal: SearchRefusal, said: str, title: str, key: str | None, keys_at: str, pause: float | None
 ) -> SearchFailed:
     match refusal.kind:
         case "auth":

@@ -85,7 +85,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     body: Mapping[str, Any] | None = None
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class SearchRefusal(msgspec.Struct, frozen=True):
     """Why an API answered without results: the kind, and what it said itself."""
 
     kind: FailureKind
@@ -101,7 +101,7 @@ class SearchApi(Protocol):
     def found(self, body: bytes) -> Found:
         """The results in a successful answer. Raises `msgspec.DecodeError`."""
 
-    def refusal(self, status: int, body: bytes) -> Refusal:
+    def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """What an answer with another status than 2xx means."""
 
 

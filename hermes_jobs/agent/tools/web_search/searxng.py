@@ -10,8 +10,8 @@ from hermes_jobs.agent.tools.web_search.query import (
     Found,
     Hit,
     HttpRequest,
-    Refusal,
     SearchQuery,
+    SearchRefusal,
     kind_of,
     one_line,
 )
@@ -53,10 +53,10 @@ class SearXNG:
         note = one_line(f"engines that did not answer: {', '.join(failed)}", 300) if failed else ""
         return Found(tuple(hits), note)
 
-    def refusal(self, status: int, body: bytes) -> Refusal:
+    def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`: 403 is its answer to a format that is not offered."""
         if status == 403:
-            return Refusal("unavailable", NO_JSON)
+            return SearchRefusal("unavailable", NO_JSON)
         if status == 401:
-            return Refusal("auth", "the instance wants a user name and a password in its address")
-        return Refusal(kind_of(status))
+            return SearchRefusal("auth", "the instance wants a user name and a password in its address")
+        return SearchRefusal(kind_of(status))

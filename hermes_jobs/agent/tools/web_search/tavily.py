@@ -10,9 +10,9 @@ from hermes_jobs.agent.tools.web_search.query import (
     Found,
     Hit,
     HttpRequest,
-    Refusal,
     SearchFailed,
     SearchQuery,
+    SearchRefusal,
     decoded_or,
     kind_of,
 )
@@ -69,8 +69,8 @@ class Tavily:
             )
         )
 
-    def refusal(self, status: int, body: bytes) -> Refusal:
+    def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
         detail = decoded_or(body, _Refused, _Refused()).detail
         said = detail if isinstance(detail, str) else detail.error
-        return Refusal("quota" if status in _USED_UP else kind_of(status), said)
+        return SearchRefusal("quota" if status in _USED_UP else kind_of(status), said)
