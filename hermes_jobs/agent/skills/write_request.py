@@ -174,8 +174,8 @@ def restoring(name: str, then: Skill) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
-        writes = (StreamEvents(skill.stream, (restored(skill, then),)),)
-        return DecisionResult(writes=writes, answer=f"it is as it was at version {then.version}")
+        answer = f"it is as it was at version {then.version}"
+        return DecisionResult.of(skill.stream, restored(skill, then), answer=answer)
 
     return change
 
