@@ -13,6 +13,7 @@ import pytest
 
 from tests.home import Ran
 from tests.processes import ROOT
+from tests.tools.support import wait_until
 from tests.written_home import WrittenHome
 
 MAIL = "Check my mail every weekday at 9am and summarise it"
@@ -282,3 +283,15 @@ def test_nobody_sends_a_turn_in_the_name_of_a_schedule(home: WrittenHome) -> Non
 
     assert done.code == 2
     assert "for the runs of schedules" in done.err
+
+
+def test_what_is_overdue_is_told_with_the_reason(home: WrittenHome) -> None:
+    later = added(home, "--in", "2 hours", "--task", "Look.")["schedule"]
+    assert home.run("schedule", "list").err == ""
+    due = added(home, "--in", "1s", "--task", "Look.")["schedule"]
+    wait_until(lambda: "Overdue" in home.run("schedule", "list").err, "its due time")
+    told = f"Overdue: {due}. No worker is alive, so nothing fires schedules: hermes-jobs up\n"
+    assert home.run("schedule", "list").err == told
+    assert home.run("schedule", "show", due).err.endswith(told)
+    assert "Overdue" not in home.run("schedule", "show", later).err
+    assert home.run("schedule", "list", "--json").err == ""

@@ -179,6 +179,8 @@ def test_calls_that_wait_are_approved_or_denied_one_by_one(
     home.reply("aa", "", "terminal", "terminal", approval=True)
     waiting = home.run("turns", "show", "abc1")
     assert "hermes-jobs turns approve abc1" in waiting.err
+    (took,) = [line for line in waiting.out.splitlines() if line.startswith("Took")]
+    assert took.endswith(" so far")
     several = home.run("turns", verb, "abc1")
     assert several.code == 2
     assert "abc1-1-0, abc1-1-1" in several.err

@@ -117,6 +117,12 @@ def worker_settings(application: Application) -> Iterator[Finding]:
             yield warn("settings", told, "`hermes-jobs down`, then `hermes-jobs up`.")
 
 
+def fires_schedules(application: Application) -> bool:
+    """Whether a process is alive that runs due schedules. Raises `LogUnavailable`."""
+    alive = live_processes(application)
+    return any("schedules" in worker.lanes or worker.name == "inline" for worker in alive)
+
+
 def beat(application: Application) -> Finding:
     """Whether due schedules are fired."""
     alive = live_processes(application)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from time import time
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from hermes_jobs.text.figures import money
 from hermes_jobs.views.schedule_queries import RunView, ScheduleView
 from hermes_jobs.views.turn_json import usage_json
 from schedules.timing import Once
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 NEXT = 3
 """Due times that are shown ahead."""
@@ -117,6 +121,20 @@ def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
     if schedule.status != "active":
         return ()
     return rule_of(schedule.plan).upcoming(schedule.next_due, count)
+
+
+def note_overdue(application: Application, schedules: Sequence[ScheduleView]) -> None:
+    """Say which schedules are past their due time because nothing runs that would fire them."""
+    from hermes_jobs.interfaces.cli.process_checks import fires_schedules
+
+    now = application.clock.now()
+    overdue = [
+        each.id
+        for each in schedules
+        if each.status == "active" and each.next_due is not None and each.next_due < now
+    ]
+    if overdue and not fires_schedules(application):
+        note(f"Overdue: {', '.join(overdue)}. No worker is alive, so nothing fires schedules: hermes-jobs up")
 
 
 def moment(rule: TimingInZone, seconds: float) -> str:

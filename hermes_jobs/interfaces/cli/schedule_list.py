@@ -14,6 +14,7 @@ from hermes_jobs.interfaces.cli.schedule_format import (
     deliveries_line,
     due_time,
     missed_count,
+    note_overdue,
     print_last_answer,
     run_json,
     schedule_fields,
@@ -34,6 +35,8 @@ def list_schedules(context: CliContext, everything: bool, limit: int, as_json: b
     """List schedules, the next that is due first."""
     found = context.application.views.schedules(removed=everything)[:limit]
     SCHEDULES.print_list(found, as_json=as_json)
+    if not as_json:
+        note_overdue(context.application, found)
 
 
 @click.command("show", epilog=example("hermes-jobs schedule show p3k9"))
@@ -49,6 +52,8 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
         to_json=lambda each: schedule_json(each, limit),
         fields=lambda each: schedule_fields(context, each, limit),
     ).print_one(schedule, as_json=as_json, details=lambda: print_last_answer(context, schedule))
+    if not as_json:
+        note_overdue(context.application, [schedule])
 
 
 @click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))

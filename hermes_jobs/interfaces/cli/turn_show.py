@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.domain.session.stops import STOPPED
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
@@ -114,6 +115,12 @@ def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: b
     )
 
 
+def _took(turn: TurnView, now: float) -> str:
+    """From its submission, or when it was resumed, to its end; until now where it has none."""
+    until, so_far = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
+    return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{so_far}"
+
+
 def _stands(turn: TurnView) -> str:
     """The status, with what came of the turn, and until when it waits."""
     stands = turn.status_word
@@ -138,7 +145,7 @@ def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
         ("Ensemble", _ensemble(turn)),
         ("Submitted", format_time(turn.submitted_at, seconds=True)),
         ("Ended", format_time(turn.ended_at, seconds=True)),
-        ("Took", duration(milliseconds(turn.began_waiting_at, turn.ended_at or turn.seen_at) / 1000)),
+        ("Took", _took(turn, context.application.clock.now())),
         ("Tokens", tokens_label(turn.books.usage)),
         ("Cost", money(turn.books.cost_usd, turn.books.known_cost_usd)),
         ("Not in it", unknown_costs(views.unknown_costs(turns=[turn.id]))),
