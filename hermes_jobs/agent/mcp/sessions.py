@@ -282,7 +282,7 @@ class McpSessions:
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)
             found = self._tasks.look(server, context.task, context, cancel, inquire)
-            if cancel.reason == CANCELLED:
+            if cancel.reason == CANCELLED and not context.is_ending:  # else that look has cancelled it
                 ending = replace(context, is_ending=True)
                 self._tasks.look(server, context.task, ending, Never(), inquire)
             return found

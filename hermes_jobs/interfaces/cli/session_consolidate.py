@@ -39,7 +39,7 @@ AT_ONCE = 20
     "session_id", metavar="[ID]", type=NonEmpty(), required=False, shell_complete=complete_session
 )
 @click.option("--all-finished", is_flag=True, help="All that have ended or are idle, the last used first.")
-@limit_option("conversations at most, with --all-finished", default=AT_ONCE)
+@limit_option("conversations, with --all-finished", default=AT_ONCE)
 @json_option
 @pass_context
 def consolidate_session(
@@ -140,4 +140,5 @@ def _tell(done: list[ReviewView]) -> None:
         calls = pluralize(sum(each.num_model_calls for each in done), "model call")
         costs = [each.cost_usd for each in done]
         note(f"{calls}, {money(None if None in costs else sum(filter(None, costs)))}.")
+    if any(each.saved for each in done):
         note("To see them: hermes-jobs memory show; where one came from: hermes-jobs memory why TEXT")
