@@ -55,9 +55,8 @@ def exclude(given: Mapping[str, object], why: str = "") -> None:
         raise click.UsageError(f"{' and '.join(named)} exclude each other{why}.")
 
 
-def json_option(function: F) -> F:
-    """`--json`: one JSON value instead of text for people."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")(function)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+"""`--json`: one JSON value instead of text for people."""
 
 
 def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
@@ -78,35 +77,26 @@ def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
     return rows if limit is None else rows[-limit:]
 
 
-def turn_argument(function: F) -> F:
-    """`ID`: a turn's id, the unique beginning of one, or `last`."""
-    return click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)(function)
+turn_argument = click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)
+"""`ID`: a turn's id, the unique beginning of one, or `last`."""
 
+waiting_turn_argument = click.argument(
+    "turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_waiting
+)
+"""`ID`: the same, of a turn that waits for a person."""
 
-def waiting_turn_argument(function: F) -> F:
-    """`ID`: the same, of a turn that waits for a person."""
-    return click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_waiting)(function)
+session_argument = click.argument(
+    "session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session
+)
+"""`ID`: a session's id, the unique beginning of one, its title, or `last`."""
 
+schedule_argument = click.argument(
+    "schedule_id", metavar="ID", type=NonEmpty(), shell_complete=complete_schedule
+)
+"""`ID`: a schedule's id or name, the unique beginning of either, or `last`."""
 
-def session_argument(function: F) -> F:
-    """`ID`: a session's id, the unique beginning of one, its title, or `last`."""
-    return click.argument("session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session)(
-        function
-    )
-
-
-def schedule_argument(function: F) -> F:
-    """`ID`: a schedule's id or name, the unique beginning of either, or `last`."""
-    return click.argument("schedule_id", metavar="ID", type=NonEmpty(), shell_complete=complete_schedule)(
-        function
-    )
-
-
-def review_argument(function: F) -> F:
-    """`ID`: a review's id, the unique beginning of one, or `last`."""
-    return click.argument("review_id", metavar="ID", type=NonEmpty(), shell_complete=complete_review)(
-        function
-    )
+review_argument = click.argument("review_id", metavar="ID", type=NonEmpty(), shell_complete=complete_review)
+"""`ID`: a review's id, the unique beginning of one, or `last`."""
 
 
 def session_option(text: str) -> Callable[[F], F]:
@@ -116,16 +106,15 @@ def session_option(text: str) -> Callable[[F], F]:
     )
 
 
-def environment_option(command: F) -> F:
-    """`--env NAME[=VALUE]`, several times; the command gets them as `environment`."""
-    return click.option(
-        "--env",
-        "environment",
-        metavar="NAME[=VALUE]",
-        type=TextParam(),
-        multiple=True,
-        help="A variable of this shell for the agent's commands; no secret. Several are allowed.",
-    )(command)
+environment_option = click.option(
+    "--env",
+    "environment",
+    metavar="NAME[=VALUE]",
+    type=TextParam(),
+    multiple=True,
+    help="A variable of this shell for the agent's commands; no secret. Several are allowed.",
+)
+"""`--env NAME[=VALUE]`, several times; the command gets them as `environment`."""
 
 
 def workdir_option(text: str) -> Callable[[F], F]:
@@ -197,11 +186,10 @@ def wait_option(
     return click.option("--wait/--no-wait", default=default, help=text)
 
 
-def timeout_option(function: F) -> F:
-    """`--timeout SECONDS`: stop waiting then."""
-    return click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after that.")(
-        function
-    )
+timeout_option = click.option(
+    "--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after that."
+)
+"""`--timeout SECONDS`: stop waiting then."""
 
 
 class OutputOptions(NamedTuple):
@@ -252,18 +240,15 @@ def _wait_options(wait: bool | None, timeout: float | None, **shown: Any) -> Wai
     return WaitOptions(wait, timeout, output_options(**shown))
 
 
-def stream_option(function: F) -> F:
-    """`--stream`: the answer while it is being written."""
-    return click.option(
-        "--stream/--no-stream",
-        default=None,
-        help="Print tokens as they arrive (on a terminal, and as --jsonl).",
-    )(function)
+stream_option = click.option(
+    "--stream/--no-stream",
+    default=None,
+    help="Print tokens as they arrive (on a terminal, and as --jsonl).",
+)
+"""`--stream`: the answer while it is being written."""
 
-
-def quiet_option(function: F) -> F:
-    """`-q`: nothing but the answer."""
-    return click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")(function)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
+"""`-q`: nothing but the answer."""
 
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:

@@ -16,15 +16,14 @@ from hermes_jobs.system.atomic_file import atomic_write
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def html_option(function: F) -> F:
-    """`--html FILE`."""
-    return click.option(
-        "--html",
-        "html",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Write it as one HTML page into FILE, to be opened in any browser.",
-    )(function)
+html_option = click.option(
+    "--html",
+    "html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write it as one HTML page into FILE, to be opened in any browser.",
+)
+"""`--html FILE`."""
 
 
 def write_page(file: Path, page: str) -> None:
