@@ -18,7 +18,7 @@ from hermes_jobs.errors import KeyTaken
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
@@ -68,20 +68,14 @@ class Consolidations:
 
         Each takes one of the day's keys in the log, so that several hosts keep the bound together.
         """
-        today = self._today()
-        due = [each for each in self.finished() if self._is_due(each)]
+        names = self._free_keys()
         streams: list[str] = []
-        numbers = iter(range(1, self._settings.consolidate_per_day + 1))
-        for each in due:
-            while (number := next(numbers, None)) is not None:
-                key = UniqueKey(scope=KEY_SCOPE, key=f"{today}/{number}", digest=each.lineage)
-                if self._log.key(key.scope, key.key) is not None:
-                    continue
+        for each in filter(self._is_due, self.finished()):
+            for name in names:
+                key = UniqueKey(scope=KEY_SCOPE, key=name, digest=each.lineage)
                 with suppress(KeyTaken):
                     streams += self._ask(engine, each, "clock", (key,))
                     break
-            else:
-                break
         return streams
 
     def ask(self, engine: Engine, unread: Unread) -> list[str]:
@@ -115,6 +109,13 @@ class Consolidations:
         )
         made = engine.change(request(asked, unread.lineage, keys), "consolidation")
         return [write.stream for write in made.writes if write.stream == stream_of(unread.lineage)]
+
+    def _free_keys(self) -> Iterator[str]:
+        """The names of this day's keys that nobody has taken yet."""
+        for number in range(1, self._settings.consolidate_per_day + 1):
+            name = f"{self._today()}/{number}"
+            if self._log.key(KEY_SCOPE, name) is None:
+                yield name
 
     def _portion(self, lineage: str, after: int, until: int) -> tuple[PortionTurn, ...]:
         events = self._log.read(session_stream_of(lineage))

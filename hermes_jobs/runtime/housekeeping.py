@@ -110,9 +110,10 @@ def plan_embeddings(application: Application) -> None:
 
 
 def plan_consolidations(application: Application) -> None:
-    """Ask for consolidations of finished conversations, where they are on. What fails is tried the next
-    time."""
-    if not application.settings.memory.consolidate:
+    """Ask for consolidations of finished conversations, where they are on and there is a model. What fails is
+    tried the next time."""
+    settings = application.settings
+    if not settings.memory.consolidate or (settings.rehearsal and not settings.set_apart("consolidation")):
         return
     try:
         application.consolidations.plan(application.engine())
