@@ -18,14 +18,19 @@ LOOKED_AT = 12  # messages on either side among which something was said
 CUT = "…"
 
 
-def passages(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[Passage, ...]:
-    """At most `limit`, best first. Nothing that was said is shown twice."""
+def passages(
+    index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept, least: float = 0.0
+) -> tuple[Passage, ...]:
+    """At most `limit`, best first. Nothing that was said is shown twice.
+
+    `least`: the share of the query's words, by how rare they are, that a hit has to hold.
+    """
     chosen: list[tuple[Answer, dict[str, Near | None]]] = []
     shown: set[int] = set()
     for answer in answers(index, query, scope):
         if len(chosen) == limit:
             break
-        if answer.message.position in shown:
+        if answer.message.position in shown or answer.coverage < least:
             continue
         shown.add(answer.message.position)
         around = {name: _unless(each, shown) for name, each in _around(index, answer.message).items()}

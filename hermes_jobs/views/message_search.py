@@ -19,6 +19,7 @@ from hermes_jobs.text.search.ranking import (
     BY_LENGTH_OF_ANSWERS,
     READ,
     counter_of_forms,
+    coverage,
     fits,
     scores,
     terms_in,
@@ -64,10 +65,12 @@ def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
 
 
 class Answer(NamedTuple):
-    """A message that was found. `looked_for`: what the query was relaxed to, where it does not hold all."""
+    """A message that was found. `looked_for`: what the query was relaxed to, where it does not hold all;
+    `coverage`: the share that it holds of the query's words, each by how rare it is."""
 
     message: Candidate
     looked_for: tuple[Wanted, ...] = ()
+    coverage: float = 1.0
 
     @property
     def relaxed(self) -> bool:
@@ -135,6 +138,7 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     count = counter_of_forms(asked_for.wanted)
     counts = [count(each.folded[:READ]) for each in read]
     values = _weighed(read, fits([each.folded for each in read], counts, rarities, BY_LENGTH_OF_ANSWERS))
+    coverages = {each.position: coverage(row, rarities) for each, row in zip(read, counts, strict=True)}
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
     total = _with_passages(index.rows, worth, passages)
@@ -146,7 +150,7 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
-    return [Answer(each, looked_for) for each in best]
+    return [Answer(each, looked_for, coverages[each.position]) for each in best]
 
 
 def _with_passages(

@@ -248,13 +248,16 @@ class Views:
             )
         )
 
-    def passages(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 10) -> tuple[Passage, ...]:
-        """The best hits wherever they stand, best first, each with what was said around it."""
-        return self._store.read(
-            lambda rows: passages(
-                IndexedMessages(rows, self._texts), query, within(rows, scope), limit, self._log.result
-            )
-        )
+    def passages(
+        self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 10, least: float = 0.0
+    ) -> tuple[Passage, ...]:
+        """See `ConversationSearch`."""
+
+        def read(rows: Connection) -> tuple[Passage, ...]:
+            index = IndexedMessages(rows, self._texts)
+            return passages(index, query, within(rows, scope), limit, self._log.result, least)
+
+        return self._store.read(read)
 
     def searched(self, scope: Scope = EVERYWHERE) -> int:
         """About how many messages a search there looks through."""

@@ -17,6 +17,7 @@ from hermes_jobs.text.search.question import as_question
 
 MEANT = 2  # things that are looked for by their names
 FOUND = 6  # passages, each with what was said around it
+HELD = 0.25  # of the text's words, by how rare they are, that a passage has to hold
 TEXT_CHARS = 400  # shown of a passage
 
 
@@ -53,7 +54,7 @@ class SessionRecall:
         return Recalled("\n".join(["From earlier conversations:", *lines]) if lines else "", found=items)
 
     def _found(self, session: Session, query: str) -> Sequence[Passage]:
-        return self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND)
+        return self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND, least=HELD)
 
     def _naming(self, session: Session, cue: Cue) -> Sequence[Passage]:
         """What was said of things that the text means without their names; its own words find the others."""

@@ -102,8 +102,13 @@ class ConversationSearch(Protocol):
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         """The best hits, those of a lineage together, the best lineage first. Nothing in a query raises."""
 
-    def passages(self, query: str, *, scope: Scope, limit: int) -> tuple[Passage, ...]:
-        """The best hits wherever they stand, best first, each with what was said around it."""
+    def passages(
+        self, query: str, *, scope: Scope, limit: int, least: float = 0.0
+    ) -> tuple[Passage, ...]:
+        """The best hits wherever they stand, best first, each with what was said around it.
+
+        `least`: the share of the query's words, by how rare they are, that a hit has to hold.
+        """
 
     def searched(self, scope: Scope) -> int:
         """About how many messages a search there looks through."""

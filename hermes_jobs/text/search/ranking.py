@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from heapq import nlargest
 from math import log
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ BY_LENGTH_OF_ANSWERS = 0.5  # what answers a question is said among other things
 A_FEW = 100  # characters that every text is taken to be longer: "What?" is no better for being short
 OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
+TELLING = 8  # things that a long text is about
 FUSED = 20  # ranks by which the first ones are held together
 
 T = TypeVar("T", bound=Hashable)
@@ -70,6 +72,15 @@ def fits(
         sum(rare * saturated(count, weight) for rare, count in zip(rarities, row, strict=True) if count)
         for row, weight in zip(counts, lengths, strict=True)
     ]
+
+
+def coverage(counts: Sequence[float], rarities: Sequence[float]) -> float:
+    """The share that a text holds of what is looked for, each thing by how rare it is.
+
+    Of many things those that are as rare as the rarest `TELLING` together are the whole.
+    """
+    held = sum(rare for count, rare in zip(counts, rarities, strict=True) if count)
+    return min(1.0, held / (sum(nlargest(TELLING, rarities)) or 1.0))
 
 
 def counter(terms: Sequence[Term]) -> Count:

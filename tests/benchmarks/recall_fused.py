@@ -1,0 +1,187 @@
+"""What `memory.recall` puts before a turn, by each of its tracks: `python -m tests.benchmarks recall_fused`.
+
+The questions of `recall_talks`, and texts to which the history has nothing to say. Embeddings are a toy that
+gives the same vector for the same text: hashed words and groups of three letters (`tests.embeddings_api`).
+It knows nothing of what words mean, so it measures the fusion and its thresholds, and not what embeddings of
+a model would find.
+
+evidence: the share of questions with evidence among the turns that are recalled; all: the share of the
+evidence's turns. nothing: the share of turns that are given no passage, of questions with an answer (better
+low) and of texts without one (better high).
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hermes_jobs.agent.memory.fused_recall import FusedRecall
+from hermes_jobs.agent.memory.question_vector import QuestionVectors
+from hermes_jobs.agent.memory.session_recall import SessionRecall
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.embedding import stream_of, vectors_of
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.clock_and_ids import SystemClock
+from hermes_jobs.engine.ports import Cancel, Recalled, Vectors
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, LargeResult, StreamWrite
+from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.settings.sections import Embeddings
+from hermes_jobs.text.tokens import tokens
+from hermes_jobs.text.vectors import packed
+from hermes_jobs.views import Views
+from tests.benchmarks.recall import day_of, mcnemar, signs, write
+from tests.benchmarks.recall_set import RecallSet
+from tests.benchmarks.recall_talks import talks
+from tests.embeddings_api import DIMENSIONS, toy_vector
+from tests.memory.provider_support import session
+
+MODEL = "toy"
+CALL = 100  # texts
+LATER = 10_000  # days after the beginning
+UNANSWERED = (
+    *("Good morning!", "Thanks, that is all.", "ok", "Write a haiku about autumn leaves", "What is 17 times 23?"),
+    *("Which volcano erupted in Iceland in 2010?", "Translate 'bread' into Finnish", "Explain quantum tunnelling"),
+    *("Who composed the Brandenburg Concertos?", "Convert 30 miles to kilometres", "Sort these numbers: 9 4 7"),
+    *("How do I centre a div?", "What is the capital of Mongolia?", "Tell me a joke about penguins"),
+    *("Summarise the plot of Macbeth", "Is water wet?", "What did Zebulon say about his submarine?"),
+    *("How deep is the Mariana trench?", "Give me a regex for hexadecimal colours", "Why is the sky blue?"),
+    *("Guten Morgen!", "Danke, das war alles.", "Wie heißt die Hauptstadt von Bhutan?", "Was ist ein Quasar?"),
+    *("Erkläre mir Photosynthese", "¡Buenos días!", "¿Quién pintó Las Meninas?", "¿Qué es un agujero negro?"),
+    *("Gracias, eso es todo", "早上好！", "谢谢，再见", "珠穆朗玛峰有多高？", "用一句话解释相对论", "写一首关于秋天的诗"),
+)
+
+
+class Figures(NamedTuple):
+    """What one way recalls, a value for each question or text."""
+
+    evidence: list[bool]
+    share: list[float]
+    nothing: list[bool]
+    silent: list[bool]
+    tokens: list[int]
+
+
+class Toy:
+    """An `Embedder` without a server."""
+
+    model = MODEL
+
+    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = 60.0) -> Vectors:
+        """Hashes, not meaning."""
+        return Vectors(vectors=embedded(texts), model=MODEL, usage=Usage(1))
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """Nothing."""
+        return 0.0
+
+
+def main() -> None:
+    """Print the table for the open and the held-out part."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = open_log(sqlite_url(Path(folder) / "events.db"))
+        open_part, held_out = talks(), talks(held_out=True)
+        keys = write(log, open_part)
+        views = Views(log, Path(folder) / "views")
+        turns = turns_of(log, keys)
+        embed_all(log, views)
+        for name, chosen in (("open part", open_part), ("held-out part", held_out)):
+            show(f"{name}, {len(chosen.questions)} questions", views, chosen, turns)
+        views.close()
+        log.close()
+
+
+def show(title: str, views: Views, chosen: RecallSet, turns: Mapping[str, str]) -> None:
+    """Ask every question by every combination of tracks."""
+    print(f"\n{title:<34}{'evidence':>9}{'all':>7}{'nothing':>9}{'… unasked':>11}{'tokens':>8}")
+    found = {name: figures(recall, chosen, turns) for name, recall in ways(views).items()}
+    for name, each in found.items():
+        shares = (mean(each.evidence), mean(each.share), mean(each.nothing), mean(each.silent))
+        print(f"{name:<34}{shares[0]:>9.3f}{shares[1]:>7.3f}{shares[2]:>9.3f}{shares[3]:>11.3f}", end="")
+        print(f"{mean(each.tokens):>8.0f}")
+    words, *others = found.items()
+    for name, each in others:
+        better, worse, chance = mcnemar(each.evidence, words[1].evidence)
+        changed = signs([a - b for a, b in zip(each.share, words[1].share, strict=True)])
+        print(f"{name} against words: {better} better, {worse} worse, p = {chance:.3f}; all p = {changed:.3f}")
+
+
+def ways(views: Views) -> dict[str, FusedRecall]:
+    """Recall as it is configured: by words alone, and with each other track."""
+    circuit = CircuitBreaker("the toy", SystemClock(), str)
+    of = Embeddings()
+    vectors = QuestionVectors(Toy(), views, circuit, longest=of.max_chars, least=of.threshold)
+    return {
+        "words": FusedRecall(None, SessionRecall(views)),
+        "words, entities": FusedRecall(None, SessionRecall(views), names=views.names_of),
+        "words, embeddings": FusedRecall(vectors, SessionRecall(views, vectors)),
+        "words, entities, embeddings": FusedRecall(
+            vectors, SessionRecall(views, vectors), names=views.names_of
+        ),
+    }
+
+
+def figures(recall: FusedRecall, chosen: RecallSet, turns: Mapping[str, str]) -> Figures:
+    """Ask everything."""
+    asking = replace(session(), stream="session-asking")
+    found = Figures([], [], [], [], [])
+    for each in chosen.questions:
+        recalled = recall(asking, each.question)
+        wanted, there = {turns[key] for key in each.evidence}, turns_in(recalled)
+        found.evidence.append(bool(wanted & there))
+        found.share.append(len(wanted & there) / len(wanted))
+        found.nothing.append(not there)
+        found.tokens.append(tokens(recalled.text))
+    found.silent.extend(not turns_in(recall(asking, text)) for text in UNANSWERED)
+    return found
+
+
+def turns_in(recalled: Recalled) -> set[str]:
+    """The turns whose passages were recalled."""
+    return {item.name for item in recalled.found}
+
+
+def turns_of(log: EventLog, keys: Mapping[int, str]) -> dict[str, str]:
+    """The turn of each message, by the message's key."""
+    said = (each for each in log.tail(0, sys.maxsize >> 1) if each.position in keys)
+    return {
+        keys[each.position]: each.event.turn
+        for each in said
+        if isinstance(each.event, e.TurnSubmitted | e.ModelReplied)
+    }
+
+
+def embed_all(log: EventLog, views: Views) -> None:
+    """Give every exchange its vector, as workers would: planned and ended, in the log."""
+    while waiting := views.exchanges_without_vectors(MODEL, before=day_of(LATER), limit=CALL):
+        name = waiting[0].digest
+        said = ["\n".join(each.texts(views.texts_at)) for each in waiting]
+        lines = [b64encode(vector).decode() for vector in embedded(said)]
+        planned = e.EmbeddingPlanned(
+            embedding=name,
+            model=MODEL,
+            texts=tuple(e.EmbeddedText(each.stream, each.digest) for each in waiting),
+        )
+        ended = e.EmbeddingEnded(step=f"{name}-1", attempt=1, model=MODEL, dimensions=DIMENSIONS)
+        stream = stream_of(name)
+        log.append(
+            Append(
+                meta=EventMeta(worker="w"),
+                recorded_at=day_of(LATER),
+                writes=(StreamWrite(stream=stream, events=(planned, ended), expected=None),),
+                results=(LargeResult(call=vectors_of(stream), content="\n".join(lines)),),
+                durable=False,
+            )
+        )
+
+
+def embedded(texts: Iterable[str]) -> tuple[bytes, ...]:
+    """The toy's vectors."""
+    return tuple(packed(toy_vector(each)) for each in texts)
