@@ -26,19 +26,20 @@ from hermes_jobs.agent.memory.fused_recall import FusedRecall
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.agent.memory.session_recall import SessionRecall
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import LargeResult
 from hermes_jobs.domain.embedding import stream_of, vectors_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import Cancel, Recalled, Vectors
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, LargeResult, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.settings.sections import Embeddings
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
 from hermes_jobs.views import Views
 from tests.benchmarks.recall import day_of, mcnemar, signs, write
-from tests.benchmarks.recall_set import RecallSet
+from tests.benchmarks.recall_set import Asked, RecallSet, Said
 from tests.benchmarks.recall_talks import talks
 from tests.embeddings_api import DIMENSIONS, toy_vector
 from tests.memory.provider_support import session
@@ -47,16 +48,34 @@ MODEL = "toy"
 CALL = 100  # texts
 LATER = 10_000  # days after the beginning
 UNANSWERED = (
-    *("Good morning!", "Thanks, that is all.", "ok", "Write a haiku about autumn leaves", "What is 17 times 23?"),
-    *("Which volcano erupted in Iceland in 2010?", "Translate 'bread' into Finnish", "Explain quantum tunnelling"),
-    *("Who composed the Brandenburg Concertos?", "Convert 30 miles to kilometres", "Sort these numbers: 9 4 7"),
+    *("Good morning!", "Thanks, that is all.", "ok", "Write a haiku about autumn leaves", "Is water wet?"),
+    *("Which volcano erupted in Iceland in 2010?", "Translate 'bread' into Finnish", "Why is the sky blue?"),
+    *("Who composed the Brandenburg Concertos?", "Convert 30 miles to kilometres", "What is 17 times 23?"),
     *("How do I centre a div?", "What is the capital of Mongolia?", "Tell me a joke about penguins"),
-    *("Summarise the plot of Macbeth", "Is water wet?", "What did Zebulon say about his submarine?"),
-    *("How deep is the Mariana trench?", "Give me a regex for hexadecimal colours", "Why is the sky blue?"),
-    *("Guten Morgen!", "Danke, das war alles.", "Wie heißt die Hauptstadt von Bhutan?", "Was ist ein Quasar?"),
-    *("Erkläre mir Photosynthese", "¡Buenos días!", "¿Quién pintó Las Meninas?", "¿Qué es un agujero negro?"),
-    *("Gracias, eso es todo", "早上好！", "谢谢，再见", "珠穆朗玛峰有多高？", "用一句话解释相对论", "写一首关于秋天的诗"),
+    *("Summarise the plot of Macbeth", "Sort these numbers: 9 4 7", "Explain quantum tunnelling"),
+    *(
+        "What did Zebulon say about his submarine?",
+        "Give me a regex for hexadecimal colours",
+        "Guten Morgen!",
+    ),
+    *("How deep is the Mariana trench?", "Danke, das war alles.", "Wie heißt die Hauptstadt von Bhutan?"),
+    *("Was ist ein Quasar?", "Erkläre mir Photosynthese", "¡Buenos días!", "¿Quién pintó Las Meninas?"),
+    *("¿Qué es un agujero negro?", "Gracias, eso es todo", "早上好！", "谢谢，再见"),
+    *("珠穆朗玛峰有多高？", "用一句话解释相对论", "写一首关于秋天的诗"),
 )
+MEANT = (
+    ("My sister Ottoline is back from Peru", "Ottoline broke a collarbone", "Is my sister all right?"),
+    ("My boss Henning is new", "Henning hates slides", "What annoys my boss?"),
+    ("My neighbour Fenella keeps bees", "Fenella is allergic to wasps", "Was hat meine Nachbarin?"),
+    ("Mein Bruder Thorben zieht um", "Thorben took the night shift", "When does my brother work?"),
+    ("Mi tía Remedios vive en Lugo", "Remedios sold her flat", "What did my aunt do?"),
+    ("Our landlord Achterberg is slow", "Achterberg sent a plumber", "Did the landlord react?"),
+    ("My wife Solveig teaches", "Solveig wants a kiln", "Give me an idea for a present for my wife"),
+    ("My dentist Kuzmin is nearer", "Kuzmin moved to Elm Row", "Where is my dentist?"),
+    ("My son Lorcan is six", "Lorcan adores newts", "Which animals does my son like?"),
+    ("My dog Pumpernickel is old", "Pumpernickel limps", "What is wrong with our dog?"),
+)
+"""A text that says who somebody is, a later one that has the name only, and a question that has not."""
 
 
 class Figures(NamedTuple):
@@ -67,6 +86,16 @@ class Figures(NamedTuple):
     nothing: list[bool]
     silent: list[bool]
     tokens: list[int]
+
+
+def by_another_name() -> RecallSet:
+    """Sessions of one text, and the questions of `MEANT`."""
+    sessions: list[list[Said]] = []
+    questions: list[Asked] = []
+    for number, (who, later, question) in enumerate(MEANT):
+        sessions += [[Said(f"who{number}", "user", who)], [Said(f"later{number}", "user", later)]]
+        questions.append(Asked(question, frozenset([f"later{number}"]), "entities"))
+    return RecallSet(sessions, questions)
 
 
 class Toy:
@@ -87,12 +116,16 @@ def main() -> None:
     """Print the table for the open and the held-out part."""
     with tempfile.TemporaryDirectory() as folder:
         log = open_log(sqlite_url(Path(folder) / "events.db"))
-        open_part, held_out = talks(), talks(held_out=True)
-        keys = write(log, open_part)
+        open_part, held_out, meant = talks(), talks(held_out=True), by_another_name()
+        keys = write(log, RecallSet([*open_part.sessions, *meant.sessions], []))
         views = Views(log, Path(folder) / "views")
         turns = turns_of(log, keys)
         embed_all(log, views)
-        for name, chosen in (("open part", open_part), ("held-out part", held_out)):
+        for name, chosen in (
+            ("open part", open_part),
+            ("held-out part", held_out),
+            ("meant by another name", meant),
+        ):
             show(f"{name}, {len(chosen.questions)} questions", views, chosen, turns)
         views.close()
         log.close()
@@ -110,7 +143,9 @@ def show(title: str, views: Views, chosen: RecallSet, turns: Mapping[str, str]) 
     for name, each in others:
         better, worse, chance = mcnemar(each.evidence, words[1].evidence)
         changed = signs([a - b for a, b in zip(each.share, words[1].share, strict=True)])
-        print(f"{name} against words: {better} better, {worse} worse, p = {chance:.3f}; all p = {changed:.3f}")
+        print(
+            f"{name} against words: {better} better, {worse} worse, p = {chance:.3f}; all p = {changed:.3f}"
+        )
 
 
 def ways(views: Views) -> dict[str, FusedRecall]:

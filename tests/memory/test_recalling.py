@@ -27,9 +27,7 @@ class Shelf:
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         return ()
 
-    def passages(
-        self, query: str, *, scope: Scope, limit: int, least: float = 0.0
-    ) -> tuple[Passage, ...]:
+    def passages(self, query: str, *, scope: Scope, limit: int, least: float = 0.0) -> tuple[Passage, ...]:
         self.asked.append((query, scope))
         hit = SearchHit(
             session="s0",

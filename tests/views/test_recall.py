@@ -11,6 +11,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.text.search.question import as_question
 from hermes_jobs.views import Views
 from tests.views.test_search import Archive
 
@@ -119,6 +120,24 @@ def test_the_newer_of_equals_comes_first(archive: Archive) -> None:
     older = archive.say("the kayak is red", "s1")
     newer = archive.say("the kayak is red", "s2")
     assert archive.found("colour of kayaks")[:2] == [newer, older]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("Which volcano of Iceland did we fly over?", False),
+        ("What colour has our kayak?", True),
+        ("red kayak", True),
+        (f"Write about trees, clouds, trains, rivers, shoes and lamps, {'and again, ' * 30}", False),
+        (f"A red kayak: write about it as long as you like, {'and so on, ' * 30}", True),
+    ],
+)
+def test_a_share_of_a_texts_rarity_can_be_asked_for(text: str, is_told: bool, archive: Archive) -> None:
+    for number in range(20):
+        archive.say("we did fly over something else, as long as you like, and so on", f"other{number}")
+    said = archive.say("the kayak is red", "s1")
+    found = [each.hit.turn for each in archive.views.passages(as_question(text), least=0.25)]
+    assert found == ([said] if is_told else [])
 
 
 @pytest.mark.parametrize(

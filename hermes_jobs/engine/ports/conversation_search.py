@@ -102,9 +102,7 @@ class ConversationSearch(Protocol):
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         """The best hits, those of a lineage together, the best lineage first. Nothing in a query raises."""
 
-    def passages(
-        self, query: str, *, scope: Scope, limit: int, least: float = 0.0
-    ) -> tuple[Passage, ...]:
+    def passages(self, query: str, *, scope: Scope, limit: int, least: float = 0.0) -> tuple[Passage, ...]:
         """The best hits wherever they stand, best first, each with what was said around it.
 
         `least`: the share of the query's words, by how rare they are, that a hit has to hold.
