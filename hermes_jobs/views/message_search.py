@@ -134,11 +134,11 @@ def _ranked(
 
 def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
     """What may answer a question, best first: by its own words and by those of the passage around it."""
-    read, rarities, passages = question_candidates(index, asked_for, scope)
+    read, rarities, telling, passages = question_candidates(index, asked_for, scope)
     count = counter_of_forms(asked_for.wanted)
     counts = [count(each.folded[:READ]) for each in read]
     values = _weighed(read, fits([each.folded for each in read], counts, rarities, BY_LENGTH_OF_ANSWERS))
-    coverages = {each.position: coverage(row, rarities) for each, row in zip(read, counts, strict=True)}
+    coverages = {each.position: coverage(row, telling) for each, row in zip(read, counts, strict=True)}
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
     total = _with_passages(index.rows, worth, passages)

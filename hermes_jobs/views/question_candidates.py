@@ -33,24 +33,29 @@ OF_EACH = 25  # messages
 WIDEST = 2_000  # positions of a passage among which these are, where other conversations went on beside it
 WORDS = 8  # that the index is asked for, each in all its forms
 ECHOES = 10  # calls and results of searches of the past, which come last
+MANY = 200  # passages; of fewer, with the question itself among them, rarity says little
 OF_FUNCTION_WORD = 0.2  # of its rarity
 BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not worse for it
 
 
 class WeightedTerm(NamedTuple):
-    """Something that is wanted, with the passages that hold it and how rare that makes it."""
+    """Something that is wanted, with the passages that hold it and how rare that makes it; `telling`: how
+    rare it would be among `MANY` passages, where there are fewer."""
 
     wanted: Wanted
     rarity: float
+    telling: float
     places: float
     passages: list[int]
 
 
 class Found(NamedTuple):
-    """Messages that may answer, the rarity of what was wanted, and the best passages in order."""
+    """Messages that may answer, the rarity of what was wanted and how telling it is, and the best passages
+    in order."""
 
     candidates: list[Candidate]
     rarities: list[float]
+    telling: list[float]
     passages: dict[int, float]
 
 
@@ -72,6 +77,7 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     return Found(
         [each for each in {each.position: each for each in found}.values() if _holds_all(must, each)],
         [each.rarity for each in known],
+        [each.telling for each in known],
         order,
     )
 
@@ -88,7 +94,9 @@ def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
     elif not listed:
         held = newest * _share(rows, wanted)
     share = OF_FUNCTION_WORD if wanted.root in function_roots() else 1.0
-    return WeightedTerm(wanted, share * rarity(held, max(newest, held)), held, listed)
+    at_least = max(held, 1.0)  # what nobody said is no rarer than what was said once
+    telling = share * rarity(at_least, max(newest, at_least, MANY))
+    return WeightedTerm(wanted, share * rarity(held, max(newest, held)), telling, held, listed)
 
 
 def _share(rows: Connection, wanted: Wanted) -> float:

@@ -34,7 +34,7 @@ from hermes_jobs.engine.ports import Cancel, Recalled, Vectors
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
-from hermes_jobs.settings.sections import Embeddings
+from hermes_jobs.settings.sections import EmbeddingsSettings
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
 from hermes_jobs.views import Views
@@ -151,7 +151,7 @@ def show(title: str, views: Views, chosen: RecallSet, turns: Mapping[str, str]) 
 def ways(views: Views) -> dict[str, FusedRecall]:
     """Recall as it is configured: by words alone, and with each other track."""
     circuit = CircuitBreaker("the toy", SystemClock(), str)
-    of = Embeddings()
+    of = EmbeddingsSettings()
     vectors = QuestionVectors(Toy(), views, circuit, longest=of.max_chars, least=of.threshold)
     return {
         "words": FusedRecall(None, SessionRecall(views)),

@@ -134,7 +134,7 @@ def test_the_newer_of_equals_comes_first(archive: Archive) -> None:
 )
 def test_a_share_of_a_texts_rarity_can_be_asked_for(text: str, is_told: bool, archive: Archive) -> None:
     for number in range(20):
-        archive.say("we did fly over something else, as long as you like, and so on", f"other{number}")
+        archive.say("something else, and so on", f"other{number}")
     said = archive.say("the kayak is red", "s1")
     found = [each.hit.turn for each in archive.views.passages(as_question(text), least=0.25)]
     assert found == ([said] if is_told else [])
