@@ -16,7 +16,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.consolidation import Consolidation, failed, failure, stream_of
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.portion import CHARS, portion
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
+from hermes_jobs.eventlog.log import Append, EventMeta, RecordedEvent, StreamWrite
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 
@@ -97,6 +97,20 @@ def test_one_that_was_ended_is_finished_at_once(home: WrittenHome) -> None:
     home.do("aa", c.EndSession(reason="user"))
     with planning(home) as planner:
         assert planner.plan(0) == ["aa"]
+
+
+def test_what_was_compressed_is_finished_and_what_was_said_since_is_not(home: WrittenHome) -> None:
+    home.answered("aa", "t1")
+    home.submit("aa", "t2")
+    since = e.TurnCompleted(turn="t2", answer="Since then.")
+    events = (e.SessionEnded(session="aa", reason="compression"), since)
+    write = StreamWrite(stream="session-aa", events=events, expected=home.session("aa").version)
+    home.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=home.recorded_at, writes=(write,)))
+    with planning(home) as planner:
+        assert planner.plan(0) == ["aa"]
+        state = planner.application.engine().state(stream_of("aa"))
+        assert isinstance(state, Consolidation)
+        assert [each.id for each in planner.found.turns(state)] == ["t1"]
 
 
 def test_the_last_used_come_first_and_no_more_than_the_bound_in_a_day(home: WrittenHome) -> None:
