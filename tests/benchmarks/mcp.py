@@ -81,8 +81,9 @@ def show_calls(folder: Path, title: str, command: list[str], tool: str, argument
     encoded = json.dumps(dict(arguments)).encode()
     bare: tuple[list[float], list[float]] = ([], [])
     ours: tuple[list[float], list[float]] = ([], [])
-    of_all, prepared = [], []
+    of_all, prepared, beside = [], [], []
     for _ in range(FIRST):
+        beside.append(asyncio.run(bare_calls(command, environ, tool, dict(arguments)))[0])
         of_all.append(first_of_all(launch, tool, encoded))
         prepared.append(first_of_all(launch, tool, encoded, prepare=True))
     with tempfile.TemporaryDirectory() as run, held(run) as servers:
@@ -97,8 +98,8 @@ def show_calls(folder: Path, title: str, command: list[str], tool: str, argument
     print(f"{title}, ms: median (least to most)")
     show("  its start and a call, bare SDK", bare[0])
     show("  the first call of the server", ours[0], bare[0])
-    show("  the first call of all, for which the SDK is imported", of_all, bare[0])
-    show("  the first call of a home whose worker is ready", prepared, bare[0])
+    show("  the first call of all, for which the SDK is imported", of_all, beside)
+    show("  the first call of a home whose worker is ready", prepared, beside)
     show("  a warm call, bare SDK", bare[1])
     show("  a warm call", ours[1], bare[1])
 
