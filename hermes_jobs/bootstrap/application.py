@@ -544,57 +544,16 @@ class Application:
     @cached_property
     def mcp(self) -> McpSessions:
         """The MCP servers, as configured."""
-        from hermes_jobs.agent.mcp.asking import InputQuestions
-        from hermes_jobs.agent.mcp.launches import Launches
-        from hermes_jobs.agent.mcp.logins import Logins
-        from hermes_jobs.agent.mcp.server_tasks import ServerTasks
-        from hermes_jobs.agent.mcp.sessions import McpSessions
+        from hermes_jobs.bootstrap.mcp import create_mcp
 
-        questions = InputQuestions(
-            state=self._deciding.state,
-            execute=self._deciding.execute,
-            clock=self.clock,
-            seconds=self.settings.mcp.input_seconds,
-            redact=self.settings.secrets.redact_known,
-        )
-        tasks = ServerTasks(
-            clock=self.clock,
-            seconds=self.settings.mcp.task_seconds,
-            questions=questions,
-            redact=self.settings.secrets.redact_known,
-        )
-        launches = Launches(
-            self.settings.mcp_servers,
-            secret=self.settings.secrets.get,
-            variables=self.settings.variables,
-            environ=self._environ,
-            logins=Logins(self.settings.paths.mcp_logins),
-        )
-        return McpSessions(
-            servers=self.mcp_connections,
-            launches=launches,
-            state=self._deciding.state,
-            change=self._deciding.change,
-            clock=self.clock,
-            results=self.settings.paths.results,
-            inline_share=self.settings.mcp.inline_share,
-            questions=questions,
-            tasks=tasks,
-        )
+        return create_mcp(self.settings, self._environ, self._deciding, self.mcp_connections, self.clock)
 
     @property
     def mcp_reader(self) -> McpReader:
         """Reads resources and prompts of the MCP servers, where nobody is there to be asked."""
-        from hermes_jobs.agent.mcp.reader import McpReader
-        from hermes_jobs.agent.mcp.reader_questions import ReaderQuestions
-        from hermes_jobs.agent.mcp.resources import KnownResources
+        from hermes_jobs.bootstrap.mcp import create_mcp_reader
 
-        settings = self.settings
-        questions = ReaderQuestions(
-            clock=self.clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
-        )
-        known = KnownResources(settings.paths.mcp_resources)
-        return McpReader(self.mcp.launches, self.mcp_connections, questions, known)
+        return create_mcp_reader(self.settings, self.mcp.launches, self.mcp_connections, self.clock)
 
     @cached_property
     def mcp_connections(self) -> Servers:

@@ -1,0 +1,62 @@
+"""The MCP servers that are configured, and the reader of what they offer to people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hermes_jobs.agent.mcp.asking import InputQuestions
+from hermes_jobs.agent.mcp.launches import Launches
+from hermes_jobs.agent.mcp.logins import Logins
+from hermes_jobs.agent.mcp.reader import McpReader
+from hermes_jobs.agent.mcp.reader_questions import ReaderQuestions
+from hermes_jobs.agent.mcp.resources import KnownResources
+from hermes_jobs.agent.mcp.server_tasks import ServerTasks
+from hermes_jobs.agent.mcp.sessions import McpSessions
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.servers import Servers
+    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.settings import Settings
+
+
+def create_mcp(
+    settings: Settings, environ: Mapping[str, str], engine: Engine, servers: Servers, clock: Clock
+) -> McpSessions:
+    """The servers as sessions use them. `engine` decides about what they ask; `environ`: the process's."""
+    redact = settings.secrets.redact_known
+    questions = InputQuestions(
+        state=engine.state,
+        execute=engine.execute,
+        clock=clock,
+        seconds=settings.mcp.input_seconds,
+        redact=redact,
+    )
+    tasks = ServerTasks(clock=clock, seconds=settings.mcp.task_seconds, questions=questions, redact=redact)
+    launches = Launches(
+        settings.mcp_servers,
+        secret=settings.secrets.get,
+        variables=settings.variables,
+        environ=environ,
+        logins=Logins(settings.paths.mcp_logins),
+    )
+    return McpSessions(
+        servers=servers,
+        launches=launches,
+        state=engine.state,
+        change=engine.change,
+        clock=clock,
+        results=settings.paths.results,
+        inline_share=settings.mcp.inline_share,
+        questions=questions,
+        tasks=tasks,
+    )
+
+
+def create_mcp_reader(settings: Settings, launches: Launches, servers: Servers, clock: Clock) -> McpReader:
+    """Reads resources and prompts of the servers, where nobody is there to be asked."""
+    questions = ReaderQuestions(
+        clock=clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
+    )
+    return McpReader(launches, servers, questions, KnownResources(settings.paths.mcp_resources))
