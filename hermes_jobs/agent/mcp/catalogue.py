@@ -86,6 +86,8 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
     own = config.tools.get(name)
     if own is not None and not own.enabled:
         raise _LeftOut("turned off in the configuration")
+    if _runs_as_a_task_only(offered):
+        raise _LeftOut("it runs only as a task of the revision 2025-11-25, which hermes-jobs does not speak")
     schema = _schema(offered.get("inputSchema"))
     hints = offered.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
@@ -100,6 +102,13 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
         destructive=_hint(hints, "destructiveHint"),
         idempotent=_hint(hints, "idempotentHint"),
     )
+
+
+def _runs_as_a_task_only(offered: Mapping[str, Any]) -> bool:
+    """Whether each plain call is refused (`taskSupport` of that revision). Tasks of the extension are the
+    server's choice, call by call."""
+    execution = offered.get("execution")
+    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
 def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
