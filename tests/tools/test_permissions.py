@@ -74,6 +74,7 @@ def decision(command: str, *written: tuple[Ruling, str], mode: Mode = "ask") -> 
         ("npm install *", "cd web && npm install left-pad | tail -5"),
         ("npm install *", "npm install a; npm install b 2>&1"),
         ("npm inst* *", "npm install a"),
+        ("uv run *", "uv run rm -r build"),
         ("make clean && rm -r build", "make clean && rm -r build"),
     ],
 )
@@ -110,6 +111,8 @@ def test_a_rule_allows_what_it_says(pattern: str, command: str) -> None:
         ("npm install *", "bash -c 'npm install x'"),
         ("npm install *", "npm install x <<< y"),
         ("npm install *", "npm install x &\nrm -r build"),
+        ("uv run *", "uv run rm -r ../other"),
+        ("uv run *", "uv run python -c 'import shutil; shutil.rmtree(0)'"),
         ("git *", "git -c core.pager='sh evil' log"),
         ("git *", "git -c alias.x='!rm -r build' x"),
         ("rm *", "rm -r ../other"),

@@ -1,4 +1,4 @@
-"""From shell text to the programs that would run: wrappers, nested shells and `find -exec` taken apart."""
+"""From shell text to the programs that would run: wrappers and nested shells taken apart."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH118, PTH119
@@ -9,18 +9,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import dropwhile
-
-import msgspec
 
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT, parse
 from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand, Unparsable
-from hermes_jobs.agent.tools.tables import load
-
-_SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
-_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, which then runs nothing
-_FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
+from hermes_jobs.agent.tools.wrappers import after_c, text_for_shell, wrapped, wrappers
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 MAX_INVOCATIONS = 1_000
@@ -31,8 +24,9 @@ MAX_WRAPPED = 100  # programs that one command runs by way of its arguments
 class Invocation:
     """A program with its arguments, in the folder where it would run.
 
-    `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output.
-    `input`: its here-documents and here-strings. `given`: `xargs` or the like adds arguments.
+    `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output,
+    `echoed` where that is what `echo` prints. `input`: its here-documents and here-strings. `given`: `xargs`
+    or the like adds arguments. `inner`: a runner of the project such as `uv run` starts it.
     """
 
     name: str
@@ -43,6 +37,8 @@ class Invocation:
     piped: bool = False
     input: str = ""
     given: bool = False
+    echoed: str = ""
+    inner: bool = False
 
     @property
     def program(self) -> str:
@@ -97,9 +93,10 @@ def _add(
     for command in commands:
         around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
         folder = next(folders[each] for each in around if each in folders)
-        for inner, invocation in _layers(command, folder):
+        echoed = _echoed(before) if command.piped and before is not None else ""
+        for inner, invocation in _layers(command, folder, echoed):
             found.append(invocation)
-            for script in _scripts(invocation, inner, before):
+            for script in _scripts(invocation, inner):
                 _add(parse(script, variables, depth + 1), folder, variables, depth + 1, found)
             if invocation.name in ("cd", "pushd"):
                 target = invocation.path(next(iter(invocation.operands), variables.get("HOME", folder)))
@@ -110,125 +107,45 @@ def _add(
             raise Unparsable("it holds too many commands")
 
 
-def _layers(command: SimpleCommand, folder: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
+def _echoed(command: SimpleCommand) -> str:
+    """What `echo` or `printf` prints, as it is written; nothing for other commands."""
+    if command.words[:1] not in (("echo",), ("printf",)) or command.redirects:
+        return ""
+    return " ".join(word for word in command.words[1:] if word not in ("-n", "-e"))
+
+
+def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
     """The command itself, then what it wraps, outer before inner. Raises `Unparsable`."""
     open_words = [command.words]
-    given, count = False, 0
+    given, inside, count = False, False, 0
     while open_words:
         count += 1
         if count > MAX_WRAPPED:
             raise Unparsable("it holds too many commands")
         words = open_words.pop(0)
         plain = tuple(dropwhile(ASSIGNMENT.fullmatch, words))
-        inner = replace(command, words=plain)
-        name = os.path.basename(plain[0]) if plain else ""
         yield (
-            inner,
+            replace(command, words=plain),
             Invocation(
-                name, plain[1:], words, folder, command.redirects, command.piped, command.input, given
+                os.path.basename(plain[0]) if plain else "",
+                plain[1:],
+                words,
+                folder,
+                redirects=command.redirects,
+                piped=command.piped,
+                input=command.input,
+                given=given,
+                echoed=echoed,
+                inner=inside,
             ),
         )
+        name = os.path.basename(plain[0]) if plain else ""
         given = given or name in ("xargs", "parallel")
-        open_words.extend(each for each in _wrapped(name, plain[1:]) if each)
+        inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
+        open_words.extend(each for each in wrapped(name, plain[1:]) if each)
 
 
-# --- what runs something else ------------------------------------------------------------------
-
-
-class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A program that runs the program after its own arguments. `valued`: its short options with a value;
-    `joins`: it gives what follows to a shell, as one text."""
-
-    valued: str = ""
-    operands: int = 0
-    long_valued: tuple[str, ...] = ()
-    joins: bool = False
-
-
-@cache
-def _wrappers() -> Mapping[str, Wrapper]:
-    return msgspec.convert(load("wrappers")["wrappers"], dict[str, Wrapper])
-
-
-def _wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The words of each program that this one runs with its own arguments."""
-    if name == "find":
-        return _find_execs(arguments)
-    if name in ("fd", "fdfind"):
-        at = next(
-            (i for i, each in enumerate(arguments) if each in ("-x", "-X", "--exec", "--exec-batch")), None
-        )
-        return [] if at is None else [(*arguments[at + 1 :], UNKNOWN)]
-    return [] if _text_for_shell(name, arguments) is not None else [_after_own(name, arguments)]
-
-
-def _text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
-    """The text that a wrapper gives to a shell; None where it runs its words as they are."""
-    wrapper = _wrappers().get(name)
-    words = _after_own(name, arguments)
-    if wrapper is not None and wrapper.joins:
-        return " ".join(words)
-    return _after_c(words) if name == "flock" else None
-
-
-def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """What follows a wrapper's own arguments; nothing where it is none."""
-    wrapper = _wrappers().get(name)
-    if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
-        return ()
-    rest = list(arguments)
-    while rest and rest[0].startswith("-") and rest[0] != "-":
-        option = rest.pop(0)
-        if option == "--":
-            break
-        if name == "env" and (split := _SPLIT_STRING.fullmatch(option)):
-            text = split["text"] or (rest.pop(0) if rest else "")
-            return (*text.split(), *rest)
-        takes_value = option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued)
-        if takes_value and rest:
-            rest.pop(0)
-    if name in ("env", "sudo"):
-        while rest and ASSIGNMENT.fullmatch(rest[0]):
-            rest.pop(0)
-    return tuple(rest[wrapper.operands :])
-
-
-def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The command of each `-exec`, with the folders searched, unless a test picks among the files."""
-    given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
-    commands: list[list[str]] = []
-    is_open = False
-    for word in arguments:
-        if is_open and word not in (";", "+"):
-            commands[-1].extend(given if word == "{}" else (word,))
-        elif is_open:
-            is_open = False
-        elif word in ("-exec", "-execdir", "-ok", "-okdir"):
-            commands.append([])
-            is_open = True
-    return [tuple(each) for each in commands]
-
-
-def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders in which a `find` begins."""
-    starts = []
-    for each in arguments:
-        if _FIND_OPTION.fullmatch(each):
-            continue
-        if each.startswith(("-", "(", "!")):
-            break
-        starts.append(each)
-    return tuple(starts) or (".",)
-
-
-def is_narrowed(arguments: tuple[str, ...]) -> bool:
-    """Whether a `find` picks files by a test of their names or state."""
-    return not {"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-newer"}.isdisjoint(
-        arguments
-    )
-
-
-def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleCommand | None) -> Iterator[str]:
+def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
     """Shell text that the invocation runs: as an argument, as its input, or piped into it."""
     name, arguments = invocation.name, invocation.arguments
     if name == "eval":
@@ -237,23 +154,12 @@ def _scripts(invocation: Invocation, command: SimpleCommand, before: SimpleComma
         yield invocation.operands[0]
     elif name == "alias":
         yield from (each.partition("=")[2] for each in arguments if "=" in each)
-    elif (text := _text_for_shell(name, arguments)) is not None:
+    elif (text := text_for_shell(name, arguments)) is not None:
         yield text
     elif name in ("su", "script") or name in SHELLS:
-        given = _after_c(arguments, anywhere=name not in SHELLS)
+        given = after_c(arguments, anywhere=name not in SHELLS)
         if given is not None:
             yield given
         elif not invocation.operands or "-s" in arguments:
             yield command.input
-            if command.piped and before is not None and before.words[:1] in (("echo",), ("printf",)):
-                yield " ".join(word for word in before.words[1:] if word not in ("-n", "-e"))
-
-
-def _after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
-    """What follows `-c`, which may stand in a cluster such as `-lc`; `anywhere`: also behind operands."""
-    for index, each in enumerate(arguments):
-        if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
-            return next(iter(arguments[index + 1 :]), "")
-        if not (anywhere or each.startswith("-")):
-            return None
-    return None
+            yield invocation.echoed

@@ -5,15 +5,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_jobs.agent.tools.command_line import CommandLine, CommandPart
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
+from hermes_jobs.agent.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.agent.tools.command_rules.paths import reads_whole_home
 from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
-from hermes_jobs.agent.tools.invocations import Invocation, find_starts, invocations
+from hermes_jobs.agent.tools.invocations import Invocation, invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.agent.tools.sandbox import SandboxReach
@@ -21,6 +22,7 @@ from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW
+from hermes_jobs.agent.tools.wrappers import find_starts
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
@@ -46,7 +48,7 @@ class CommandPolicy:
         if never:
             return Verdict("deny", never)
         for invocation in found if self.allow else ():
-            if not self._is_allowed(invocation):
+            if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
         dangers = [*_met("ask", found, where), *filter(None, [_of_line(found, where)])]
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
@@ -58,9 +60,14 @@ class CommandPolicy:
         except Unparsable as error:
             return CommandLine((), self._where(command, (), context), unreadable=str(error))
         where = self._where(command, found, context)
-        rules = rule_set("ask")
-        parts = tuple(CommandPart(each, tuple(dict.fromkeys(rules.met(each, where)))) for each in found)
-        return CommandLine(parts, where, asks=_of_line(found, where) or "")
+        parts: list[CommandPart] = []
+        for each in found:
+            asks = tuple(dict.fromkeys(rule_set("ask").met(each, where)))
+            if each.inner and parts:  # a rule of the user that names the runner is for what it runs
+                parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *asks))
+            else:
+                parts.append(CommandPart(each, asks))
+        return CommandLine(tuple(parts), where, asks=_of_line(found, where) or "")
 
     def _where(self, command: str, found: Sequence[Invocation], context: ToolContext) -> CommandContext:
         activates = any(
@@ -126,6 +133,8 @@ def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None
     """The rule that the line meets as a whole."""
     if runs_fetched(found):
         return "running downloaded or unseen text"
+    if pushes_elsewhere(found):
+        return "another host"
     home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
         each.name in ("find", "fd", "ls", "locate")

@@ -117,7 +117,9 @@ class _Reader(WordReader):
         """End the command that was read, if any."""
         words = self._words
         while words and words[0] in (*_RESERVED, "function"):
-            words = words[2:] if words[0] == "function" else words[1:]
+            self._piped = self._piped or words[0] == "coproc"  # its input is a pipe
+            named = words[0] == "function" or (words[0] == "coproc" and words[2:3] == ["{"])
+            words = words[2:] if named else words[1:]
         if words and words[0] in ("for", "select", "case"):
             self._begin_compound(words)
             words = []

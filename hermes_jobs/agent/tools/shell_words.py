@@ -48,6 +48,7 @@ class SimpleCommand:
 
 
 _PLAIN = re.compile(r"[\w./,:=@%+*?\[\]!^#-]+")
+_ALL_PARAMETERS = ('"$@"', '"${@}"')
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _ANSI_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
@@ -86,8 +87,13 @@ class WordReader(ABC):
                 fields[-1] += SUBSTITUTED
             elif char in " \t\n;&|()<>":
                 break
-            elif char == "$" and not self.text.startswith(("$'", '$"'), self.at):
+            elif self.text.startswith(_ALL_PARAMETERS, self.at) or (
+                char == "$" and not self.text.startswith(("$'", '$"'), self.at)
+            ):
+                skipped = char == '"'
+                self.at += skipped
                 first, *more = self._split(self._dollar())
+                self.at += skipped
                 fields[-1] += first
                 fields.extend(more)
             elif char == "~" and self._begins_home(fields[-1]):

@@ -61,9 +61,14 @@ class CommandContext:
 
 
 def path_words(invocation: Invocation) -> list[str]:
-    """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option."""
+    """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option.
+
+    With the names in the input of programs that read names there.
+    """
     found: list[str] = []
-    for word in (*invocation.arguments, *(each.target for each in invocation.redirects)):
+    reads_names = invocation.name in words("secrets", "name_readers")
+    listed = f"{invocation.input} {invocation.echoed}".split() if reads_names else ()
+    for word in (*invocation.arguments, *(each.target for each in invocation.redirects), *listed):
         found.append(word)
         found.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
     return list(dict.fromkeys(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
@@ -71,11 +72,19 @@ def written_folders(invocation: Invocation) -> list[str]:
     named = [] if verb.name in words("writes", "git_readers") else list(folders)
     if verb.name in ("clone", "init"):
         named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
+        named += values(verb, "", "--separate-git-dir")
     if verb.name == "worktree" and verb.operands[:1] == ("add",):
         named += verb.operands[1:2]
     if verb.name in ("bundle", "archive", "format-patch"):
         named += values(verb, "o", "--output", "--output-directory")
     return named
+
+
+def pushes_elsewhere(found: Sequence[Invocation]) -> bool:
+    """Whether a line names a new repository elsewhere, and pushes."""
+    verbs = [split(each)[0] for each in found if each.name == "git"]
+    adds = any(each.name == "remote" and each.operands[:1] == ("add",) for each in verbs)
+    return adds and any(each.name == "push" for each in verbs)
 
 
 CHECKS = (git_sets_program, git_configures_program, git_clones_with_program)

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from hermes_jobs.agent.tools.command_rules import git
 from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
-from hermes_jobs.agent.tools.invocations import Invocation, find_starts, is_narrowed
+from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.sensitive_paths import kind_of, named
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.wrappers import find_starts, is_narrowed
 
 _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
@@ -62,7 +63,7 @@ def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
     moves = invocation.name == "mv"
     deleted = invocation.operands[:-1] if moves else invocation.operands
     return invocation.given or any(
-        UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**") for each in deleted
+        UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**", ".", "..") for each in deleted
     )
 
 
@@ -83,7 +84,11 @@ def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
 
 def writes_startup_file(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it writes a file that a shell, a session, an editor or git runs by itself."""
-    return "startup" in _kinds(invocation, context, _written(invocation))
+    if "startup" in _kinds(invocation, context, _written(invocation)):
+        return True
+    if invocation.name in words("reading", "programs") | words("writes", "startup_readers"):
+        return False
+    return "startup" in _kinds(invocation, context, invocation.operands)
 
 
 # --- secrets --------------------------------------------------------------------------------------
@@ -113,7 +118,7 @@ def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]
             continue
         if _OWN_PROCESS.match(path) or len(path) > MAX_PATH:
             continue
-        if re.search(r"\s", word) and not os.path.lexists(path):
+        if re.search(r"\s", word) and not word.startswith("/") and not os.path.lexists(path):
             continue
         yield from context.kinds(path)
         if _GLOB.search(word) and _may_be_secret(path, user_home):
@@ -142,11 +147,15 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
         runs = {"-exec", "-execdir", "-ok", "-okdir"}.intersection(invocation.arguments)
         starts = map(invocation.path, find_starts(invocation.arguments))
         return bool(runs) and not above.isdisjoint(starts)
-    greps = invocation.name in ("grep", "egrep", "fgrep") and invocation.has("-r", "-R", "--recursive")
-    if not greps and invocation.name not in words("secrets", "recursive_readers"):
+    if invocation.name in ("grep", "egrep", "fgrep") and not invocation.has("-r", "-R", "--recursive"):
         return False
-    read = [invocation.path(each) or "" for each in path_words(invocation)]
-    return any(each in above or each.removesuffix("/*") in above for each in read)
+    named_words = path_words(invocation)
+    if invocation.name not in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
+        if invocation.name in words("secrets", "home_lookers"):
+            return False
+        above.discard("/")  # a lone slash is no folder to most of the others
+        named_words = [each for each in named_words if each.startswith("/")]  # and `..` to build from
+    return not above.isdisjoint((invocation.path(each) or "").removesuffix("/*") for each in named_words)
 
 
 # --- the home of hermes-jobs ----------------------------------------------------------------------

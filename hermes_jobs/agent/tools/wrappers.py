@@ -1,0 +1,162 @@
+"""Programs that run others: the words or the text of the program behind their own arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from itertools import dropwhile
+
+import msgspec
+
+from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
+from hermes_jobs.agent.tools.shell_words import UNKNOWN
+from hermes_jobs.agent.tools.tables import load
+
+_SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
+_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, which then runs nothing
+_FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
+
+
+class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program that runs the program after its own arguments.
+
+    `valued`: its short options with a value, `long_valued`: the long ones; `operands`: how many stand before
+    the program; `joins`: what follows is one text for a shell, `texts`: each operand is one; `verbs`:
+    it does so where one of them is its first operand.
+    """
+
+    valued: str = ""
+    operands: int = 0
+    long_valued: tuple[str, ...] = ()
+    joins: bool = False
+    texts: bool = False
+    verbs: str = ""
+
+
+@cache
+def wrappers() -> Mapping[str, Wrapper]:
+    """The wrappers by their names: `data/wrappers.toml`."""
+    return msgspec.convert(load("wrappers")["wrappers"], dict[str, Wrapper])
+
+
+def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The words of each program that this one runs with its own arguments."""
+    if name == "find":
+        return _find_execs(arguments)
+    if name in ("fd", "fdfind"):
+        at = next(
+            (i for i, each in enumerate(arguments) if each in ("-x", "-X", "--exec", "--exec-batch")), None
+        )
+        return [] if at is None else [(*arguments[at + 1 :], UNKNOWN)]
+    if text_for_shell(name, arguments) is not None:
+        return []
+    words = _after_own(name, arguments)
+    replaced = _replaced_by_xargs(arguments) if name == "xargs" else ""
+    return [tuple(each.replace(replaced, UNKNOWN) for each in words) if replaced else words]
+
+
+def _replaced_by_xargs(arguments: tuple[str, ...]) -> str:
+    """The text for which `xargs` puts in what it reads; empty where it adds it at the end."""
+    for index, each in enumerate(arguments):
+        if each.startswith(("-I", "--replace=")):
+            joined = each.removeprefix("--replace=").removeprefix("-I")
+            return joined or "".join(arguments[index + 1 : index + 2])
+        if not each.startswith("-"):
+            break
+    return ""
+
+
+def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
+    """The text that a wrapper gives to a shell; None where it runs its words as they are."""
+    wrapper = wrappers().get(name)
+    words = _after_own(name, arguments)
+    if wrapper is not None and (wrapper.joins or wrapper.texts):
+        return " ".join(words) if wrapper.joins else "\n".join(each for each in words if each[:1] != "-")
+    return after_c(words) if name == "flock" else None
+
+
+def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """What follows a wrapper's own arguments; nothing where it is none."""
+    wrapper = wrappers().get(name)
+    if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
+        return ()
+    rest = _after_options(wrapper, arguments)
+    split = _split_string(arguments, len(arguments) - len(rest)) if name == "env" else None
+    if split is not None:
+        return split
+    if wrapper.verbs:
+        if not rest or rest[0] not in wrapper.verbs.split():
+            return ()
+        rest = _after_options(wrapper, rest[1:])
+    if name in ("env", "sudo"):
+        rest = tuple(dropwhile(ASSIGNMENT.fullmatch, rest))
+    rest = rest[wrapper.operands :]
+    return rest[1:] if wrapper.operands and rest[:1] == ("--",) else rest
+
+
+def _after_options(wrapper: Wrapper, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """What follows the options at the beginning, and `--`."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
+        option = arguments[at]
+        at += 1
+        if option == "--":
+            break
+        if option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued):
+            at += 1
+    return arguments[at:]
+
+
+def _split_string(arguments: tuple[str, ...], options: int) -> tuple[str, ...] | None:
+    """The words that `env` splits a text among its options into, with those behind; None without one."""
+    for index, option in enumerate(arguments[:options]):
+        if split := _SPLIT_STRING.fullmatch(option):
+            text, rest = split["text"], arguments[index + 1 :]
+            return (*text.split(), *rest) if text else (*"".join(rest[:1]).split(), *rest[1:])
+    return None
+
+
+def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The command of each `-exec`, with the folders searched, unless a test picks among the files."""
+    given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
+    commands: list[list[str]] = []
+    is_open = False
+    for word in arguments:
+        if is_open and word not in (";", "+"):
+            commands[-1].extend(given if word == "{}" else (word,))
+        elif is_open:
+            is_open = False
+        elif word in ("-exec", "-execdir", "-ok", "-okdir"):
+            commands.append([])
+            is_open = True
+    return [tuple(each) for each in commands]
+
+
+def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders in which a `find` begins."""
+    starts = []
+    for each in arguments:
+        if _FIND_OPTION.fullmatch(each):
+            continue
+        if each.startswith(("-", "(", "!")):
+            break
+        starts.append(each)
+    return tuple(starts) or (".",)
+
+
+def is_narrowed(arguments: tuple[str, ...]) -> bool:
+    """Whether a `find` picks files by a test of their names or state."""
+    return not {"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-newer"}.isdisjoint(
+        arguments
+    )
+
+
+def after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
+    """What follows `-c`, which may stand in a cluster such as `-lc`; `anywhere`: also behind operands."""
+    for index, each in enumerate(arguments):
+        if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
+            return next(iter(arguments[index + 1 :]), "")
+        if not (anywhere or each.startswith("-")):
+            return None
+    return None
