@@ -13,6 +13,7 @@ from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.engine.ports import Verdict
 
+from . import held_out
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday
 from .support import context_in
@@ -569,6 +570,40 @@ def test_no_dangerous_command_runs_unasked(family, command):
 @pytest.mark.parametrize("command", everyday())
 def test_no_command_of_a_developers_day_is_asked_about(command):
     assert verdict(command) == Verdict("allow")
+
+
+@pytest.mark.parametrize("family", held_out.dangerous())
+def test_no_dangerous_command_that_was_held_out_runs_unasked(family):
+    commands = held_out.dangerous()[family]
+    assert [each for each in commands if verdict(each).decision == "allow"] == []
+
+
+def test_no_everyday_command_that_was_held_out_is_asked_about():
+    assert [each for each in held_out.everyday() if verdict(each) != Verdict("allow")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("npx eslint src", "allow"),
+        ("cd web && npx eslint .", "allow"),
+        ("npx --yes eslint src", "ask"),
+        ("npx prettier src", "ask"),
+        ("npx -c 'rm -r src'", "ask"),
+        ("docker build -t app .", "allow"),
+        ("docker build -t app web", "allow"),
+        ("docker build --push -t app .", "ask"),
+        ("docker build ..", "ask"),
+        ("docker build -f /etc/x .", "ask"),
+        ("docker build https://e.com/x.git", "ask"),
+    ],
+)
+def test_what_stays_in_the_project_is_not_asked_about(tmp_path, command, decision):
+    installed = tmp_path / "node_modules" / ".bin" / "eslint"
+    installed.parent.mkdir(parents=True)
+    installed.touch()
+    (tmp_path / "web").mkdir()
+    assert CommandPolicy(paths=PATHS).verdict(command, context_in(tmp_path)).decision == decision
 
 
 AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})", "{} &")

@@ -75,7 +75,8 @@ def _runs(invocation: Invocation, fetched: set[str]) -> bool:
         return True
     name = without_version(invocation.name)
     if name in words("interpreters", "languages") | SHELLS | words("downloads", "openers"):
-        return any(_is_fetched(invocation, each, fetched) for each in invocation.arguments)
+        read = [each.target for each in invocation.redirects if each.operator == "<"]
+        return any(_is_fetched(invocation, each, fetched) for each in (*invocation.arguments, *read))
     return name in words("downloads", "builders") and any(
         is_inside(invocation.folder, each) for each in fetched
     )

@@ -11,10 +11,17 @@ from collections.abc import Iterator
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.sensitive_paths import named
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
 
-_CODE_OPTION = re.compile(r"-[a-zA-Z0-9]*[ceErRp]|--(?:eval|print|execute|run)")
+_CODE_OPTION = re.compile(
+    r"-[a-zA-Z0-9]*[ceErRp]|--?(?:eval|print|execute|run|command|Command|encodedcommand)"
+)
+_VALUED_OPTION = re.compile(r"-[WXId]")
+
+_ED_ACTS = re.compile(r"!|^\s*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re.MULTILINE)
+_SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 
 _OPENS = re.compile(
     r"\bopen\s*\(\s*(?P<path>[^,\n]{0,200}?)\s*,\s*(?:mode\s*=\s*)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
@@ -29,32 +36,42 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
         return any(_awk_acts(each) for each in _awk_programs(invocation))
     if name in words("interpreters", "seds"):
         return any(_sed_acts(each) for each in _sed_scripts(invocation))
+    if name in ("ed", "ex"):
+        return _ED_ACTS.search(invocation.input + invocation.echoed) is not None
     return name in words("interpreters", "languages") and any(
         _acts(name, each) for each in _codes(invocation)
     )
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
-    """The code in arguments and in the input of an interpreter."""
+    """The code in arguments and, where the program is read there, in the input of an interpreter."""
     arguments = invocation.arguments
     for index, each in enumerate(arguments):
-        if _CODE_OPTION.fullmatch(each):
-            yield next(iter(arguments[index + 1 :]), "")
+        following = next(iter(arguments[index + 1 :]), "")
+        if _CODE_OPTION.fullmatch(each) or each == "eval":
+            yield following
         elif each.startswith("-") and len(each) > 2 and each[1] in "ceEr" and not each.startswith("--"):
             yield each[2:]
-        elif not each.startswith("-") and each != "eval":
+        elif each == "-m" and following in words("interpreters", "code_modules"):
+            yield " ".join(arguments[index + 2 :])
+            return
+        elif not each.startswith("-") and not _VALUED_OPTION.fullmatch("".join(arguments[:index][-1:])):
             break  # a script, and then its own arguments
-        elif each == "eval":
-            yield next(iter(arguments[index + 1 :]), "")
-    if invocation.input:
+    if invocation.input and not any(map(_SCRIPT.fullmatch, arguments[:2])):
         yield invocation.input
 
 
 def _acts(name: str, code: str) -> bool:
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
+    if name in words("interpreters", "unread_languages") and code.strip():
+        return True
     if name in words("interpreters", "backticks") and "`" in code:
         return True
+    if any(f"{before}{each}" in code for each in named("secrets") for before in "/\"'"):
+        return True
+    if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
+        return True  # what it reads may be what it sends
     return bool(pattern("interpreters", "acts").search(code)) or any(
         _writes(match) for match in _OPENS.finditer(code)
     )

@@ -4,37 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
-from hermes_jobs.agent.tools.shell_words import SUBSTITUTED, UNKNOWN
+from hermes_jobs.agent.tools.shell_words import SUBSTITUTED, UNKNOWN, ShellRedirect
 from hermes_jobs.agent.tools.tables import pattern, words
 
+_CODE_FOLLOWS = re.compile(r"-[a-z]*[ce]")  # at the end: what is given is the code
 _GLOB = re.compile(r"[*?\[{]")
 
 
 def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether a program, its script or its input is known only when the command runs."""
-    name, first = invocation.name, invocation.operands[:1]
+    name = invocation.name
     if UNKNOWN in name or "{}" in name or (_GLOB.search(name) and "/" in invocation.program):
         return True
-    if name == "parallel" and not "".join(first).strip(":+"):
+    if name == "parallel" and not "".join(_commands_of_parallel(invocation)).strip(":+"):
+        return True
+    if any(each.startswith(SUBSTITUTED) for each in values(invocation, "f", "--file", "--makefile")):
         return True
     if name in ("eval", "source", "."):
-        return any(each.startswith((UNKNOWN, SUBSTITUTED)) for each in invocation.arguments[:1])
-    plain = without_version(name)
-    runs_code = plain.lower() in words("interpreters", "languages") | SHELLS
-    if runs_code and UNKNOWN in invocation.input and not first:
+        return any(UNKNOWN in each for each in invocation.arguments[:1])
+    return _interprets_unseen(without_version(name), invocation)
+
+
+def _interprets_unseen(name: str, invocation: Invocation) -> bool:
+    """Whether a shell or another interpreter runs a script, code or input that is not known."""
+    runs_code = name.lower() in words("interpreters", "languages") | SHELLS
+    if runs_code and UNKNOWN in invocation.input and not invocation.operands:
         return True
-    if plain not in SHELLS | words("interpreters", "interpreters"):
+    if name not in SHELLS | words("interpreters", "interpreters"):
         return False
-    unseen = (UNKNOWN, SUBSTITUTED) if plain in SHELLS else SUBSTITUTED
-    if any(each.startswith(unseen) for each in first):
+    unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
+    if any(each.startswith(unseen) for each in invocation.operands[:1]):
         return True
-    return (invocation.piped or invocation.given) and _reads_program(plain, invocation.arguments)
+    if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
+        return True
+    fed = invocation.piped or invocation.given or any(map(_is_unseen_input, invocation.redirects))
+    return fed and _reads_program(name, invocation.arguments)
+
+
+def _commands_of_parallel(parallel: Invocation) -> Sequence[str]:
+    listed = values(parallel, "aj", "--arg-file", "--jobs")
+    return [each for each in parallel.operands if each not in listed][:1]
+
+
+def _is_unseen_input(redirect: ShellRedirect) -> bool:
+    """Whether it is from an open descriptor, from what a command prints, or from a file not known."""
+    return redirect.operator == "<&" or (redirect.operator in ("<", "<>") and UNKNOWN in redirect.target)
 
 
 def _reads_program(name: str, arguments: Sequence[str]) -> bool:
@@ -90,7 +111,10 @@ def _is_launching(assignment: str) -> bool:
     if name == "NODE_OPTIONS":
         return pattern("interpreters", "node_options_that_load").search(value) is not None
     shared = ("/tmp", "/var/tmp", "/dev/shm")
-    return name == "PATH" and any(each in ("", ".") or each.startswith(shared) for each in value.split(":"))
+    here = ("", ".") if name == "PATH" else ()
+    return name in words("interpreters", "loading_variables") and any(
+        each in here or each.startswith(shared) for each in value.split(":")
+    )
 
 
 # --- processes and software -----------------------------------------------------------------------
@@ -113,4 +137,17 @@ def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
     return path is not None and any(is_inside(path, root) for root in roots)
 
 
-CHECKS = (runs_unseen, packs_with_program, sets_program, kills_by_number, is_in_environment)
+def is_in_project(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether `npx` or the like runs what the project has installed, and so brings nothing."""
+    if invocation.has("-c", "--call", "-p", "--package", "--yes", "-y") or not invocation.operands:
+        return False
+    name, roots = invocation.operands[0], context.paths.real_roots(context.workdir)
+    folders = [invocation.folder, *map(str, Path(invocation.folder).parents)]
+    return "/" not in name and any(
+        Path(each, "node_modules", ".bin", name).exists()
+        for each in folders
+        if any(is_inside(context.real(each), root) for root in roots)
+    )
+
+
+CHECKS = (runs_unseen, packs_with_program, sets_program, kills_by_number, is_in_environment, is_in_project)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
+from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
 
@@ -22,19 +23,26 @@ def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
         return False
     if name in words("services", "password_stores"):
         return operands[0] not in words("services", "password_stores_look")
-    asks_who = operands[:2] in (("auth", "status"), ("auth", "list"))
-    if not asks_who and any(pattern("services", "revealing_words").search(each) for each in operands):
+    if _reveals(invocation) or (name, operands[0]) in (("rclone", "copy"), ("gh", "alias")):
         return True
-    if name == "gh" and operands[0] == "api":
+    if (name, operands[0]) == ("gh", "api"):
         methods = values(invocation, "X", "--method")
         sends = invocation.has("-f", "-F", "--field", "--input")
         return sends or any(each.upper() != "GET" for each in methods)
-    if (name, operands[0]) in (("rclone", "copy"), ("gh", "alias")):
-        return True
     looking = words("services", "looking")
-    return not any(
+    return (name, *operands[:2]) not in _TO_THE_FOLDER and not any(
         each in looking or pattern("services", "looking_verbs").match(each) for each in operands[:4]
     )
+
+
+_TO_THE_FOLDER = (("gh", "pr", "checkout"), ("gh", "repo", "clone"))
+
+
+def _reveals(invocation: Invocation) -> bool:
+    """Whether it asks for a secret, not only who is logged in."""
+    asks_who = invocation.operands[:2] in (("auth", "status"), ("auth", "list"))
+    words_of_it = invocation.arguments[2:] if asks_who else invocation.arguments
+    return any(pattern("services", "revealing_words").search(each) for each in words_of_it)
 
 
 def changes_containers(invocation: Invocation, _context: CommandContext) -> bool:
@@ -50,6 +58,21 @@ def changes_containers(invocation: Invocation, _context: CommandContext) -> bool
         return True
     looks = (["rollout", "status"], ["rollout", "history"], ["auth", "can-i"])
     return operands[0] not in words("services", "containers_look") and operands[:2] not in looks
+
+
+_BEYOND_BUILDING = ("--push", "--allow", "--ssh", "--secret", "--output", "-o", "--cache-to", "--builder")
+
+
+def builds_image(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it builds an image from a folder of the session and does no more, as `make` would."""
+    operands = [each for each in invocation.operands if each not in ("buildx", "compose", "image", "builder")]
+    if operands[:1] != ["build"] or invocation.has(*_BEYOND_BUILDING) or UNKNOWN in "".join(operands):
+        return False
+    roots = context.paths.real_roots(context.workdir)
+    named = [each for each in path_words(invocation) if each.startswith(("/", "."))]
+    paths = [path for each in named if (path := invocation.path(each))]
+    inside = all(any(is_inside(context.real(path), root) for root in roots) for path in paths)
+    return inside and not any("://" in each or each.startswith("git@") for each in operands)
 
 
 # --- databases ------------------------------------------------------------------------------------
@@ -68,7 +91,25 @@ def changes_redis(invocation: Invocation, _context: CommandContext) -> bool:
     rest = list(invocation.arguments)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
-        if option in ("-h", "-p", "-n", "-a", "-u", "-s", "--user", "--pass", "-r", "-i") and rest:
+        if (
+            option
+            in (
+                "-h",
+                "-p",
+                "-n",
+                "-a",
+                "-u",
+                "-s",
+                "--user",
+                "--pass",
+                "-r",
+                "-i",
+                "--pattern",
+                "--type",
+                "--count",
+            )
+            and rest
+        ):
             rest.pop(0)
         elif option in ("--eval", "--pipe", "--rdb", "--functions-rdb", "-x"):
             return True
@@ -85,13 +126,13 @@ def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
     fed = any(each.operator == "<" for each in invocation.redirects)
     if (fed or invocation.has("-f", "--file")) and not local:
         return True
-    statements = values(invocation, "ceq", "--command", "--execute", "--eval", "--query", "-cmd")
+    statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query", "-cmd")
     if local:
         statements += invocation.operands[1:]
     if invocation.input:
         statements.append(invocation.input)
     if not statements and invocation.piped:
-        return True
+        statements.append(invocation.echoed or UNKNOWN)
     return any(_acts(each, local=local) for each in statements)
 
 
@@ -101,8 +142,10 @@ def _acts(statement: str, *, local: bool) -> bool:
     acting, reading = pattern("services", "acting_sql"), pattern("services", "reading_sql")
     if local:  # in a file of the project, what changes rows or adds columns is everyday work
         return acting.search(re.sub(r"\b(?:update|alter)\b", "", statement, flags=re.IGNORECASE)) is not None
+    if not re.match(r"\s*db\.", statement):
+        statement = re.sub(r"'[^'\\]*'", "''", statement)
     parts = [each for each in re.split(r"[;\n]", statement) if each.strip()]
     return acting.search(statement) is not None or not all(map(reading.match, parts))
 
 
-CHECKS = (controls_service, changes_containers, resets_database, changes_redis, changes_sql)
+CHECKS = (controls_service, changes_containers, builds_image, resets_database, changes_redis, changes_sql)

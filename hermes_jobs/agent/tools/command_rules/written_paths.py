@@ -14,6 +14,7 @@ from hermes_jobs.agent.tools.tables import load
 _Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
 
 _IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
+_CHANGES = re.compile(r"\b(?:create|insert|update|alter|replace|drop|delete)\b", re.IGNORECASE)
 _OUTPUT = re.compile(
     r"--(?:out(?:put)?(?:-?(?:dir|file|path|document))?|outDir|target-directory)(?:=(.*))?", re.S
 )
@@ -123,13 +124,32 @@ def _squeezed(invocation: Invocation) -> Sequence[str]:
     return () if invocation.has("-c", "-t", "-l", "--stdout", "--test", "--list") else invocation.operands
 
 
-def _environment(invocation: Invocation) -> Sequence[str]:
-    """The folder in which `python -m venv` makes one."""
+def _modules(invocation: Invocation) -> Sequence[str]:
+    """What modules of Python write: the folder of an environment, an archive, or where one is unpacked to."""
     arguments = invocation.arguments
-    at = next((i for i, each in enumerate(arguments) if each in ("venv", "virtualenv")), None)
-    if at is None or arguments[at - 1 : at] != ("-m",):
+    at = next((i for i, each in enumerate(arguments) if each == "-m"), len(arguments))
+    module, rest = next(iter(arguments[at + 1 :]), ""), arguments[at + 2 :]
+    named = [each for each in rest if not each.startswith("-")]
+    if module in ("venv", "virtualenv"):
+        return named
+    if module not in ("zipfile", "tarfile", "zipapp"):
         return ()
-    return [each for each in arguments[at + 1 :] if not each.startswith("-")]
+    return named[1:] if {"-e", "--extract"}.intersection(rest) else named[:1]
+
+
+def _database(invocation: Invocation) -> Sequence[str]:
+    """The file of a database to which a statement writes."""
+    statements = " ".join((*invocation.operands[1:], invocation.input, invocation.echoed))
+    return invocation.operands[:1] if _CHANGES.search(statements) else ()
+
+
+def _installed(invocation: Invocation) -> Sequence[str]:
+    """The folder that `make install` and the like name to install below."""
+    if not any(each.lstrip("-").startswith("install") for each in invocation.arguments):
+        return ()
+    named = [each.partition("=") for each in invocation.arguments if "=" in each]
+    given = [value for name, _, value in named if name in ("DESTDIR", "PREFIX", "prefix", "--destdir")]
+    return [*given, *values(invocation, "", "--prefix")]
 
 
 _FINDERS: Mapping[str, _Finder] = {
@@ -143,7 +163,9 @@ _FINDERS: Mapping[str, _Finder] = {
     "edited": _edited,
     "compressed": _squeezed,
     "packed": _packed,
-    "environment": _environment,
+    "modules": _modules,
+    "database": _database,
+    "installed": _installed,
     "split_parts": _parts,
     "converted": lambda invocation: [each[3:] for each in invocation.arguments if each.startswith("of=")],
 }
