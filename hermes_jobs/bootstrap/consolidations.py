@@ -88,12 +88,12 @@ class Consolidations:
         return self._portion(state.lineage, state.asked.after, state.asked.until)
 
     def known(self, text: str) -> Sequence[str]:
-        """The entries of the memory that prompts have, and those that the text is about."""
+        """The entries of the memory that prompts have, and those that the text is about with their slots."""
         places = self._places()
         best = EntryIndex(places.recalled).best(text)
         return [
             *(each.text for each, rule in places.prompt.items() if rule is None),
-            *(each.text for each in best),
+            *(f"{each.text} [slot: {each.slot}]" if each.slot else each.text for each in best),
         ]
 
     def _ask(self, engine: Engine, unread: Unread, by: str, keys: tuple[UniqueKey, ...] = ()) -> list[str]:

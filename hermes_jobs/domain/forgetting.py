@@ -58,7 +58,7 @@ NAMES = frozenset({
     "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
     "mcp", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
     "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
-    "results", "review", "role", "root", "rule", "rules",
+    "results", "review", "role", "root", "rule", "rules", "said_at",
     "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
     "stopped_by", "stream", "task",
     "timezone", "timing", "tool_call", "toolsets", "turn", "withheld", "worker",

@@ -14,12 +14,14 @@ CONSOLIDATION_PROMPT = f"""\
 You read a finished part of a conversation between a person and their assistant, and write down what is worth
 knowing in later conversations, as observations. Answer with one JSON object and nothing else:
 
-{{"observations": [{{"text": "…", "date": "YYYY-MM-DD", "about": ["…"], "turns": ["…"]}}]}}
+{{"observations": [{{"text": "…", "date": "YYYY-MM-DD", "about": ["…"], "slot": "…", "turns": ["…"]}}]}}
 
 text: one fact in one sentence of at most {LONGEST} characters, in the language of the person. It is read
 without the conversation: names instead of "he", "it" or "yesterday".
 date: the day on which it was so, at the latest that of the turn.
 about: the people, projects, hosts, files or things that it is about, by their names.
+slot: only where a later fact would make this one untrue: whose and what, such as "Maya: town" or "backup
+server: address". Where it makes a known fact untrue that has a slot: that one, as it stands.
 turns: the ids of the turns that say so; at least one.
 
 Worth it: who and what is in the person's life and work, what they prefer, decided or plan, what was found

@@ -84,6 +84,11 @@ def aliases(text: str) -> frozenset[str]:
     return frozenset(list(dict.fromkeys(groups))[:MOST_ALIASES])
 
 
+def shared_word(word: str) -> str:
+    """What a folded word of a relation, or for a host, is called in all languages; else the word."""
+    return _canonical().get(word, word)
+
+
 def names_it(text: str, name: str) -> bool:
     """Whether the text has that name, in whole words, in upper or lower case."""
     return re.search(rf"(?<!\w){re.escape(fold(normal(name)))}(?!\w)", fold(normal(text))) is not None

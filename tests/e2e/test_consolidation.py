@@ -192,6 +192,40 @@ def test_an_observation_says_where_it_comes_from_and_can_be_taken_back(
     assert home.run("memory", "show", "--json").json["memory"]["entries"] == []
 
 
+def test_a_change_of_mind_leaves_the_newer_observation_and_why_tells_both(
+    home: Home, model: Consolidator, model_server: ModelServer
+) -> None:
+    first = home.send(SAID)
+    home.run("sessions", "consolidate", first["session"])
+    moved = "The user's sister Anna has moved to Ghent."
+    model.found = (observation(text=moved, slot="Anna: home"),)
+    second = home.send("Anna has moved again, to Ghent.")
+
+    (review,) = home.run("sessions", "consolidate", second["session"], "--json").json
+
+    assert review["saved"] == "1 observation"
+    assert f"in the place of: {FACT}" in home.run("reviews", "show", "last").out
+    assert home.run("memory", "show", "--json").json["memory"]["entries"] == [moved]
+    (why,) = home.run("memory", "why", "Ghent", "--json").json
+    assert [(each["content"], each["observed_in"]) for each in why["writes"]] == [
+        (FACT, [first["turn"]]),
+        (moved, [second["turn"]]),
+    ]
+    told = home.run("memory", "why", "Ghent").out
+    assert f"you said: {SAID}" in told
+    assert f"before: {FACT}" in told
+    home.send(QUESTION)
+    asked = model_server.requests[-1].last_user_text
+    assert moved in asked
+    assert FACT not in asked
+    assert home.run("memory", "undo", "2").code == 0
+    assert home.run("memory", "show", "--json").json["memory"]["entries"] == [FACT]
+    assert home.run("sessions", "delete", second["session"], "--yes").code == 0
+    assert "Ghent" not in home.run("events", "--json").out
+    assert "Anna: home" not in home.run("events", "--json").out
+    assert home.run("events", "verify").code == 0
+
+
 def test_a_person_makes_an_observation_an_entry_of_prompts(home: Home, model: Consolidator) -> None:
     session = home.send(SAID)["session"]
     home.run("sessions", "consolidate", session)

@@ -21,6 +21,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         observed="2026-11-21",
         observed_in=("t1", "t3"),
         review="o1",
+        said_at="2026-11-21T12:00:00Z",
+        slot="Maya: town",
     ),
     e.MemoryReplaced(
         target="memory",
@@ -36,6 +38,11 @@ EXAMPLES: tuple[e.Event, ...] = (
         why="prompts have no room for it",
         curation="c1",
         provisional=True,
+        observed="2026-11-21",
+        observed_in=("t1", "t3"),
+        review="o1",
+        said_at="2026-11-21T12:00:00Z",
+        slot="Maya: town",
     ),
     e.MemoryConfirmed(
         target="memory", content="Builds take long", author="turn", evidence=EVIDENCE, undoes=8, file=FILE

@@ -40,7 +40,9 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     this write was read from. `anyway`: a user wants the entry in prompts although a scan rule matches it.
     `kind` None: what is usual for the target. `provisional`: a review wrote it, whose verification is to show
     whether it helps. `observed`: the day (ISO 8601) on which an observation was so, `observed_in`: the turns
-    that say it, `review`: the consolidation that wrote it; empty for other entries.
+    that say it, `said_at`: when the last of these ended (ISO 8601, UTC), `review`: the consolidation that
+    wrote it, `slot`: what it is a value of, where the model says that only one can hold; empty for other
+    entries.
     """
 
     target: MemoryTarget
@@ -56,13 +58,16 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     observed: str = ""
     observed_in: tuple[str, ...] = ()
     review: str = ""
+    said_at: str = ""
+    slot: str = ""
 
 
 class MemoryReplaced(Event, frozen=True, kw_only=True):
     """The entry `old` was replaced by `content`, at the same place, or only its `kind` or `tags` were.
 
     `anyway`: see `MemoryAdded`. `kind` None and no `tags`: as they were. `why`: what the curator said
-    for it, `curation`: the id of all that it did at once. `provisional`: see `MemoryAdded`.
+    for it, `curation`: the id of all that it did at once. `observed`: an observation takes the place of an
+    older one. That and the other fields: see `MemoryAdded`.
     """
 
     target: MemoryTarget
@@ -78,6 +83,11 @@ class MemoryReplaced(Event, frozen=True, kw_only=True):
     why: str = ""
     curation: str = ""
     provisional: bool = False
+    observed: str = ""
+    observed_in: tuple[str, ...] = ()
+    review: str = ""
+    said_at: str = ""
+    slot: str = ""
 
 
 class MemoryConfirmed(Event, frozen=True, kw_only=True):

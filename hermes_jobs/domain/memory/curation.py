@@ -7,7 +7,8 @@
 | crowded      | is `identity`, and prompts have no room for it                  | to make it `episodic` |
 | contained    | has each word, in some form, in common with another, which has  | to remove it          |
 |              | at most twice as many words                                     |                       |
-| contradicted | is older than another with which it shares most of its words    | to remove it          |
+| contradicted | is older than another with which it shares most of its words,   | to remove it          |
+|              | or that gives the same slot another value (`text.slots`)        |                       |
 | harmful      | makes answers worse, as a verification found                    | to remove it          |
 
 The first three are applied by policy, except to what a person wrote. The others may be wrong ("likes tea"
@@ -30,6 +31,7 @@ from hermes_jobs.domain.memory.provenance import opposite
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.search.question import roots
+from hermes_jobs.text.slots import are_opposed, slot_of
 
 Rule = Literal["same", "expired", "crowded", "contained", "contradicted", "harmful"]
 SAFE: frozenset[Rule] = frozenset({"same", "expired", "crowded"})
@@ -61,7 +63,8 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     found: dict[Entry, Proposal] = {}
     why = harmful or {}
     worse = [Proposal("harmful", each, why[each.version]) for each in entries if each.version in why]
-    for each in (*worse, *_same(entries), *_expired(places), *_crowded(places), *_by_words(entries)):
+    safe = (*_same(entries), *_expired(places), *_crowded(places))
+    for each in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
         gone = each.other is not None and each.other in found and found[each.other].rule != "crowded"
         if each.entry not in found and not gone:
             found[each.entry] = each
@@ -93,6 +96,18 @@ def _crowded(places: Placement) -> Iterator[Proposal]:
     for each in places.recalled:
         if each.kind == "identity":
             yield Proposal("crowded", each, "prompts have no room for it")
+
+
+def _by_slots(entries: Sequence[Entry]) -> Iterator[Proposal]:
+    """Contradicted entries: those that give a slot another value than the newest one that fills it."""
+    by_slot: defaultdict[str, list[tuple[Entry, str]]] = defaultdict(list)
+    for each in entries:
+        slot = slot_of(each.text)
+        if slot is not None:
+            by_slot[slot.name].append((each, slot.value))
+    for filled in by_slot.values():
+        newest, value = max(filled, key=lambda one: (one[0].day, one[0].touched))
+        yield from (_contradicted(each, newest) for each, other in filled if are_opposed(other, value))
 
 
 def _by_words(entries: Sequence[Entry]) -> Iterator[Proposal]:
@@ -127,8 +142,12 @@ def _compared(entry: Entry, other: Entry, own: frozenset[str], others: frozenset
         if own != others or _worth(other) < _worth(entry):
             yield Proposal("contained", entry, f"«{other.text}» says it too", other)
     elif not others <= own and _share(own, others) >= ALIKE and entry.touched < other.touched:
-        why = f"«{other.text}», of {other.touched_at[:10]}, may stand in its place"
-        yield Proposal("contradicted", entry, why, other)
+        yield _contradicted(entry, other)
+
+
+def _contradicted(entry: Entry, other: Entry) -> Proposal:
+    why = f"«{other.text}», of {other.touched_at[:10]}, may stand in its place"
+    return Proposal("contradicted", entry, why, other)
 
 
 class Curate:

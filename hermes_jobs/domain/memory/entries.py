@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry. `version` is the write that made it what it reads, `touched` the last one that made or
     confirmed it; `evidence` is the first one's. `place` is its line in its file, from 0. `uses` counts turns
-    for which it was recalled. `provisional`, `observed`, `observed_in`: see `MemoryAdded`."""
+    for which it was recalled. `provisional`, `observed`, `observed_in`, `slot`: see `MemoryAdded`."""
 
     target: e.MemoryTarget
     text: str
@@ -49,6 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     used_at: str = ""
     observed: str = ""
     observed_in: tuple[str, ...] = ()
+    slot: str = ""
 
     @property
     def is_observation(self) -> bool:
@@ -74,6 +75,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     def last_at(self) -> str:
         """When it was last written, confirmed or recalled."""
         return max(self.touched_at, self.used_at)
+
+
+class _OfObservation(TypedDict):
+    observed: str
+    observed_in: tuple[str, ...]
+    slot: str
 
 
 class Uses(NamedTuple):
@@ -150,16 +157,14 @@ def _entry(write: Recorded, fact: e.MemoryAdded | e.MemoryReplaced, was: Entry |
         evidence=fact.evidence,
         tags=tags,
         provisional=fact.provisional,
-        observed=_observed(fact, was)[0],
-        observed_in=_observed(fact, was)[1],
+        **_observed(fact, was),
     )
 
 
-def _observed(fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> tuple[str, tuple[str, ...]]:
-    """The day and the turns of an observation; a replacement keeps them."""
-    if isinstance(fact, e.MemoryAdded):
-        return fact.observed, fact.observed_in
-    return (was.observed, was.observed_in) if was is not None else ("", ())
+def _observed(fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> _OfObservation:
+    """The day, the turns and the slot of an observation; what replaces one and is none keeps them."""
+    of = was if was is not None and isinstance(fact, e.MemoryReplaced) and not fact.observed else fact
+    return {"observed": of.observed, "observed_in": of.observed_in, "slot": of.slot}
 
 
 class Since(NamedTuple):

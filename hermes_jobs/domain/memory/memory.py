@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -21,12 +21,21 @@ OBSERVATION = "observation"
 CLOSING = ".!;, "
 
 
+class Observed(NamedTuple):
+    """Of an observation that nobody has changed: its day, when it was said, its slot. See `MemoryAdded`."""
+
+    day: str
+    said_at: str
+    slot: str
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of the memory's stream at `version`: the entries of each target, oldest first, none twice.
 
     `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
     `allowed`: texts that a person wants in prompts although a rule of the scan names them.
     `has_observations`: whether there ever was one, so that an entry may be one that prompts do not have.
+    `observations`: those that are as they were written, by their texts.
     """
 
     stream: str = STREAM
@@ -37,6 +46,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     persons: frozenset[tuple[e.MemoryTarget, str]] = frozenset()
     allowed: frozenset[str] = frozenset()
     has_observations: bool = False
+    observations: Mapping[str, Observed] = {}
 
     def entries(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The entries of a target."""
@@ -63,7 +73,10 @@ def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
         memory = replace(memory, allowed=memory.allowed | {event.content})
     if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and OBSERVATION in event.tags:
         memory = replace(memory, has_observations=True)
-    memory = replace(memory, version=memory.version + 1, undone=undone, persons=persons)
+    observations = _observations(memory.observations, event)
+    memory = replace(
+        memory, version=memory.version + 1, undone=undone, persons=persons, observations=observations
+    )
     return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
 
 
@@ -77,6 +90,14 @@ def _persons(memory: Memory, event: e.MemoryEvent) -> frozenset[tuple[e.MemoryTa
         entry = {(event.target, event.content)}
         persons = persons | entry if event.author in PERSONS else persons - entry
     return persons
+
+
+def _observations(known: Mapping[str, Observed], event: e.MemoryEvent) -> Mapping[str, Observed]:
+    if isinstance(event, e.MemoryReplaced | e.MemoryRemoved) and event.old in known:
+        known = {text: each for text, each in known.items() if text != event.old}
+    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.observed:
+        known = {**known, event.content: Observed(event.observed, event.said_at, event.slot)}
+    return known
 
 
 def changed(entries: Sequence[str], event: e.MemoryEvent) -> tuple[str, ...]:

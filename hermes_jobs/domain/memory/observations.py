@@ -6,15 +6,18 @@ who makes it `identity`, or gives it other tags, makes it an entry like others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import StateLoader, StreamEvents
-from hermes_jobs.domain.memory.memory import OBSERVATION, STREAM, TARGETS, Memory, reading
+from hermes_jobs.domain.memory.memory import OBSERVATION, STREAM, TARGETS, Memory, Observed, reading
+from hermes_jobs.domain.memory.supersession import Slots, named
 from hermes_jobs.domain.memory.writes import checked
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.scan import scan
@@ -22,6 +25,8 @@ from hermes_jobs.text.scan import scan
 MOST = 20  # observations of one answer
 LONGEST = 300  # characters of one
 MOST_ABOUT, LONGEST_NAME = 8, 40
+LONGEST_SLOT = 80
+SUPERSEDED = "superseded"
 REASONS = {
     "malformed": "It is not of the form that was asked for.",
     "too_many": f"The answer has more than {MOST}.",
@@ -30,6 +35,7 @@ REASONS = {
     "no_evidence": "It names no turn that says so.",
     "unknown_turn": "It names a turn that is not among those that were read.",
     "bad_date": "Its date is no date, or is later than what was read.",
+    SUPERSEDED: "A newer observation says otherwise.",
 }
 """Why an observation is refused, by the kind of the refusal."""
 
@@ -49,14 +55,17 @@ class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
-    it, `session` is that of the first; `about` names who and what it is about."""
+    it, `session` is that of the first, `said_at` (ISO 8601, UTC) when the last one ended; `about` names
+    who and what it is about, `slot` what it is a value of: see `MemoryAdded`."""
 
     number: int
     text: str
     day: str
     turns: tuple[str, ...]
     session: str
+    said_at: str = ""
     about: tuple[str, ...] = ()
+    slot: str = ""
 
 
 class Written(NamedTuple):
@@ -88,7 +97,14 @@ def observations(
         except _Refused as why:
             kind = str(why)
             refused.append(e.RefusedObservation(number, kind, REASONS[kind]))
-    return tuple(found), tuple(refused)
+    return tuple(_with_single_slots(found)), tuple(refused)
+
+
+def _with_single_slots(found: Sequence[Observation]) -> Iterable[Observation]:
+    """The observations; a slot that several of one answer have is none: the model says that all of them
+    hold."""
+    counts = Counter(named(each.slot) for each in found)
+    return (replace(each, slot="") if counts[named(each.slot)] > 1 else each for each in found)
 
 
 def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) -> Observation:
@@ -104,7 +120,9 @@ def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) 
         day=_day(answer.get("date"), evidence, turns.values()),
         turns=tuple(each.id for each in evidence),
         session=evidence[0].session,
+        said_at=max(each.at for each in evidence),
         about=_about(answer.get("about")),
+        slot=_slot(answer.get("slot")),
     )
 
 
@@ -147,31 +165,47 @@ def _about(given: object) -> tuple[str, ...]:
     return tuple(each for each in names if 0 < len(each) <= LONGEST_NAME)[:MOST_ABOUT]
 
 
+def _slot(given: object) -> str:
+    """What the model names as the slot; empty where it is no short line."""
+    slot = " ".join(given.split()) if isinstance(given, str) else ""
+    return slot if len(slot) <= LONGEST_SLOT else ""
+
+
 def written(load: StateLoader, found: Sequence[Observation], limit: int, review: str) -> Written:
-    """The observations as writes to the memory, each that it does not have; `limit` is of an entry's
-    characters, `review` the id of the consolidation."""
+    """The observations as writes to the memory, each that it does not have, those said first first. One takes
+    the place of older ones that cannot hold beside it.
+
+    `limit` is of an entry's characters, `review` the id of the consolidation.
+    """
     memory: Memory = load(STREAM)
     facts: list[e.MemoryEvent] = []
     refused: list[e.RefusedObservation] = []
     known = 0
     there = {reading(text) for target in TARGETS for text in memory.entries(target)}
-    for each in found:
+    slots, saved = Slots(memory.observations), 0
+    for each in sorted(found, key=lambda one: (one.day, one.said_at, one.number)):
         if reading(each.text) in there:
             known += 1
             continue
-        why = _refusal(each, limit)
+        observed = Observed(each.day, each.said_at, each.slot)
+        rivals = slots.rivals(each.text, observed)
+        why = _refusal(each, limit, is_superseded=rivals.has_newer)
         if why is not None:
             refused.append(why)
             continue
-        facts.append(_added(each, review))
-        there.add(reading(each.text))
+        facts.extend(_facts(each, review, rivals.older))
+        saved += 1
+        slots.take_in(each.text, observed, rivals.older)
+        there = there.difference(map(reading, rivals.older)) | {reading(each.text)}
     writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
-    return Written(writes, len(facts), known, tuple(refused))
+    return Written(writes, saved, known, tuple(refused))
 
 
-def _refusal(observation: Observation, limit: int) -> e.RefusedObservation | None:
+def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.RefusedObservation | None:
     """Why the memory does not take it, without a word of its text."""
-    findings = scan(" ".join((observation.text, *observation.about)))
+    if is_superseded:
+        return e.RefusedObservation(observation.number, SUPERSEDED, REASONS[SUPERSEDED])
+    findings = scan(" ".join((observation.text, observation.slot, *observation.about)))
     if findings:
         why = f"Refused by the rule «{findings[0].rule}»."
         return e.RefusedObservation(observation.number, "memory_scan", why)
@@ -182,27 +216,35 @@ def _refusal(observation: Observation, limit: int) -> e.RefusedObservation | Non
     return None
 
 
-def _added(observation: Observation, review: str) -> e.MemoryAdded:
-    return e.MemoryAdded(
+def _facts(observation: Observation, review: str, older: Sequence[str]) -> Iterator[e.MemoryEvent]:
+    """The observation, in the place of the first of the older ones; the others are removed."""
+    evidence = e.Evidence(session=observation.session, turn=observation.turns[0])
+    added = e.MemoryAdded(
         target="memory",
         content=observation.text,
         author="consolidation",
-        evidence=e.Evidence(session=observation.session, turn=observation.turns[0]),
+        evidence=evidence,
         kind="episodic",
         tags=(OBSERVATION, *(name for name in observation.about if name != OBSERVATION)),
         observed=observation.day,
         observed_in=observation.turns,
         review=review,
+        said_at=observation.said_at,
+        slot=observation.slot,
     )
+    yield e.MemoryReplaced(old=older[0], **msgspec.structs.asdict(added)) if older else added
+    why = f"«{observation.text}» takes its place"
+    for text in older[1:]:
+        yield e.MemoryRemoved(target="memory", old=text, author="consolidation", evidence=evidence, why=why)
 
 
 def names_of(facts: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozenset[str]:
-    """What these observations alone are about: names that no other write has as a tag."""
-    theirs, others = set[str](), {OBSERVATION}
+    """What these observations alone are about: names that no other write has as a tag or a slot."""
+    theirs, others = set[str](), {OBSERVATION, ""}
     for fact in facts:
         if isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
-            is_theirs = isinstance(fact, e.MemoryAdded) and fact.observed and fact.content in texts
-            (theirs if is_theirs else others).update(fact.tags)
+            is_theirs = bool(fact.observed) and fact.content in texts
+            (theirs if is_theirs else others).update((*fact.tags, fact.slot))
     return frozenset(theirs - others)
 
 
@@ -212,7 +254,7 @@ def of_sessions(facts: Iterable[e.MemoryEvent], sessions: Collection[str]) -> fr
     observed, elsewhere = set[str](), set[str]()
     for fact in facts:
         is_theirs = fact.evidence is not None and fact.evidence.session in sessions
-        if isinstance(fact, e.MemoryAdded) and fact.author == "consolidation" and is_theirs:
+        if isinstance(fact, e.MemoryAdded | e.MemoryReplaced) and fact.observed and is_theirs:
             observed.add(fact.content)
         elif isinstance(fact, e.MemoryAdded | e.MemoryConfirmed) and not is_theirs and not fact.undoes:
             elsewhere.add(fact.content)

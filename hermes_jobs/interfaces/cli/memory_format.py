@@ -133,8 +133,8 @@ def write_json(
         "undone": write.version in undone,
         "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
-        "observed": fact.observed or None if isinstance(fact, MemoryAdded) else None,
-        "observed_in": list(fact.observed_in) if isinstance(fact, MemoryAdded) else [],
+        "observed": fact.observed or None if isinstance(fact, MemoryAdded | MemoryReplaced) else None,
+        "observed_in": list(fact.observed_in) if isinstance(fact, MemoryAdded | MemoryReplaced) else [],
     }
 
 
@@ -254,7 +254,7 @@ class Provenance:
             yield f"     before: {one_line(fact.old)}"
         if evidence is None:
             return
-        if isinstance(fact, MemoryAdded) and fact.observed:
+        if isinstance(fact, MemoryAdded | MemoryReplaced) and fact.observed:
             yield from self._observed(fact, evidence)
             return
         yield f"     session {evidence.session}" + (f", turn {evidence.turn}" if evidence.turn else "")
@@ -265,7 +265,7 @@ class Provenance:
             for line in finding_lines(evidence.session, self._found(write)):
                 yield f"     {line}"
 
-    def _observed(self, fact: MemoryAdded, evidence: Evidence) -> Iterator[str]:
+    def _observed(self, fact: MemoryAdded | MemoryReplaced, evidence: Evidence) -> Iterator[str]:
         """The evidence of an observation: each turn that says it."""
         about = ", ".join(tag for tag in fact.tags if tag != OBSERVATION)
         yield f"     observed {fact.observed}" + (f", about {about}" if about else "")

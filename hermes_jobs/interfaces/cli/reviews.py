@@ -89,12 +89,14 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
 
 def _print_observations(context: CliContext, review: ReviewView) -> None:
     """What a consolidation wrote down, with how to take it back."""
-    from hermes_jobs.domain.events import MemoryAdded
+    from hermes_jobs.domain.events import MemoryAdded, MemoryReplaced
 
     for write in context.application.memory.writes():
-        if isinstance(write.fact, MemoryAdded) and write.fact.review == review.id:
+        if isinstance(write.fact, MemoryAdded | MemoryReplaced) and write.fact.review == review.id:
             click.echo()
             print_heading(one_line(f"{write.fact.observed}: {write.fact.content}"))
+            if isinstance(write.fact, MemoryReplaced):
+                print_text(one_line(f"in the place of: {write.fact.old}"))
             turns = ", ".join(write.fact.observed_in)
             print_text(f"said in {turns}; take it back: hermes-jobs memory undo {write.version}")
 

@@ -101,3 +101,10 @@ def test_proposals_for_another_version_are_refused_whole() -> None:
     facts = [added(TEA), added(SAME)]
     with pytest.raises(Rejected, match="The memory has changed since"):
         decided([*facts, added("Has a dog")], Curate(proposed(facts), len(facts), "c1", "curator"))
+
+
+def test_of_two_that_fill_one_slot_the_older_is_perhaps_contradicted() -> None:
+    facts = [added("Dentist: Weber"), added("Has a dog"), added("The user's dentist is Keller")]
+    (found,) = proposed(facts)
+    assert (found.rule, found.entry.text, found.is_safe) == ("contradicted", "Dentist: Weber", False)
+    assert found.why == "«The user's dentist is Keller», of 2026-01-03, may stand in its place"

@@ -9,17 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import DecisionResult
 from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.observations import (
     MOST,
+    SUPERSEDED,
+    Observation,
     PortionTurn,
+    Written,
     names_of,
     observations,
     of_sessions,
     written,
 )
-from tests.domain.memory.remembering import added, folded
+from tests.domain.memory.remembering import added, facts_of, folded
 
 TURNS = tuple(
     PortionTurn(
@@ -148,3 +152,106 @@ def test_those_of_a_session_are_found_but_for_what_somebody_else_saved_too() -> 
     facts = [*observed("s1", "s2", "s3"), saved]
     assert of_sessions(facts, {"s1", "s2"}) == {"Fact of s1"}
     assert names_of(facts, {"Fact of s1"}) == {"s1"}
+
+
+def said(text: str, day: str, *, hour: int = 12, number: int = 1, slot: str = "") -> Observation:
+    at = f"{day}T{hour:02}:00:00Z"
+    return Observation(number=number, text=text, day=day, turns=("t1",), session="s1", said_at=at, slot=slot)
+
+
+def consolidated(*answers: Observation | tuple[Observation, ...]) -> tuple[list[e.MemoryEvent], Written]:
+    """The writes of answers that were read in that order, and what the last one came to."""
+    facts: list[e.MemoryEvent] = []
+    outcome = Written((), 0, 0, ())
+    for each in answers:
+        found = each if isinstance(each, tuple) else (each,)
+        outcome = written(lambda stream: folded(facts), found, 2_000, "o1")  # noqa: B023 - called at once
+        facts = [*facts, *facts_of(DecisionResult(writes=outcome.writes))]
+    return facts, outcome
+
+
+BERN, YORK = "The user lives in Bern.", "The user has moved to York."
+
+
+def test_the_later_of_two_that_cannot_both_hold_takes_the_place_of_the_earlier_one() -> None:
+    facts, outcome = consolidated(said(BERN, "2026-11-20"), said(YORK, "2026-11-25"))
+    assert folded(facts).memory == (YORK,)
+    replaced = facts[-1]
+    assert isinstance(replaced, e.MemoryReplaced)
+    assert (replaced.old, replaced.observed, replaced.observed_in) == (BERN, "2026-11-25", ("t1",))
+    assert (outcome.saved, outcome.refused) == (1, ())
+    writes = [Recorded(at, fact, f"2026-12-{at:02d}") for at, fact in enumerate(facts, start=1)]
+    (entry,) = known_entries(folded(facts), writes)
+    assert (entry.text, entry.day, entry.is_observation) == (YORK, "2026-11-25", True)
+
+
+def test_one_that_was_said_earlier_and_is_read_later_is_refused_and_told() -> None:
+    facts, outcome = consolidated(said(YORK, "2026-11-25"), said(BERN, "2026-11-20"))
+    assert folded(facts).memory == (YORK,)
+    assert [each.kind for each in outcome.refused] == [SUPERSEDED]
+
+
+def test_of_one_day_the_hour_decides_and_of_one_moment_both_stay() -> None:
+    facts, _ = consolidated(said(YORK, "2026-11-20", hour=17), said(BERN, "2026-11-20", hour=9))
+    assert folded(facts).memory == (YORK,)
+    facts, _ = consolidated((said(BERN, "2026-11-20"), said(YORK, "2026-11-20", number=2)))
+    assert folded(facts).memory == (BERN, YORK)
+
+
+def test_what_is_said_later_of_an_earlier_day_leaves_both() -> None:
+    late = said(BERN, "2024-01-01")
+    late = Observation(
+        **{**{name: getattr(late, name) for name in late.__struct_fields__}, "said_at": "2026-12-01"}
+    )
+    facts, _ = consolidated(said(YORK, "2026-11-25"), late)
+    assert folded(facts).memory == (YORK, BERN)
+
+
+def test_a_change_of_mind_within_one_answer_keeps_the_later() -> None:
+    facts, outcome = consolidated((said(YORK, "2026-11-25", number=1), said(BERN, "2026-11-20", number=2)))
+    assert folded(facts).memory == (YORK,)
+    assert (outcome.saved, len(facts)) == (2, 2)
+
+
+def test_a_slot_that_the_model_names_counts_as_one_that_rules_read() -> None:
+    oat = said("Drinks oat milk.", "2026-11-20", slot="Maya: milk")
+    soy = said("Went off oat milk, takes soy.", "2026-11-24", slot="maya:  Milk")
+    assert folded(consolidated(oat, soy)[0]).memory == (soy.text,)
+    facts, _ = consolidated(oat, said("Has a dog.", "2026-11-24", slot="Maya: dog"))
+    assert len(folded(facts).memory) == 2
+
+
+def test_a_slot_that_one_answer_gives_twice_is_none() -> None:
+    found, _ = observations(
+        [answer(slot="Maya: likes"), answer(slot="maya: likes"), answer(slot="Maya: town")], TURNS
+    )
+    assert [each.slot for each in found] == ["", "", "Maya: town"]
+    found, _ = observations([answer(slot="x" * 81), answer(slot=7), answer(slot=None)], TURNS)
+    assert [each.slot for each in found] == ["", "", ""]
+
+
+def test_what_a_person_changed_or_wrote_is_never_replaced() -> None:
+    own = e.MemoryAdded(target="memory", content="I live in Leeds", author="user")
+    first, _ = consolidated(said(BERN, "2026-11-20"))
+    kept = e.MemoryReplaced(target="memory", old=BERN, content=BERN, author="user", kind="identity")
+    facts = [own, *first, kept]
+    outcome = written(lambda stream: folded(facts), [said(YORK, "2026-11-25")], 2_000, "o1")
+    assert [type(each) for each in facts_of(DecisionResult(writes=outcome.writes))] == [e.MemoryAdded]
+
+
+def test_all_older_ones_of_a_slot_give_way() -> None:
+    both = [
+        *consolidated(said(BERN, "2026-11-20"))[0],
+        *consolidated(said("I live in Leeds", "2026-11-21"))[0],
+    ]
+    outcome = written(lambda stream: folded(both), [said(YORK, "2026-11-25")], 2_000, "o1")
+    facts = facts_of(DecisionResult(writes=outcome.writes))
+    assert folded([*both, *facts]).memory == (YORK,)
+    removed = facts[-1]
+    assert isinstance(removed, e.MemoryRemoved)
+    assert removed.why == f"«{YORK}» takes its place"
+
+
+def test_a_slot_is_forgotten_with_its_observation() -> None:
+    facts, _ = consolidated(said("Drinks oat milk.", "2026-11-20", slot="Maya: milk"))
+    assert names_of(facts, {"Drinks oat milk."}) == {"Maya: milk"}

@@ -1,0 +1,80 @@
+"""Which observation takes the place of which: of two that fill the same slot, the one that was said later.
+
+The slot is read off the text by rules (`text.slots`), or the model has named it. A day says of when an
+observation is: what was said later of an earlier day says nothing of later ones, and both stay.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from hermes_jobs.domain.memory.memory import Observed
+from hermes_jobs.text.search.folding import fold
+from hermes_jobs.text.slots import are_opposed, slot_of
+
+
+class Rivals(NamedTuple):
+    """Observations that cannot hold beside another one: those it takes the place of, the newest first, and
+    whether one of them is newer than it."""
+
+    older: tuple[str, ...]
+    has_newer: bool
+
+
+class Slots:
+    """The observations by the slots that they fill. `observations`: their texts."""
+
+    def __init__(self, observations: Mapping[str, Observed]) -> None:
+        self._known = dict(observations)
+        self._by_slot: defaultdict[str, list[str]] = defaultdict(list)
+        for text, each in observations.items():
+            self._note(text, each)
+
+    def rivals(self, text: str, new: Observed) -> Rivals:
+        """What that observation meets."""
+        others = {
+            other for slot in _slots(text, new) for other in self._by_slot[slot] if other in self._known
+        }
+        met = [other for other in others if _is_opposed(text, new, other, self._known[other])]
+        older = [other for other in met if _follows(new, self._known[other])]
+        older.sort(key=lambda other: (self._known[other], other), reverse=True)
+        return Rivals(tuple(older), any(_follows(self._known[other], new) for other in met))
+
+    def take_in(self, text: str, new: Observed, older: tuple[str, ...]) -> None:
+        """It is there from now on, in the place of the older ones."""
+        for other in older:
+            del self._known[other]
+        self._known[text] = new
+        self._note(text, new)
+
+    def _note(self, text: str, observed: Observed) -> None:
+        for slot in _slots(text, observed):
+            self._by_slot[slot].append(text)
+
+
+def named(slot: str) -> str:
+    """The slot that a model has named, as slots are compared; empty for none."""
+    return fold(" ".join(slot.split()))
+
+
+def _slots(text: str, observed: Observed) -> Iterator[str]:
+    if named(observed.slot):
+        yield f"named {named(observed.slot)}"
+    read = slot_of(text)
+    if read is not None:
+        yield f"read {read.name}"
+
+
+def _is_opposed(text: str, new: Observed, other: str, known: Observed) -> bool:
+    """Whether the model has named the same slot, or the values that they read cannot both hold."""
+    if new.slot and named(new.slot) == named(known.slot):
+        return True
+    one, two = slot_of(text), slot_of(other)
+    return one is not None and two is not None and are_opposed(one.value, two.value)
+
+
+def _follows(new: Observed, old: Observed) -> bool:
+    later = new.day >= old.day and new.said_at >= old.said_at
+    return later and (new.day, new.said_at) != (old.day, old.said_at)
