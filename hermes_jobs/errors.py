@@ -2,6 +2,7 @@
 
 HermesJobsError
 ├── Rejected        tell the user: what was wrong and what to do
+│   ├── OutOfBudget     a budget does not pay for it; what can wait waits until its period ends
 │   └── Misconfigured   a setting is wrong; nothing was recorded
 ├── Conflict        the stream has moved on: load again, decide again
 ├── StepLost        the step is another's (or gone): stop quietly, book the outcome as discarded
@@ -43,6 +44,15 @@ class Rejected(HermesJobsError):
         if hint is None:
             hint = "" if COMMAND in self.hint else self.hint
         return f"{self.message} {hint}".rstrip()
+
+
+class OutOfBudget(Rejected):
+    """A budget does not pay for a call; `until`: when its period ends (seconds since the epoch), None where
+    it has none."""
+
+    def __init__(self, message: str, *, kind: str, hint: str, until: float | None) -> None:
+        super().__init__(message, kind=kind, hint=hint)
+        self.until = until
 
 
 class Misconfigured(Rejected):

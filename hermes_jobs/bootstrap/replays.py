@@ -132,6 +132,17 @@ def verifications_of(engine: Engine, review: str) -> Iterator[Experiment]:
             yield experiment
 
 
+def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
+    """The verifications that wait for the end of a day whose budget is used up."""
+    now = engine.clock.now()
+    later = (row.step.stream for row in engine.log.steps() if row.step.not_before > now)
+    for stream in dict.fromkeys(each for each in later if each.startswith(stream_of(NAMES))):
+        experiment = engine.state(stream)
+        assert isinstance(experiment, Experiment), f"{stream} is no experiment"
+        if experiment.waiting is not None:
+            yield experiment
+
+
 def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
     """What the review saved, and no other verification of it is about."""
     others = [

@@ -38,10 +38,10 @@ from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Reservation, Usage
-from hermes_jobs.engine.clock_and_ids import day_of
+from hermes_jobs.engine.clock_and_ids import day_end, day_of
 from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.engine.title_request import title_request
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import OutOfBudget, Rejected
 from hermes_jobs.eventlog.log import EventLog
 
 USUAL_ANSWER = 8192
@@ -251,12 +251,17 @@ class BudgetGuard:
         if over.limit.allows(over.spent + held(asked)):
             return None
         if terms.fixed:
-            raise _exhausted(over, held(asked), self._of_turn)
+            raise self._exhausted(over, held(asked))
         answer = min(_affordable(terms, over.limit, over.spent), asked.output_tokens - 1)
         if answer < SHORTEST_ANSWER:
             least = _with_answer(asked, min(SHORTEST_ANSWER, asked.output_tokens), terms.pricing)
-            raise _exhausted(over, held(least), self._of_turn)
+            raise self._exhausted(over, held(least))
         return replace(terms, reservation=_with_answer(asked, answer, terms.pricing))
+
+    def _exhausted(self, over: OverBudget, needed: Amount) -> OutOfBudget:
+        is_of_day = over.limit.account.startswith((DAY, DAILY))
+        until = day_end(self._clock.now(), self._zone) if is_of_day else None
+        return _exhausted(over, needed, self._of_turn, until)
 
 
 def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Reservation:
@@ -290,7 +295,9 @@ def _refuse_unpriced(limits: tuple[Limit, ...], model: str) -> None:
         )
 
 
-def _exhausted(over: OverBudget, needed: Amount, of_turn: Collection[str]) -> Rejected:
+def _exhausted(
+    over: OverBudget, needed: Amount, of_turn: Collection[str], until: float | None
+) -> OutOfBudget:
     limit = over.limit
     hint = f"Raise {limit.setting}, then go on with `hermes-jobs turns continue`."
     if limit.setting == OWN_BUDGET:
@@ -304,11 +311,12 @@ def _exhausted(over: OverBudget, needed: Amount, of_turn: Collection[str]) -> Re
         allowed, spent, needs = f"{limit.tokens:,} tokens", f"{over.spent.tokens:,}", f"{needed.tokens:,}"
     else:
         allowed, spent, needs = f"${limit.value:g}", _dollars(over.spent), _dollars(needed)
-    return Rejected(
+    return OutOfBudget(
         f"The budget is used up: {limit.setting} allows {allowed}; {spent} spent so far, "
         f"and the next model call needs at least {needs}.",
         kind=BUDGET,
         hint=hint,
+        until=until,
     )
 
 

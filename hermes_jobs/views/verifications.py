@@ -10,6 +10,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import PREFIX
+from hermes_jobs.domain.replay.verification import UNDONE
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.rows import fetched, value_of
 
@@ -68,6 +69,8 @@ class Verifications:
                 rows = [_row(recorded, event.review, each) for each in event.findings]
                 connection.executemany(_INSERT, rows)
             elif isinstance(event, e.LearningDecided):
+                undecided = e.Finding(kind=event.kind, name=event.name, standing="open", why=UNDONE)
+                connection.execute(f"{_INSERT_NEW}", _row(recorded, event.review, undecided))
                 connection.execute(
                     "UPDATE verifications SET keep = ? WHERE review = ? AND kind = ? AND name = ?",
                     (event.keep, event.review, event.kind, event.name),
@@ -75,9 +78,13 @@ class Verifications:
 
 
 _FOUND = (*("standing", "why", "pairs", "better", "worse", "unknown"), *("tokens_with", "tokens_without"))
-_INSERT = f"""
-    INSERT INTO verifications (review, kind, name, experiment, at, position, {", ".join(_FOUND)})
+_VALUES = f"""
+    INTO verifications (review, kind, name, experiment, at, position, {", ".join(_FOUND)})
     VALUES ({", ".join("?" * (6 + len(_FOUND)))})
+"""
+_INSERT_NEW = f"INSERT OR IGNORE {_VALUES}"
+_INSERT = f"""
+    INSERT {_VALUES}
     ON CONFLICT (review, kind, name) DO UPDATE SET experiment = excluded.experiment, at = excluded.at,
         position = excluded.position, {", ".join(f"{name} = excluded.{name}" for name in _FOUND)}
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -256,3 +257,72 @@ def test_turns_that_cannot_be_asked_again_leave_it_provisional_and_a_person_keep
     assert (found["pairs"], found["unknown"], found["why"].startswith("1 of 2")) == (2, 1, True), found
     assert home.run("reviews", "keep", review, "--only", "1").code == 0
     assert "provisional" not in home.run("memory", "show").out
+
+
+def events_of(home: Home, kind: str) -> list[dict[str, Any]]:
+    recorded = [json.loads(line) for line in home.run("events", "--json").out.splitlines()]
+    return [each["data"] for each in recorded if each["type"] == kind]
+
+
+def test_without_money_on_a_day_it_waits_for_the_next_one_and_says_so(
+    home: Home, model_server: ModelServer, learned: Any
+) -> None:
+    review = learned(
+        Talker(SAVING), HERMES_JOBS_LEARNING__BUDGET_USD="0.001", HERMES_JOBS_MODELS__PRICES=PRICES
+    )
+    run = ("experiments", "run", f"verify-{review}")
+
+    waits = home.run(*run, "--budget", "500", HERMES_JOBS_BUDGETS__DAY_USD="0.001")
+
+    assert (waits.code, "It is waiting until" in waits.err) == (1, True), waits
+    assert "budgets.day_usd allows $0.001" in waits.err
+    shown = home.run("experiments", "show", f"verify-{review}", "--json").json
+    midnight = datetime.fromisoformat(shown["waits_until"]).astimezone()
+    assert (shown["status"], midnight.hour, midnight.minute) == ("waiting", 0, 0)
+    assert "waiting until" in home.run("experiments", "show", f"verify-{review}").out
+    for told in (home.run("doctor").out, home.run("inbox", "list").err):
+        assert f"verify-{review} is waiting until" in told
+    with home.open_log() as log:
+        times = {each.step.not_before for each in log.steps(f"experiment-verify-{review}")}
+    assert times == {midnight.timestamp()}
+    assert home.run("events", "verify").code == 0
+    assert home.run(*run).code == 0
+    assert findings(home) == {"memory:1": "kept"}
+    assert "waiting" not in home.run("doctor").out
+
+
+def test_a_persons_undo_of_what_is_verified_is_a_decision_and_ends_it(
+    home: Home, model_server: ModelServer, learned: Any
+) -> None:
+    review = learned(
+        Talker(SAVING, WRITING),
+        HERMES_JOBS_LEARNING__BUDGET_USD="0.001",
+        HERMES_JOBS_MODELS__PRICES=PRICES,
+    )
+    run = ("experiments", "run", f"verify-{review}", "--budget", "500")
+    assert home.run(*run, HERMES_JOBS_BUDGETS__DAY_USD="0.001").code == 1
+
+    assert home.run("memory", "undo", "1").code == 0
+    assert home.run("experiments", "show", f"verify-{review}", "--json").json["status"] == "waiting"
+    assert home.run("skills", "undo", "weather").code == 0
+
+    shown = home.run("experiments", "show", f"verify-{review}", "--json").json
+    assert shown["status"] == "cancelled"
+    decided = events_of(home, "LearningDecided")
+    assert [(each["kind"], each["name"], each["keep"]) for each in decided] == [
+        ("memory", "1", False),
+        ("skill", "weather", False),
+    ]
+    assert "tried out: taken back" in home.run("memory", "why", "one word").out
+    assert home.run("memory", "undo", "2").code == 0, "the undo is taken back"
+    assert "provisional" not in home.run("memory", "show").out
+    assert home.run("events", "verify").code == 0
+
+
+def test_an_undo_of_what_was_found_harmful_ends_the_proposal(home: Home, learned: Any) -> None:
+    review = learned(Talker(SAVING, harm=True))
+    assert home.run("memory", "undo", "1").code == 0
+    [found] = home.run("reviews", "show", review, "--json").json["tried_out"]
+    assert (found["standing"], found["keep"]) == ("harmful", False)
+    assert "answers worse" not in home.run("send", "-c", "Hm?", HERMES_JOBS_MEMORY__NUDGE_INTERVAL="0").err
+    assert home.run("events", "verify").code == 0

@@ -29,6 +29,7 @@ from hermes_jobs.agent.skills.write_request import (
 from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.events import SkillFile, SkillRequest
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill
+from hermes_jobs.domain.streams import combine
 from hermes_jobs.errors import Rejected
 
 
@@ -234,11 +235,13 @@ class SkillCatalog:
         """Refuse a proposed write. Raises `Rejected`."""
         return self._home.change(denying(self.past(name).name, number), "skills deny")
 
-    def undo(self, name: str, to: int | None = None) -> DecisionResult:
-        """Take back the last write of a skill, or all since its version `to`. Raises `Rejected`."""
+    def undo(self, name: str, to: int | None = None, *, also: Sequence[Decision] = ()) -> DecisionResult:
+        """Take back the last write of a skill, or all since its version `to`, with what belongs to the same
+        append. Raises `Rejected`."""
         skill = self.past(name)
         if to is None:
-            return self._home.change(undoing(skill.name), "skills undo")
+            changes = [undoing(skill.name), *also]
+            return self._home.change(combine(changes, all_or_none=True), "skills undo")
         states = self.states(skill.name)
         if to >= len(states):
             raise Rejected(
@@ -246,7 +249,8 @@ class SkillCatalog:
                 kind="usage",
                 hint=f"See `hermes-jobs skills log {name}`.",
             )
-        return self._home.change(restoring(skill.name, states[to]), "skills undo")
+        changes = [restoring(skill.name, states[to]), *also]
+        return self._home.change(combine(changes, all_or_none=True), "skills undo")
 
     def sync(self) -> None:
         """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""

@@ -18,6 +18,7 @@ from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by
 from hermes_jobs.domain.budgets import DAY, Budgets, amount_of, reserved
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected, StepLost
 
@@ -38,7 +39,8 @@ Outcome = e.ReplayCallEnded | e.ReplayCallFailed
 class ReplayCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call without an outcome. The indexes are those of the plan; `number` counts the turn's calls from 1.
 
-    `reserved` is the reservation of its last start, whose outcome is not there.
+    `reserved` is the reservation of its last start, whose outcome is not there; `lacks` says which budget
+    does not pay for it before `retry_at`, empty for none.
     """
 
     id: str
@@ -51,6 +53,7 @@ class ReplayCall(msgspec.Struct, frozen=True, kw_only=True):
     retry_at: float = 0.0
     running: bool = False
     reserved: Reservation | None = None
+    lacks: str = ""
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +73,12 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """Whether nothing is asked any more: every call has its outcome, or it was stopped."""
         return self.plan is not None and not next_steps(self)
+
+    @property
+    def waiting(self) -> ReplayCall | None:
+        """The first of its calls that wait for a budget; None where it has none, or has others to make."""
+        waits = self.plan is not None and not self.stopped and all(call.lacks for call in self.open)
+        return min(self.open, key=lambda call: call.retry_at, default=None) if waits else None
 
     def find(self, step: str) -> ReplayCall | None:
         """The open call with that id."""
@@ -131,7 +140,7 @@ def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
             return replace(planned, open=calls, calls={call.id: call for call in calls})
         case e.ReplayCallStarted():
             call = _open(replay, event.step)
-            begun = replace(call, running=True, starts=call.starts + 1, reserved=event.reserved)
+            begun = replace(call, running=True, starts=call.starts + 1, reserved=event.reserved, lacks="")
             return _with(replay, event.step, (begun,))
         case e.ReplayCallEnded():
             return _ended(replay, event)
@@ -140,7 +149,12 @@ def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
             if event.retry_at is None:
                 return _with(replay, event.step, (), event)
             rested = replace(
-                call, running=False, reserved=None, attempt=call.attempt + 1, retry_at=event.retry_at
+                call,
+                running=False,
+                reserved=None,
+                attempt=call.attempt + 1,
+                retry_at=event.retry_at,
+                lacks=event.message if event.kind == BUDGET else "",
             )
             return _with(replay, event.step, (rested,))
         case e.ReplayStopped():
@@ -177,7 +191,8 @@ def _resumed(replay: Replay, event: e.ReplayResumed) -> Replay:
     outcomes = {step: each for step, each in replay.outcomes.items() if step not in given_up}
     budget = replay.budget_usd if event.budget_usd is None else event.budget_usd
     again = tuple(replay.calls[step] for step in given_up)
-    return replace(replay, open=(*replay.open, *again), outcomes=outcomes, stopped=None, budget_usd=budget)
+    waited = tuple(replace(call, retry_at=0.0, lacks="") if call.lacks else call for call in replay.open)
+    return replace(replay, open=(*waited, *again), outcomes=outcomes, stopped=None, budget_usd=budget)
 
 
 def _with(replay: Replay, step: str, calls: tuple[ReplayCall, ...], outcome: Outcome | None = None) -> Replay:
@@ -222,13 +237,15 @@ def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
 
 
 def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
-    """Ask what has no answer; no event where nothing was stopped, has failed, or gets another limit."""
+    """Ask what has no answer; no event where nothing was stopped, has failed, waits for a budget, or gets
+    another limit."""
 
     def change(load: StateLoader) -> DecisionResult:
         replay: Replay = load(stream)
         required_plan(replay)
         has_failed = any(isinstance(each, e.ReplayCallFailed) for each in replay.outcomes.values())
-        if replay.stopped is None and not has_failed and budget_usd in {None, replay.budget_usd}:
+        waits = has_failed or any(call.lacks for call in replay.open)
+        if replay.stopped is None and not waits and budget_usd in {None, replay.budget_usd}:
             return DecisionResult()
         event = e.ReplayResumed(by=by, budget_usd=budget_usd)
         return DecisionResult.of(stream, event)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.replay.comparison import normalised
-from hermes_jobs.domain.replay.experiment import Cell, Experiment, judged_by_model, stream_of
+from hermes_jobs.domain.replay.experiment import CANCELLED, Cell, Experiment, judged_by_model, stream_of
 from hermes_jobs.domain.replay.replay import Outcome, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
@@ -33,6 +33,9 @@ from hermes_jobs.text.plural import pluralize
 
 NAMES = "verify-"
 """How the names of these experiments begin; people's do not."""
+VERIFY = "verify"
+"""The purpose that their calls are booked as."""
+UNDONE = "undone by a person"
 HARM = -0.25
 LONGER, SPARE = 2, 200  # times as many tokens of an answer, and that many more, from which on it is worse
 FROM_THE_REQUEST = frozenset({"bad_request", "content_policy", "context_overflow", "payload_too_large"})
@@ -42,7 +45,7 @@ VALUES = {"better": 1.0, "same": 0.0, "worse": -1.0}
 
 def purpose_of(stream: str) -> str:
     """What the calls of a replay are booked as: `verify` or `replay`."""
-    return "verify" if stream.startswith(stream_of(NAMES)) else "replay"
+    return VERIFY if stream.startswith(stream_of(NAMES)) else "replay"
 
 
 class Compared(NamedTuple):
@@ -240,3 +243,27 @@ def decide(
         return DecisionResult(writes=(*done.writes, StreamEvents(stream, (event,))), answer=done.answer)
 
     return change
+
+
+def undone(stream: str, kind: e.LearnedKind, name: str, by: str) -> Decision:
+    """Record that a person took a thing back by a write of its own; where nothing else is verified, no more
+    is asked. No event where a person has decided before, or where that verification is about other things."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        experiment: Experiment = load(stream)
+        about = {(each.kind, each.name) for each in _verified(experiment)}
+        is_other = experiment.plan is not None and (kind, name) not in about
+        if experiment.request is None or is_other or (kind, name) in experiment.decided:
+            return DecisionResult()
+        decided = e.LearningDecided(review=experiment.request.review, kind=kind, name=name, keep=False, by=by)
+        is_last = about <= {(kind, name), *experiment.decided} and not experiment.is_concluded
+        stops = is_last and experiment.open and experiment.stopped is None
+        stopped = e.ReplayStopped(kind=CANCELLED, message=UNDONE)
+        return DecisionResult.of(stream, decided, *((stopped,) if stops else ()))
+
+    return change
+
+
+def _verified(experiment: Experiment) -> Iterator[e.PutIn]:
+    for variant in experiment.plan.variants if experiment.plan is not None else ():
+        yield from variant.including

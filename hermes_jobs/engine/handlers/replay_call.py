@@ -20,6 +20,7 @@ from hermes_jobs.domain.replay.replay import (
     required_plan,
     stop,
 )
+from hermes_jobs.domain.replay.verification import VERIFY, purpose_of
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
@@ -43,7 +44,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import OutOfBudget, Rejected
 from hermes_jobs.text.tokens import tokens
 
 
@@ -116,11 +117,20 @@ class AskAgain:
         return begun(step.stream, step.id, reserved)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
-        """See `PaidStepHandler`: without money the whole replay waits for more."""
-        if refused.kind == BUDGET:
+        """See `PaidStepHandler`: without money the whole replay waits for more, a verification until the day
+        has ended whose budget is used up."""
+        until = refused.until if isinstance(refused, OutOfBudget) else None
+        if purpose_of(step.stream) != VERIFY:
+            until = None
+        if refused.kind == BUDGET and until is None:
             return stop(step.stream, refused.kind, refused.message)
         failed = e.ReplayCallFailed(
-            step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message, model=""
+            step=step.id,
+            attempt=step.attempt,
+            kind=refused.kind,
+            message=refused.message,
+            model="",
+            retry_at=until,
         )
         return append(step.stream, failed)
 

@@ -127,6 +127,18 @@ def budgets(application: Application) -> Iterator[Finding]:
     yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=told)
 
 
+def verifications(application: Application) -> Iterator[Finding]:
+    """Which verifications wait for the budget of the next day."""
+    from hermes_jobs.bootstrap.replays import waiting_verifications
+    from hermes_jobs.domain.replay.experiment import PREFIX
+    from hermes_jobs.interfaces.cli.experiment_format import waiting_line
+
+    for each in waiting_verifications(application.engine()):
+        name = each.stream.removeprefix(PREFIX)
+        hint = f"With a higher budgets.day_usd it goes on now: hermes-jobs experiments run {name}"
+        yield warn("learning", f"{name} is {waiting_line(each)}", hint)
+
+
 WINDOW_SOURCES = {
     "setting": "model.context_length",
     "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",

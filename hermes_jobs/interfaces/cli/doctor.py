@@ -105,6 +105,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
     yield from model_checks.caching(application)
     yield from checks.pauses(application)
     yield from checks.budgets(application)
+    yield from checks.verifications(application)
     yield from memory(application)
     yield from provider(application)
     yield checks.context(application)

@@ -10,7 +10,9 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.replay.experiment import CANCELLED, NEW, PREFIX, Experiment
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.domain.replay.results import Results, VariantResult, results
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, print_table
@@ -26,7 +28,15 @@ def status(experiment: Experiment) -> str:
     """How it stands, in a word."""
     if experiment.stopped is not None:
         return experiment.stopped.kind if experiment.stopped.kind in {NEW, CANCELLED} else "stopped"
+    if experiment.waiting is not None:
+        return "waiting"
     return "completed" if experiment.is_done else "running"
+
+
+def waiting_line(experiment: Experiment) -> str:
+    """Until when it waits for the budget of a day, and which; empty where it does not."""
+    call = experiment.waiting
+    return f"waiting until {format_time(iso(call.retry_at))}: {call.lacks}" if call is not None else ""
 
 
 def required_definition(experiment: Experiment) -> e.ExperimentDefined:
@@ -42,6 +52,7 @@ def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[st
     return {
         "experiment": experiment.stream.removeprefix(PREFIX),
         "status": status(experiment),
+        "waits_until": iso(experiment.waiting.retry_at) if experiment.waiting is not None else None,
         "query": definition.query,
         "turns": [turn.turn for turn in plan.turns],
         "samples": plan.samples,
@@ -63,7 +74,7 @@ def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     print_fields(
         [
             ("Experiment", experiment.stream.removeprefix(PREFIX)),
-            ("Status", status(experiment)),
+            ("Status", waiting_line(experiment) or status(experiment)),
             ("Turns", f"{len(plan.turns)} ({definition.query})"),
             ("Samples", f"{plan.samples} of each turn in each variant"),
             ("Judge", f"{judge.model}: {judge.rubric}" if judge else ""),

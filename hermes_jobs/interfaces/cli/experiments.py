@@ -142,7 +142,7 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
     from hermes_jobs.domain.replay.experiment import CANCELLED
     from hermes_jobs.domain.replay.replay import resume
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
-    from hermes_jobs.interfaces.cli.experiment_format import experiment_json, print_experiment
+    from hermes_jobs.interfaces.cli.experiment_format import experiment_json, print_experiment, waiting_line
     from hermes_jobs.interfaces.cli.turn_replay import ask
 
     application = context.application
@@ -159,10 +159,13 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
         cancelled = ended.stopped.kind == CANCELLED
         note("It was cancelled." if cancelled else f"It was stopped: {ended.stopped.message}")
         note(f"It goes on with: hermes-jobs experiments run {name}{'' if cancelled else ' --budget USD'}")
+    if ended.waiting is not None:
+        note(f"It is {waiting_line(ended)}")
+        note("Workers go on then; with a higher budgets.day_usd the same command goes on now.")
     failed = sum(hasattr(each, "kind") for each in ended.outcomes.values())
     if failed:
         note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs experiments run {name}")
-    return FAILED if failed or ended.stopped is not None else 0
+    return FAILED if failed or ended.stopped is not None or ended.waiting is not None else 0
 
 
 def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: bool) -> int:

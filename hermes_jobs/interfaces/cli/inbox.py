@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from hermes_jobs.interfaces.cli.checks import verifications
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
 from hermes_jobs.interfaces.cli.moments import format_time
@@ -41,6 +42,8 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
     found = context.application.views.deliveries(inbox=not everything, limit=limit)
     DELIVERIES.print_list(found, as_json=as_json, empty="No deliveries." if everything else "")
     _note_questions(context.application.views)
+    for waiting in verifications(context.application):
+        note(waiting.message)
 
 
 def _note_questions(views: Views) -> None:

@@ -24,7 +24,9 @@ from hermes_jobs.text.plural import pluralize
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hermes_jobs.domain.events import MemoryClass, MemoryTarget
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain.decision import Decision
+    from hermes_jobs.domain.events import MemoryClass, MemoryEvent, MemoryTarget
     from hermes_jobs.domain.memory.entries import Entry, Placement
     from hermes_jobs.eventlog.log import RecordedEvent
 
@@ -153,6 +155,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
     That is a new write, which can be taken back too.
     """
     from hermes_jobs.domain.memory.provenance import Undo
+    from hermes_jobs.domain.streams import combine
     from hermes_jobs.interfaces.cli.memory_format import gone_since
 
     application = context.application
@@ -171,9 +174,19 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
             kind="memory_forgotten",
             hint="Add what you want to be remembered: hermes-jobs memory add TEXT",
         )
-    change = Undo(number, writes[number - 1].fact)
-    note(application.memory.change(change, "memory undo").answer)
+    fact = writes[number - 1].fact
+    changes = [Undo(number, fact), *_trials(application, number, fact)]
+    note(application.memory.change(combine(changes, all_or_none=True), "memory undo").answer.strip())
     _print_changed(context, as_json=as_json)
+
+
+def _trials(application: Application, number: int, fact: MemoryEvent) -> Sequence[Decision]:
+    """What the undo of that write comes to where a review wrote it and it is verified."""
+    from hermes_jobs.interfaces.cli.verifications import undone_elsewhere
+
+    is_tried = fact.evidence is not None and getattr(fact, "provisional", False)
+    review = fact.evidence.session if fact.evidence is not None and is_tried else ""
+    return undone_elsewhere(application, review, "memory", str(number))
 
 
 @memory.command("why", epilog=example('hermes-jobs memory why "metric units"'))

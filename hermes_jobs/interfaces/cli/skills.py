@@ -139,8 +139,13 @@ def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
     Once more, and the one before is taken back. --to, with a version of `skills log`, also brings back what
     was taken back.
     """
-    changed = context.application.skills.undo(name, to)
-    _print_outcome(context, name, changed.answer, as_json=as_json)
+    from hermes_jobs.interfaces.cli.verifications import undone_elsewhere
+
+    library = context.application.skills
+    skill = library.past(name)
+    also = undone_elsewhere(context.application, skill.provisional, "skill", skill.name)
+    changed = library.undo(name, to, also=also)
+    _print_outcome(context, name, changed.answer.strip(), as_json=as_json)
 
 
 @skills.command("scan", epilog=example("hermes-jobs skills scan ~/Downloads/pdf-tools"))

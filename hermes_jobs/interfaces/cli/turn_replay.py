@@ -213,8 +213,8 @@ def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
 
 
 def ask(context: CliContext, stream: str, again: str) -> Replay:
-    """Ask in this process until the replay is done; other workers that are alive help. A Ctrl-C leaves the
-    rest for later, for the command `again`."""
+    """Ask in this process until the replay is done, or waits for a budget; other workers that are alive help.
+    A Ctrl-C leaves the rest for later, for the command `again`."""
     from hermes_jobs.domain.replay.replay import Replay
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -227,11 +227,15 @@ def ask(context: CliContext, stream: str, again: str) -> Replay:
         assert isinstance(found, Replay), f"{stream} is no replay"
         return found
 
-    if not state().is_done:
+    def is_over() -> bool:
+        now = state()
+        return now.is_done or now.waiting is not None
+
+    if not is_over():
         log_to_file(context, application.settings.paths.logs)
         try:
             with InlineWorker(application) as worker:
-                worker.work(lambda: state().is_done, stream=stream)
+                worker.work(is_over, stream=stream)
         except KeyboardInterrupt:
             note(f"Left for later: {again}")
             raise

@@ -15,6 +15,7 @@ from hermes_jobs.text.plural import pluralize
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.domain.decision import Decision
+    from hermes_jobs.domain.events import LearnedKind
     from hermes_jobs.domain.memory.entries import Entry
     from hermes_jobs.views.verifications import VerificationView
 
@@ -154,6 +155,16 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
         )
         for each in verified
     ]
+
+
+def undone_elsewhere(application: Application, review: str, kind: LearnedKind, name: str) -> list[Decision]:
+    """The decisions about a thing that a review saved and that the same append takes back; no `review`:
+    none."""
+    from hermes_jobs.bootstrap.replays import verifications_of
+    from hermes_jobs.domain.replay import verification
+
+    found = verifications_of(application.engine(), review) if review else ()
+    return [verification.undone(each.stream, kind, name, "user") for each in found]
 
 
 def _taking_back(application: Application, found: VerificationView) -> Decision:
