@@ -8,7 +8,7 @@ call without an outcome is charged its reservation. The rows of the log's table 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -129,14 +129,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     return call.reserved if call is not None and call.running else None
 
 
-GivenUp = TypeVar(
-    "GivenUp",
-    e.StepAbandoned,
-    e.ModelCallFailed,
-    e.ReferenceFailed,
-    e.ReplayCallFailed,
-    e.EmbeddingFailed,
-)
+GivenUp = TypeVar("GivenUp", bound=e.StepAbandoned | e.PaidFailure)
 
 
 def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
@@ -184,25 +177,50 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
             day = event.reserved.day if event.reserved else today
             yield from _on_all(session, event.turn, day, spent=spent)
         case e.ResponseBooked():
-            reported = amount(event.usage, event.cost_usd)
-            spent = reported + amount(event.estimated, event.estimated_cost_usd)
-            yield from _on_all(session, event.turn, today, spent=spent)
+            yield from _on_all(session, event.turn, today, spent=amount_of(event, None))
         case _:
             pass
 
 
-CallOutcome = e.ModelReplied | e.ModelCallFailed | e.ReferenceReplied | e.ReferenceFailed
-PaidOutcome = CallOutcome | e.ReplayCallEnded | e.ReplayCallFailed
+def charges_outside(
+    stream: str, event: e.Event, reservation: Reservation | None, today: str
+) -> Iterator[Charge]:
+    """The account changes of an event of a model call outside of sessions: of its stream, and of the day.
+
+    `reservation` is that of the call before the event.
+    """
+    if isinstance(event, e.PaidStart):
+        yield from charges_of_start(stream, event)
+    elif isinstance(event, e.PaidOutcome):
+        day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
+        yield from on_day(stream, day, spent=amount_of(event, reservation), held=-held)
 
 
-def billed(session: Session, outcome: CallOutcome) -> Amount:
+def charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str] = (DAY,)) -> Iterator[Charge]:
+    """The reservation of a start; that of an earlier one without an outcome counts as spent."""
+    if event.lost is not None:
+        lost = reserved(event.lost)
+        yield from on_day(stream, event.lost.day, days, spent=lost, held=-lost)
+    if event.reserved is not None:
+        yield from on_day(stream, event.reserved.day, days, held=reserved(event.reserved))
+
+
+def on_day(
+    stream: str, day: str, days: Sequence[str] = (DAY,), *, spent: Amount = NOTHING, held: Amount = NOTHING
+) -> Iterator[Charge]:
+    """A charge to a stream's own account, and to those of the day; `days` are their prefixes."""
+    for account in (stream, *(prefix + day for prefix in days)):
+        yield Charge(account=account, spent=spent, reserved=held)
+
+
+def billed(session: Session, outcome: e.PaidOutcome) -> Amount:
     """The amount of a call, reported or estimated. Where its price is unknown (another model has answered),
     the whole reserved cost counts as spent.
     """
     return amount_of(outcome, reservation_for(session, outcome.step))
 
 
-def amount_of(outcome: PaidOutcome, reservation: Reservation | None) -> Amount:
+def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount:
     """What was reported or estimated; the whole reserved cost where a price is not known."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     known = sum((amount(usage, cost) for usage, cost in parts), NOTHING)

@@ -15,9 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
-from hermes_jobs.domain.budgets import DAY, amount
-from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.accounts import NOTHING, Charge, by_account
+from hermes_jobs.domain.budgets import DAY, amount_of, charges_of_start, on_day, reserved
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.forgetting import ENDED_BECAUSE
 from hermes_jobs.domain.memory.observations import Observation, written
@@ -30,6 +29,8 @@ from hermes_jobs.errors import Rejected, StepLost
 PREFIX = "consolidation-"
 DAILY = "consolidation-of-"
 """Begins the accounts that hold what consolidations cost on a day."""
+DAYS = (DAY, DAILY)
+"""Begin the accounts of a day that pay for them."""
 KEY_SCOPE = "consolidation"
 """The scope of the keys `DAY/N`: the N-th conversation that was taken up by the clock on a day."""
 PURPOSE = "consolidate"
@@ -247,35 +248,20 @@ def _required(state: Consolidation, step: str) -> e.ConsolidationRequested:
 def charges(state: Consolidation, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events: its own account, the day, and what consolidations may cost on
     that day. See `budgets.charges`."""
-    sums: dict[str, Charge] = {}
-    for event in events:
-        for charge in _charges(state, event, today):
-            sums[charge.account] = sums.get(charge.account, Charge(account=charge.account)) + charge
-    return tuple(sums.values())
+    return by_account(charge for event in events for charge in _charges(state, event, today))
 
 
 def _charges(state: Consolidation, event: e.Event, today: str) -> Iterator[Charge]:
     day = state.reserved.day if state.reserved is not None else today
     match event:
         case e.ConsolidationStarted():
-            if event.lost is not None:
-                yield from _on_all(state, event.lost.day, spent=held(event.lost), reserved=-held(event.lost))
-            if event.reserved is not None:
-                yield from _on_all(state, event.reserved.day, reserved=held(event.reserved))
+            yield from charges_of_start(state.stream, event, DAYS)
         case e.ResponseBooked():
-            reported = amount(event.usage, event.cost_usd)
-            yield from _on_all(state, day, spent=reported + amount(event.estimated, event.estimated_cost_usd))
+            yield from on_day(state.stream, day, DAYS, spent=amount_of(event, None))
         case e.ConsolidationEnded() | e.ConsolidationFailed():
-            back = held(state.reserved) if state.reserved is not None else NOTHING
+            held = reserved(state.reserved) if state.reserved is not None else NOTHING
             lost = event.lost if isinstance(event, e.ConsolidationFailed) else None
-            spent = held(lost) if lost is not None else NOTHING
-            yield from _on_all(state, day, spent=spent, reserved=-back)
+            spent = reserved(lost) if lost is not None else NOTHING
+            yield from on_day(state.stream, day, DAYS, spent=spent, held=-held)
         case _:
             pass
-
-
-def _on_all(
-    state: Consolidation, day: str, *, spent: Amount = NOTHING, reserved: Amount = NOTHING
-) -> Iterator[Charge]:
-    for account in (state.stream, DAY + day, DAILY + day):
-        yield Charge(account=account, spent=spent, reserved=reserved)

@@ -8,7 +8,7 @@ can remove them: see `without`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 from typing import assert_never
 
@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NOTHING, Amount, Charge, by_account
-from hermes_jobs.domain.budgets import DAY, amount, reserved
+from hermes_jobs.domain.accounts import Charge, by_account
+from hermes_jobs.domain.budgets import charges_outside
 from hermes_jobs.domain.decision import Decision, DecisionResult, LargeResult, StateLoader, StreamEvents
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Reservation
@@ -151,27 +151,8 @@ def without(planned: e.EmbeddingPlanned, streams: Collection[str], content: str)
 
 def charges(embedding: Embedding, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events: its own account, and the day. See `budgets.charges`."""
-    return by_account(charge for event in events for charge in _charges(embedding, event, today))
-
-
-def _charges(embedding: Embedding, event: e.Event, today: str) -> Iterator[Charge]:
-    match event:
-        case e.EmbeddingStarted():
-            if event.lost is not None:
-                held = reserved(event.lost)
-                yield from _on_both(embedding, event.lost.day, spent=held, held=-held)
-            if event.reserved is not None:
-                yield from _on_both(embedding, event.reserved.day, held=reserved(event.reserved))
-        case e.EmbeddingEnded() | e.EmbeddingFailed():
-            reported = amount(event.usage, event.cost_usd)
-            spent = reported + amount(event.estimated, event.estimated_cost_usd)
-            held = reserved(embedding.reserved) if embedding.reserved is not None else NOTHING
-            day = embedding.reserved.day if embedding.reserved is not None else today
-            yield from _on_both(embedding, day, spent=spent, held=-held)
-        case _:
-            pass
-
-
-def _on_both(embedding: Embedding, day: str, *, spent: Amount = NOTHING, held: Amount) -> Iterator[Charge]:
-    for account in (embedding.stream, DAY + day):
-        yield Charge(account=account, spent=spent, reserved=held)
+    return by_account(
+        charge
+        for event in events
+        for charge in charges_outside(embedding.stream, event, embedding.reserved, today)
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.budgets import CallOutcome, charged
+from hermes_jobs.domain.budgets import charged
 from hermes_jobs.domain.events import (
+    CallOutcome,
     CompressionFailed,
     ModelCallFailed,
     OutcomeDiscarded,

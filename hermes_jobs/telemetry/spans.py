@@ -23,7 +23,6 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import CallOutcome
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import SESSIONS
@@ -226,7 +225,7 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
             return _SpanContent("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
 
 
-def _call(event: CallOutcome | e.ResponseBooked, *, content: bool) -> _SpanContent:
+def _call(event: e.CallOutcome | e.ResponseBooked, *, content: bool) -> _SpanContent:
     attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
     attributes = {**_request_attributes(event.model, attempt), "hermes_jobs.purpose": event.purpose}
     usage = event.usage

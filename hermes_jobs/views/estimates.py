@@ -13,10 +13,7 @@ from typing import Final, get_args
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import CallOutcome
 from hermes_jobs.domain.consolidation import PURPOSE as CONSOLIDATE
-from hermes_jobs.domain.embedding import Outcome as Embedded
-from hermes_jobs.domain.replay.replay import Outcome as Replayed
 from hermes_jobs.domain.replay.verification import purpose_of
 from hermes_jobs.domain.session.references import is_reference
 from hermes_jobs.domain.session.session import lineage_of
@@ -24,11 +21,11 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.rows import fetched, insert, value_of
 
-Started = e.ReplayCallStarted | e.EmbeddingStarted | e.ConsolidationStarted | e.ConsolidationFailed
+Started = e.PaidStart | e.ConsolidationFailed
 """Events that say what an attempt before them may have used, whose worker died."""
 ONCE = e.ResponseBooked | e.ConsolidationStarted | e.ConsolidationFailed
 """Events whose estimates count no attempts."""
-Estimated = e.StepAbandoned | CallOutcome | e.ResponseBooked | Replayed | Embedded
+Estimated = e.StepAbandoned | e.PaidOutcome
 """Events that may hold an estimate."""
 
 _LEFT = {"died": "its worker died", "shutdown": "its worker was stopped"}

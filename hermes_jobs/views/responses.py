@@ -11,7 +11,6 @@ from hermes_jobs.domain.consolidation import PREFIX as CONSOLIDATIONS
 from hermes_jobs.domain.consolidation import review_of
 from hermes_jobs.domain.replay.verification import purpose_of
 from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.queries import TOKENS
 
@@ -53,28 +52,22 @@ class Responses:
 def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
-        case e.ModelReplied() | e.ReferenceReplied():
-            purpose, cost = event.purpose, event.cost_usd
-        case e.ReferenceFailed(model=""):  # it was never called
+        case e.ReferenceFailed(model="") | e.ReplayCallFailed(model="") | e.EmbeddingFailed(model=""):
+            return None  # no model was called
+        case e.EmbeddingEnded(dimensions=0):
             return None
-        case e.ModelCallFailed() | e.ReferenceFailed():
-            purpose, cost = event.purpose, 0.0 if event.usage == NO_USAGE else event.cost_usd
         case e.OutcomeDiscarded() if event.model:
-            purpose, cost = "discarded", event.cost_usd
-        case e.ResponseBooked():
-            purpose, cost = event.purpose, event.cost_usd
+            purpose = "discarded"
         case e.ScheduleWorded():
-            purpose, cost = "schedule", event.cost_usd
-        case e.ReplayCallFailed(model=""):
-            return None
+            purpose = "schedule"
         case e.ReplayCallEnded() | e.ReplayCallFailed():
-            known = isinstance(event, e.ReplayCallEnded) or event.usage != NO_USAGE
-            purpose, cost = purpose_of(recorded.stream), event.cost_usd if known else 0.0
-        case e.EmbeddingFailed(model="") | e.EmbeddingEnded(dimensions=0):  # nobody was asked
-            return None
+            purpose = purpose_of(recorded.stream)
         case e.EmbeddingEnded() | e.EmbeddingFailed():
-            known = isinstance(event, e.EmbeddingEnded) or event.usage != NO_USAGE
-            purpose, cost = "embedding", event.cost_usd if known else 0.0
+            purpose = "embedding"
+        case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
+            purpose = event.purpose
+        case e.ResponseBooked():
+            purpose = event.purpose
         case _:
             return None
     return (
@@ -86,7 +79,7 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
         event.model,
         purpose,
         *(getattr(event.usage, name) for name in TOKENS),
-        cost,
+        e.billed_usd(event) if isinstance(event, e.PaidOutcome) else event.cost_usd,
     )
 
 

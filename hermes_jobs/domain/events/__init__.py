@@ -22,6 +22,7 @@ from hermes_jobs.domain.events.gateway import *
 from hermes_jobs.domain.events.mcp import *
 from hermes_jobs.domain.events.memory import *
 from hermes_jobs.domain.events.models import *
+from hermes_jobs.domain.events.paid import *
 from hermes_jobs.domain.events.replay import *
 from hermes_jobs.domain.events.schedule import *
 from hermes_jobs.domain.events.session import SessionEvent

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account
-from hermes_jobs.domain.budgets import DAY, Budgets, amount_of, reserved
+from hermes_jobs.domain.accounts import NANO, Charge, Limit, by_account
+from hermes_jobs.domain.budgets import Budgets, charges_outside
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
@@ -272,33 +272,13 @@ def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
 
 def charges(replay: Replay, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
     """The account changes of those events; `replay` is the state before them. See `budgets.charges`."""
-    return by_account(charge for event in events for charge in _charges(replay, event, today))
+    return by_account(
+        charge
+        for event in events
+        for charge in charges_outside(replay.stream, event, _reserved(replay, event), today)
+    )
 
 
-def _charges(replay: Replay, event: e.Event, today: str) -> Iterator[Charge]:
-    match event:
-        case e.ReplayCallStarted():
-            if event.lost is not None:
-                yield from _settled(replay, event.lost, reserved(event.lost))
-            if event.reserved is not None:
-                yield from _on_both(replay, event.reserved.day, held=reserved(event.reserved))
-        case e.ReplayCallEnded() | e.ReplayCallFailed():
-            call = replay.find(event.step)
-            reservation = call.reserved if call is not None else None
-            if reservation is None:
-                yield from _on_both(replay, today, spent=amount_of(event, None))
-            else:
-                yield from _settled(replay, reservation, amount_of(event, reservation))
-        case _:
-            pass
-
-
-def _settled(replay: Replay, reservation: Reservation, spent: Amount) -> Iterator[Charge]:
-    yield from _on_both(replay, reservation.day, spent=spent, held=-reserved(reservation))
-
-
-def _on_both(
-    replay: Replay, day: str, *, spent: Amount = NOTHING, held: Amount = NOTHING
-) -> Iterator[Charge]:
-    for account in (replay.stream, DAY + day):
-        yield Charge(account=account, spent=spent, reserved=held)
+def _reserved(replay: Replay, event: e.Event) -> Reservation | None:
+    call = replay.find(event.step) if isinstance(event, e.PaidOutcome) else None
+    return call.reserved if call is not None else None

@@ -51,7 +51,6 @@ from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.domain.session.tool_results import truncate_round
 from hermes_jobs.domain.session.turn import Call, Turn
 from hermes_jobs.domain.session.usage_tally import EMPTY
-from hermes_jobs.domain.usage import NO_USAGE
 
 
 def fold(session: Session, events: Iterable[e.SessionEvent]) -> Session:
@@ -382,9 +381,7 @@ def _referred(
         return replace(session, current=turns.with_reference(turn, begun))
     books = turn.books
     if event.model:  # else it was refused before it was made
-        cost = 0.0 if isinstance(event, e.ReferenceFailed) and event.usage == NO_USAGE else event.cost_usd
-        books = books.booked(event.usage, cost)
-    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
+        books = books.with_outcome(event)
     if isinstance(event, e.ReferenceReplied):
         asked = references.replied(asked, event.content)
     else:
@@ -447,9 +444,7 @@ def _booked(session: Session, event: e.ResponseBooked) -> Session:
     turn = session.find(event.turn) if event.turn is not None else None
     if turn is None:
         return session
-    books = turn.books.booked(event.usage, event.cost_usd)
-    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
-    return replace_turn(session, replace(turn, books=books))
+    return replace_turn(session, replace(turn, books=turn.books.with_outcome(event)))
 
 
 def _call(turn: Turn, call_id: str) -> Call:

@@ -24,9 +24,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     """The session after the reply."""
     session = compression_rules.with_measured(session, event)
     turn = running_turn(session)
-    books = turn.books.booked(event.usage, event.cost_usd)
-    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
-    turn = replace(turn, books=books, running=False, reserved=None, compressions=0)
+    turn = replace(turn, books=turn.books.with_outcome(event), running=False, reserved=None, compressions=0)
     if event.failures:
         turn = replace(turn, failures=(*turn.failures, event.failures))
     cut = event.finish_reason == "length"

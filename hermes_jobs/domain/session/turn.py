@@ -35,7 +35,7 @@ from hermes_jobs.domain.session.loop_guard import RepeatedCall, count_call, is_b
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.references import Reference, resumed
 from hermes_jobs.domain.session.usage_tally import EMPTY, UsageTally
-from hermes_jobs.domain.usage import NO_USAGE, Reservation
+from hermes_jobs.domain.usage import Reservation
 
 MAX_EMPTY_REPLIES = 2  # an empty answer is requested again
 MAX_CONTINUATIONS = 3  # a text cut by the output limit is continued
@@ -343,10 +343,7 @@ def failed(turn: Turn, kind: str, message: str, hint: str = "") -> Turn:
 
 def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
     """The turn after a failed model call: due again at `retry_at`, or failed."""
-    billed = event.usage != NO_USAGE
-    books = turn.books.booked(event.usage, event.cost_usd if billed else 0.0)
-    books = books.with_estimate(event.estimated, event.estimated_cost_usd)
-    turn = replace(turn, books=books, reserved=None)
+    turn = replace(turn, books=turn.books.with_outcome(event), reserved=None)
     if event.kind == "cancelled":
         return replace(turn, running=False)
     if event.retry_at is None:

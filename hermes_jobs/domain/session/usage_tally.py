@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.domain.events import PaidOutcome, billed_usd
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 
 
@@ -28,6 +29,12 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
             usage=self.usage + usage,
             cost_usd=_sum(self.cost_usd, cost_usd),
             num_model_calls=self.num_model_calls + 1,
+        )
+
+    def with_outcome(self, event: PaidOutcome) -> UsageTally:
+        """The tally with what a model call came to."""
+        return self.booked(event.usage, billed_usd(event)).with_estimate(
+            event.estimated, event.estimated_cost_usd
         )
 
     def with_estimate(self, usage: Usage, cost_usd: float | None) -> UsageTally:

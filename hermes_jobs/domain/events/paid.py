@@ -1,0 +1,26 @@
+"""Which events say what a model call used and cost."""
+
+from __future__ import annotations
+
+from hermes_jobs.domain.events.consolidation import ConsolidationStarted
+from hermes_jobs.domain.events.embedding import EmbeddingEnded, EmbeddingFailed, EmbeddingStarted
+from hermes_jobs.domain.events.replay import ReplayCallEnded, ReplayCallFailed, ReplayCallStarted
+from hermes_jobs.domain.events.session.model_call import ModelCallFailed, ModelReplied, ResponseBooked
+from hermes_jobs.domain.events.session.reference import ReferenceFailed, ReferenceReplied
+from hermes_jobs.domain.usage import NO_USAGE
+
+PaidStart = ReplayCallStarted | EmbeddingStarted | ConsolidationStarted
+"""Starts of model calls outside of sessions."""
+PaidFailure = ModelCallFailed | ReferenceFailed | ReplayCallFailed | EmbeddingFailed
+CallOutcome = ModelReplied | ModelCallFailed | ReferenceReplied | ReferenceFailed
+PaidOutcome = (
+    CallOutcome | ResponseBooked | ReplayCallEnded | ReplayCallFailed | EmbeddingEnded | EmbeddingFailed
+)
+
+
+def billed_usd(event: PaidOutcome) -> float | None:
+    """What a call cost as far as that was reported, in US dollars; None where the price is not known.
+
+    A failed call that reported nothing costs nothing.
+    """
+    return 0.0 if isinstance(event, PaidFailure) and event.usage == NO_USAGE else event.cost_usd
