@@ -1,9 +1,9 @@
 """Every key of the configuration: its type, range, default and meaning.
 
-A key's `Meta(description=...)` is its documentation: `config show`, the manual and the errors say the same.
+A key's `about(...)` is its documentation: `config show`, the manual and the errors say the same.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -47,6 +47,11 @@ McpEntry: TypeAlias = Annotated[
 ModelPrice: TypeAlias = Annotated[Price, Meta(title="a price", examples=["{input: 0.25, output: 2}"])]
 
 
+def about(description: str, extra: dict[str, Any] | None = None) -> Meta:
+    """The documentation of a key; `extra` is for `settings.keys`."""
+    return Meta(description=description, extra=extra)
+
+
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Keys of one section of `config.yaml`."""
 
@@ -55,55 +60,42 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     """The model that answers."""
 
     model: Annotated[
-        Text | None,
-        Meta(description=f"Model name; null: {DEFAULT_MODEL}, or the rehearsal without key and base_url."),
+        Text | None, about(f"Model name; null: {DEFAULT_MODEL}, or the rehearsal without key and base_url.")
     ] = None
     provider: Annotated[
         Literal["auto", ProviderName],
-        Meta(
-            description="Whose API it is; auto: by base_url, the keys that are set, and the model's name.",
+        about(
+            "Whose API it is; auto: by base_url, the keys that are set, and the model's name.",
             extra={"also": ALSO_CALLED},
         ),
     ] = "auto"
-    base_url: Annotated[WebUrl | None, Meta(description="Address of the API; null: the provider's own.")] = (
+    base_url: Annotated[WebUrl | None, about("Address of the API; null: the provider's own.")] = None
+    api: Annotated[Literal["chat", "responses"], about("Chat Completions or the Responses API.")] = "chat"
+    context_length: Annotated[Count | None, about("Window in tokens; null: the model's known one.")] = None
+    max_tokens: Annotated[Count | None, about("Output limit of a call in tokens; null: the provider's.")] = (
         None
     )
-    api: Annotated[
-        Literal["chat", "responses"], Meta(description="Chat Completions or the Responses API.")
-    ] = "chat"
-    context_length: Annotated[
-        Count | None, Meta(description="Window in tokens; null: the model's known one.")
-    ] = None
-    max_tokens: Annotated[
-        Count | None, Meta(description="Output limit of a call in tokens; null: the provider's.")
-    ] = None
-    prompt_cache: Annotated[
-        Literal["auto", "on", "off"], Meta(description="Cache marks; auto: for Claude models.")
-    ] = "auto"
-    cache_ttl: Annotated[
-        Literal["5m", "1h"], Meta(description="How long the provider keeps a marked prefix.")
-    ] = "5m"
+    prompt_cache: Annotated[Literal["auto", "on", "off"], about("Cache marks; auto: for Claude models.")] = (
+        "auto"
+    )
+    cache_ttl: Annotated[Literal["5m", "1h"], about("How long the provider keeps a marked prefix.")] = "5m"
     tool_calling: Annotated[
-        Literal["auto", "structured", "text"],
-        Meta(description="How the model calls tools; auto: by its name."),
+        Literal["auto", "structured", "text"], about("How the model calls tools; auto: by its name.")
     ] = "auto"
     reasoning_effort: Annotated[
         Literal["none", "low", "medium", "high", "max"] | None,
-        Meta(description="How much the model thinks before it answers; null: the provider's default."),
+        about("How much the model thinks before it answers; null: the provider's default."),
     ] = None
     idle_timeout: Annotated[
-        Seconds, Meta(description="Seconds without any data, after which a model call has failed.")
+        Seconds, about("Seconds without any data, after which a model call has failed.")
     ] = 120
-    timeout: Annotated[
-        Seconds | None, Meta(description="Seconds for a whole model call; null: no limit.")
-    ] = None
+    timeout: Annotated[Seconds | None, about("Seconds for a whole model call; null: no limit.")] = None
     fallback: Annotated[
         tuple[Text, ...],
-        Meta(description="Models to try, in order, where this one cannot be used; [PROVIDER:]MODEL each."),
+        about("Models to try, in order, where this one cannot be used; [PROVIDER:]MODEL each."),
     ] = ()
     wait_for_quota: Annotated[
-        Duration,
-        Meta(description="Longest wait for a quota that resets at a known time; 0: the turn fails at once."),
+        Duration, about("Longest wait for a quota that resets at a known time; 0: the turn fails at once.")
     ] = "6h"
 
 
@@ -117,12 +109,10 @@ class EnsembleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ModelsSettings(Section, frozen=True, kw_only=True):
     """Models by name."""
 
-    aliases: Annotated[
-        dict[str, Text], Meta(description="Short names of models, such as {fast: gpt-5-mini}.")
-    ] = {}
+    aliases: Annotated[dict[str, Text], about("Short names of models, such as {fast: gpt-5-mini}.")] = {}
     prices: Annotated[
         dict[str, Literal[0] | ModelPrice],
-        Meta(description="US dollars for a million tokens, by model; 0: free. They win over known prices."),
+        about("US dollars for a million tokens, by model; 0: free. They win over known prices."),
     ] = {}
     ensembles: Annotated[
         dict[
@@ -135,8 +125,8 @@ class ModelsSettings(Section, frozen=True, kw_only=True):
                 ),
             ],
         ],
-        Meta(
-            description="Several models by one name, each also written as models.NAME: the members are asked "
+        about(
+            "Several models by one name, each also written as models.NAME: the members are asked "
             "before the aggregator answers.",
             extra={"entries_in": "models"},
         ),
@@ -146,8 +136,8 @@ class ModelsSettings(Section, frozen=True, kw_only=True):
 class AuxiliaryTask(Section, frozen=True, kw_only=True):
     """The model of one auxiliary task; null: the auxiliary model, else the main one."""
 
-    model: Annotated[Text | None, Meta(description="Model name for this task.")] = None
-    base_url: Annotated[WebUrl | None, Meta(description="Endpoint for this task.")] = None
+    model: Annotated[Text | None, about("Model name for this task.")] = None
+    base_url: Annotated[WebUrl | None, about("Endpoint for this task.")] = None
 
 
 class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
@@ -155,9 +145,8 @@ class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
 
     enabled: Annotated[
         bool,
-        Meta(
-            description="A model names sessions that a person holds on a terminal or in a chat, after the "
-            "first answer."
+        about(
+            "A model names sessions that a person holds on a terminal or in a chat, after the first answer."
         ),
     ] = True
 
@@ -165,8 +154,8 @@ class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
 class Auxiliary(Section, frozen=True, kw_only=True):
     """The model that summarises and reviews; null: the main one."""
 
-    model: Annotated[Text | None, Meta(description="Model name for all auxiliary tasks.")] = None
-    base_url: Annotated[WebUrl | None, Meta(description="Endpoint for all auxiliary tasks.")] = None
+    model: Annotated[Text | None, about("Model name for all auxiliary tasks.")] = None
+    base_url: Annotated[WebUrl | None, about("Endpoint for all auxiliary tasks.")] = None
     compression: AuxiliaryTask = AuxiliaryTask()
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
@@ -177,16 +166,12 @@ class Auxiliary(Section, frozen=True, kw_only=True):
 class EmbeddingsSettings(Section, frozen=True, kw_only=True):
     """Vectors of memory entries and conversations, for recall by meaning."""
 
-    model: Annotated[Text | None, Meta(description="Model that gives vectors; null: none are made.")] = None
-    base_url: Annotated[
-        WebUrl | None, Meta(description="Its endpoint; null: that of the model that answers.")
-    ] = None
+    model: Annotated[Text | None, about("Model that gives vectors; null: none are made.")] = None
+    base_url: Annotated[WebUrl | None, about("Its endpoint; null: that of the model that answers.")] = None
     dimensions: Annotated[
-        Count | None, Meta(description="Length of its vectors; null: as long as the model makes them.")
+        Count | None, about("Length of its vectors; null: as long as the model makes them.")
     ] = None
-    max_chars: Annotated[
-        Count, Meta(description="Characters of a text that are embedded, from its beginning.")
-    ] = 6_000
+    max_chars: Annotated[Count, about("Characters of a text that are embedded, from its beginning.")] = 6_000
     threshold: Annotated[
         float, Meta(ge=0, le=1, description="Cosine below which nothing is recalled by its vector.")
     ] = 0.35
@@ -196,21 +181,18 @@ class Agent(Section, frozen=True, kw_only=True):
     """The turn's loop."""
 
     max_iterations: Annotated[
-        Count, Meta(description="Rounds of tool calls in one turn, after which it must conclude.")
+        Count, about("Rounds of tool calls in one turn, after which it must conclude.")
     ] = 90
-    workdir: Annotated[Text | None, Meta(description="Working folder of gateways and schedules.")] = None
+    workdir: Annotated[Text | None, about("Working folder of gateways and schedules.")] = None
 
 
 class Display(Section, frozen=True, kw_only=True):
     """What terminals show besides answers."""
 
     news: Annotated[
-        bool,
-        Meta(description="Say once what was learned, and what happened without you since the last terminal."),
+        bool, about("Say once what was learned, and what happened without you since the last terminal.")
     ] = True
-    footer: Annotated[
-        bool, Meta(description="A dim line below an answer: seconds, cost, context used, turn.")
-    ] = True
+    footer: Annotated[bool, about("A dim line below an answer: seconds, cost, context used, turn.")] = True
 
 
 class SessionSettings(Section, frozen=True, kw_only=True):
@@ -218,90 +200,80 @@ class SessionSettings(Section, frozen=True, kw_only=True):
 
     if_busy: Annotated[
         Literal["queue", "collect", "steer", "interrupt", "reject"],
-        Meta(description="What happens to a text that arrives while its session runs a turn."),
+        about("What happens to a text that arrives while its session runs a turn."),
     ] = "queue"
 
 
 class CompressionSettings(Section, frozen=True, kw_only=True):
     """When and how far a session's history is compressed."""
 
-    enabled: Annotated[bool, Meta(description="Compress automatically; by hand works either way.")] = True
+    enabled: Annotated[bool, about("Compress automatically; by hand works either way.")] = True
     threshold: Annotated[
         float, Meta(gt=0, le=1, description="Share of the window at which the history is compressed.")
     ] = 0.50
     target_ratio: Annotated[
         float, Meta(ge=0.10, le=0.80, description="Share of the threshold that the kept tail may fill.")
     ] = 0.20
-    protect_last_n: Annotated[CountFromZero, Meta(description="Newest messages that are always kept.")] = 20
+    protect_last_n: Annotated[CountFromZero, about("Newest messages that are always kept.")] = 20
     summary_model: Annotated[
-        Text | None, Meta(description="Model of the summary; null: auxiliary.compression.model.")
+        Text | None, about("Model of the summary; null: auxiliary.compression.model.")
     ] = None
 
 
 class Context(Section, frozen=True, kw_only=True):
     """The context engine."""
 
-    engine: Annotated[Text, Meta(description="Name of the context engine.")] = "compressor"
+    engine: Annotated[Text, about("Name of the context engine.")] = "compressor"
 
 
 class Mem0(Section, frozen=True, kw_only=True):
     """The memory provider mem0; its key is the secret MEM0_API_KEY."""
 
-    base_url: Annotated[WebUrl | None, Meta(description="Mem0's server; null: its own service.")] = None
-    user: Annotated[Text, Meta(description="Name under which Mem0 keeps what it learns.")] = "user"
+    base_url: Annotated[WebUrl | None, about("Mem0's server; null: its own service.")] = None
+    user: Annotated[Text, about("Name under which Mem0 keeps what it learns.")] = "user"
 
 
 class Honcho(Section, frozen=True, kw_only=True):
     """The memory provider honcho; its key is the secret HONCHO_API_KEY."""
 
-    base_url: Annotated[WebUrl | None, Meta(description="Honcho's server; null: its own service.")] = None
-    workspace: Annotated[Text, Meta(description="Honcho's workspace.")] = "hermes-jobs"
-    user: Annotated[Text, Meta(description="Name of the user in that workspace.")] = "user"
-    assistant: Annotated[Text, Meta(description="Name of the agent in that workspace.")] = "hermes"
+    base_url: Annotated[WebUrl | None, about("Honcho's server; null: its own service.")] = None
+    workspace: Annotated[Text, about("Honcho's workspace.")] = "hermes-jobs"
+    user: Annotated[Text, about("Name of the user in that workspace.")] = "user"
+    assistant: Annotated[Text, about("Name of the agent in that workspace.")] = "hermes"
 
 
 class Memory(Section, frozen=True, kw_only=True):
     """What the agent remembers between sessions."""
 
-    memory_chars: Annotated[Count, Meta(description="Limit of MEMORY.md in characters.")] = 2_200
-    user_chars: Annotated[Count, Meta(description="Limit of USER.md in characters.")] = 1_375
-    nudge_interval: Annotated[
-        CountFromZero, Meta(description="User turns between two memory reviews; 0: none.")
-    ] = 10
+    memory_chars: Annotated[Count, about("Limit of MEMORY.md in characters.")] = 2_200
+    user_chars: Annotated[Count, about("Limit of USER.md in characters.")] = 1_375
+    nudge_interval: Annotated[CountFromZero, about("User turns between two memory reviews; 0: none.")] = 10
     episodic_days: Annotated[
-        CountFromZero,
-        Meta(description="Days after which what is only recalled and nobody needs expires; 0: never."),
+        CountFromZero, about("Days after which what is only recalled and nobody needs expires; 0: never.")
     ] = 365
-    working_days: Annotated[
-        CountFromZero, Meta(description="Days that an entry of one session holds; 0: for ever.")
-    ] = 14
+    working_days: Annotated[CountFromZero, about("Days that an entry of one session holds; 0: for ever.")] = (
+        14
+    )
     curate: Annotated[
         Literal["ask", "apply"],
-        Meta(description="Whether the curator waits for a person, or does by the clock what is safe."),
+        about("Whether the curator waits for a person, or does by the clock what is safe."),
     ] = "ask"
     consolidate: Annotated[
         bool,
-        Meta(
-            description="A model reads finished conversations and writes down dated observations, which are "
-            "recalled."
-        ),
+        about("A model reads finished conversations and writes down dated observations, which are recalled."),
     ] = False
     consolidate_hours: Annotated[
-        Count, Meta(description="Hours without a word after which a conversation counts as finished.")
+        Count, about("Hours without a word after which a conversation counts as finished.")
     ] = 6
     consolidate_per_day: Annotated[
-        Count, Meta(description="Parts of conversations that are read by the clock in a day.")
+        Count, about("Parts of conversations that are read by the clock in a day.")
     ] = 20
     consolidate_day_usd: Annotated[
-        Money | None, Meta(description="US dollars a day for it; null: budgets.day_usd alone.")
+        Money | None, about("US dollars a day for it; null: budgets.day_usd alone.")
     ] = None
-    recall: Annotated[bool, Meta(description="Search earlier sessions before each turn.")] = False
-    recall_tokens: Annotated[
-        Count, Meta(description="Limit of what recall adds to a request, in tokens.")
-    ] = 1_000
-    provider: Annotated[
-        Text | None, Meta(description="External memory provider beside the built-in one.")
-    ] = None
+    recall: Annotated[bool, about("Search earlier sessions before each turn.")] = False
+    recall_tokens: Annotated[Count, about("Limit of what recall adds to a request, in tokens.")] = 1_000
+    provider: Annotated[Text | None, about("External memory provider beside the built-in one.")] = None
     mem0: Mem0 = Mem0()
     honcho: Honcho = Honcho()
 
@@ -310,11 +282,11 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     """Procedures that the agent writes down."""
 
     creation_nudge_interval: Annotated[
-        CountFromZero, Meta(description="Iterations with tool calls between two skill reviews; 0: none.")
+        CountFromZero, about("Iterations with tool calls between two skill reviews; 0: none.")
     ] = 10
-    external_dirs: Annotated[tuple[Text, ...], Meta(description="Further skill folders, read only.")] = ()
-    guard: Annotated[bool, Meta(description="Scan skills that the agent writes.")] = True
-    bundled: Annotated[bool, Meta(description="Skills about hermes-jobs itself that come with it.")] = True
+    external_dirs: Annotated[tuple[Text, ...], about("Further skill folders, read only.")] = ()
+    guard: Annotated[bool, about("Scan skills that the agent writes.")] = True
+    bundled: Annotated[bool, about("Skills about hermes-jobs itself that come with it.")] = True
 
 
 class LearningSettings(Section, frozen=True, kw_only=True):
@@ -322,23 +294,23 @@ class LearningSettings(Section, frozen=True, kw_only=True):
 
     verify: Annotated[
         Literal["off", "cheap", "full"],
-        Meta(
-            description="Ask past turns with and without what a review saved: one it came from and one "
+        about(
+            "Ask past turns with and without what a review saved: one it came from and one "
             "other, or up to eight, several times, compared by a judge."
         ),
     ] = "off"
-    judge: Annotated[
-        Text | None, Meta(description="Model that compares answers for `full`; null: auxiliary.model.")
-    ] = None
-    budget_usd: Annotated[
-        Money | None, Meta(description="US dollars a verification; null: budgets.day_usd alone.")
-    ] = None
+    judge: Annotated[Text | None, about("Model that compares answers for `full`; null: auxiliary.model.")] = (
+        None
+    )
+    budget_usd: Annotated[Money | None, about("US dollars a verification; null: budgets.day_usd alone.")] = (
+        None
+    )
 
 
 class Toolsets(Section, frozen=True, kw_only=True):
     """Which tools the agent has."""
 
-    enabled: Annotated[tuple[Text, ...], Meta(description="Toolsets that are on.")] = (
+    enabled: Annotated[tuple[Text, ...], about("Toolsets that are on.")] = (
         "terminal",
         "files",
         "memory",
@@ -350,76 +322,62 @@ class Toolsets(Section, frozen=True, kw_only=True):
         "mcp",
         "consult",
     )
-    disabled: Annotated[tuple[Text, ...], Meta(description="Toolsets that are off although enabled.")] = ()
+    disabled: Annotated[tuple[Text, ...], about("Toolsets that are off although enabled.")] = ()
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
     """How earlier conversations are searched."""
 
     expand: Annotated[
-        bool,
-        Meta(description="`session_search` asks the auxiliary model for other words where none hold all."),
+        bool, about("`session_search` asks the auxiliary model for other words where none hold all.")
     ] = False
 
 
 class Tools(Section, frozen=True, kw_only=True):
     """Limits of tool results."""
 
-    result_chars: Annotated[Count, Meta(description="A longer result is kept apart, with a preview.")] = (
-        100_000
-    )
-    turn_chars: Annotated[Count, Meta(description="Limit of all results of one assistant message.")] = 200_000
+    result_chars: Annotated[Count, about("A longer result is kept apart, with a preview.")] = 100_000
+    turn_chars: Annotated[Count, about("Limit of all results of one assistant message.")] = 200_000
     preview_chars: Annotated[
-        CountFromZero, Meta(description="Characters of a result kept apart that the model sees.")
+        CountFromZero, about("Characters of a result kept apart that the model sees.")
     ] = 1_500
     serialize_terminal: Annotated[
-        bool,
-        Meta(description="Run the terminal calls of one message in order, file tools around them too."),
+        bool, about("Run the terminal calls of one message in order, file tools around them too.")
     ] = True
 
 
 class Docker(Section, frozen=True, kw_only=True):
     """The container of one command, with `terminal.backend: docker`."""
 
-    image: Annotated[Text, Meta(description="Image, present on the host; it is not pulled.")] = (
-        "python:3-slim"
-    )
-    network: Annotated[bool, Meta(description="Whether commands reach the network.")] = False
-    memory: Annotated[Text, Meta(description="Memory limit as docker writes it; counts swap too.")] = "1g"
+    image: Annotated[Text, about("Image, present on the host; it is not pulled.")] = "python:3-slim"
+    network: Annotated[bool, about("Whether commands reach the network.")] = False
+    memory: Annotated[Text, about("Memory limit as docker writes it; counts swap too.")] = "1g"
 
 
 class TerminalSettings(Section, frozen=True, kw_only=True):
     """The terminal tool."""
 
-    backend: Annotated[Literal["local", "docker"], Meta(description="Where commands run.")] = "local"
-    policy: Annotated[
-        Literal["allow", "ask", "deny"], Meta(description="What happens to a dangerous command.")
-    ] = "ask"
+    backend: Annotated[Literal["local", "docker"], about("Where commands run.")] = "local"
+    policy: Annotated[Literal["allow", "ask", "deny"], about("What happens to a dangerous command.")] = "ask"
     allow: Annotated[
-        tuple[Text, ...], Meta(description="When not empty, only commands that match one of these run.")
+        tuple[Text, ...], about("When not empty, only commands that match one of these run.")
     ] = ()
-    timeout: Annotated[
-        Seconds, Meta(description="Seconds for one command, unless the call says otherwise.")
-    ] = 120
+    timeout: Annotated[Seconds, about("Seconds for one command, unless the call says otherwise.")] = 120
     sandbox: Annotated[
         Literal["auto", "on", "off"],
-        Meta(description="Hide keys and this home from commands; on: run none where that cannot be done."),
+        about("Hide keys and this home from commands; on: run none where that cannot be done."),
     ] = "auto"
     sandbox_visible: Annotated[
-        tuple[Text, ...], Meta(description="Places that commands may use although they are hidden.")
+        tuple[Text, ...], about("Places that commands may use although they are hidden.")
     ] = ()
     environment: Annotated[
-        dict[str, str], Meta(description="Variables that commands get besides the worker's; no secrets.")
+        dict[str, str], about("Variables that commands get besides the worker's; no secrets.")
     ] = {}
     grant: Annotated[
         tuple[Text, ...],
-        Meta(
-            description="Secrets of .env that commands get all the same, by name; none of hermes-jobs' own."
-        ),
+        about("Secrets of .env that commands get all the same, by name; none of hermes-jobs' own."),
     ] = ()
-    approval_seconds: Annotated[
-        Seconds, Meta(description="Seconds to wait for an approval, then denied.")
-    ] = 900
+    approval_seconds: Annotated[Seconds, about("Seconds to wait for an approval, then denied.")] = 900
     docker: Docker = Docker()
 
 
@@ -428,16 +386,13 @@ class FilesSettings(Section, frozen=True, kw_only=True):
 
     roots: Annotated[
         tuple[Text, ...] | None,
-        Meta(description="Folders that file tools may touch; null: the session's working folder."),
+        about("Folders that file tools may touch; null: the session's working folder."),
     ] = None
     keep_days: Annotated[
-        CountFromZero,
-        Meta(description="Days for which what file tools replaced can be restored; 0: nothing is kept."),
+        CountFromZero, about("Days for which what file tools replaced can be restored; 0: nothing is kept.")
     ] = 30
-    keep_file_mb: Annotated[Count, Meta(description="Largest file that is kept, in MiB.")] = 10
-    keep_total_mb: Annotated[
-        Count, Meta(description="Limit of all that is kept, in MiB; the oldest goes first.")
-    ] = 500
+    keep_file_mb: Annotated[Count, about("Largest file that is kept, in MiB.")] = 10
+    keep_total_mb: Annotated[Count, about("Limit of all that is kept, in MiB; the oldest goes first.")] = 500
 
 
 class WebSearchSettings(Section, frozen=True, kw_only=True):
@@ -445,66 +400,61 @@ class WebSearchSettings(Section, frozen=True, kw_only=True):
 
     provider: Annotated[
         SearchName | None,
-        Meta(
-            description="Who searches the web; null: there is no web_search.",
+        about(
+            "Who searches the web; null: there is no web_search.",
             extra={"also": SEARCH_ALSO_CALLED},
         ),
     ] = None
     base_url: Annotated[
         WebUrl | None,
-        Meta(description="Address of the SearXNG instance, or of a proxy of another; null: the provider's."),
+        about("Address of the SearXNG instance, or of a proxy of another; null: the provider's."),
     ] = None
 
 
 class WebSettings(Section, frozen=True, kw_only=True):
     """The web tools."""
 
-    allow_private: Annotated[
-        bool, Meta(description="Let the agent fetch from this host and from private networks.")
-    ] = False
+    allow_private: Annotated[bool, about("Let the agent fetch from this host and from private networks.")] = (
+        False
+    )
     search: WebSearchSettings = WebSearchSettings()
 
 
 class SchedulesSettings(Section, frozen=True, kw_only=True):
     """Defaults of a schedule."""
 
-    timezone: Annotated[
-        Text | None, Meta(description="Zone of schedules, days, times; null: this machine's.")
-    ] = None
+    timezone: Annotated[Text | None, about("Zone of schedules, days, times; null: this machine's.")] = None
     missed: Annotated[
-        Literal["run_once", "skip", "all"], Meta(description="What happens to runs missed while down.")
+        Literal["run_once", "skip", "all"], about("What happens to runs missed while down.")
     ] = "run_once"
     overlap: Annotated[
-        Literal["skip", "queue", "parallel"], Meta(description="What happens when the last run still runs.")
+        Literal["skip", "queue", "parallel"], about("What happens when the last run still runs.")
     ] = "skip"
-    by_schedules: Annotated[bool, Meta(description="Whether scheduled prompts may add schedules.")] = False
+    by_schedules: Annotated[bool, about("Whether scheduled prompts may add schedules.")] = False
 
 
 class BudgetsSettings(Section, frozen=True, kw_only=True):
     """Spending limits; null: none."""
 
-    turn_usd: Annotated[Money | None, Meta(description="US dollars a turn.")] = None
-    turn_tokens: Annotated[Count | None, Meta(description="Tokens a turn.")] = None
-    session_usd: Annotated[Money | None, Meta(description="US dollars a session.")] = None
-    day_usd: Annotated[
-        Money | None, Meta(description="US dollars a day, as schedules.timezone has days.")
-    ] = None
+    turn_usd: Annotated[Money | None, about("US dollars a turn.")] = None
+    turn_tokens: Annotated[Count | None, about("Tokens a turn.")] = None
+    session_usd: Annotated[Money | None, about("US dollars a session.")] = None
+    day_usd: Annotated[Money | None, about("US dollars a day, as schedules.timezone has days.")] = None
 
 
 class Retention(Section, frozen=True, kw_only=True):
     """How long conversations are kept."""
 
     days: Annotated[
-        Count | None,
-        Meta(description="Days after its last use that a conversation is deleted; null: never."),
+        Count | None, about("Days after its last use that a conversation is deleted; null: never.")
     ] = None
 
 
 class Telegram(Section, frozen=True, kw_only=True):
     """The Telegram gateway; its token is the secret TELEGRAM_BOT_TOKEN."""
 
-    allowed_users: Annotated[tuple[int, ...], Meta(description="Telegram user ids that may write.")] = ()
-    base_url: Annotated[WebUrl | None, Meta(description="Bot API server; null: Telegram's own.")] = None
+    allowed_users: Annotated[tuple[int, ...], about("Telegram user ids that may write.")] = ()
+    base_url: Annotated[WebUrl | None, about("Bot API server; null: Telegram's own.")] = None
 
 
 class GatewaySettings(Section, frozen=True, kw_only=True):
@@ -512,7 +462,7 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 
     users: Annotated[
         dict[str, tuple[Text, ...]],
-        Meta(description="A person's ids on several platforms, such as {anna: ['telegram:123']}."),
+        about("A person's ids on several platforms, such as {anna: ['telegram:123']}."),
     ] = {}
     telegram: Telegram = Telegram()
 
@@ -520,28 +470,23 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 class DelegationSettings(Section, frozen=True, kw_only=True):
     """Sub-agents, which work on parts of a task."""
 
-    per_root: Annotated[Count, Meta(description="Sub-agents of one turn that work at once.")] = 3
-    per_home: Annotated[Count, Meta(description="Sub-agents of all turns that work at once.")] = 10
-    depth: Annotated[
-        CountFromZero, Meta(description="Levels of sub-agents below a conversation; 0: none.")
-    ] = 2
+    per_root: Annotated[Count, about("Sub-agents of one turn that work at once.")] = 3
+    per_home: Annotated[Count, about("Sub-agents of all turns that work at once.")] = 10
+    depth: Annotated[CountFromZero, about("Levels of sub-agents below a conversation; 0: none.")] = 2
 
 
 class AgentRoleSettings(Section, frozen=True, kw_only=True):
     """A kind of sub-agent."""
 
-    description: Annotated[str, Meta(description="What it is for, as the model reads it.")] = ""
-    prompt: Annotated[str, Meta(description="What it is told beside its task.")] = ""
-    toolsets: Annotated[
-        tuple[Text, ...] | None, Meta(description="Its toolsets; null: those of who delegates.")
-    ] = None
-    model: Annotated[Text | None, Meta(description="Its model; null: that of who delegates.")] = None
+    description: Annotated[str, about("What it is for, as the model reads it.")] = ""
+    prompt: Annotated[str, about("What it is told beside its task.")] = ""
+    toolsets: Annotated[tuple[Text, ...] | None, about("Its toolsets; null: those of who delegates.")] = None
+    model: Annotated[Text | None, about("Its model; null: that of who delegates.")] = None
     budget: Annotated[
-        Annotated[float, Meta(gt=0)] | None,
-        Meta(description="US dollars that it may spend; null: no limit of its own."),
+        Annotated[float, Meta(gt=0)] | None, about("US dollars that it may spend; null: no limit of its own.")
     ] = None
     max_iterations: Annotated[
-        Count | None, Meta(description="Its rounds of tool calls; null: agent.max_iterations.")
+        Count | None, about("Its rounds of tool calls; null: agent.max_iterations.")
     ] = None
 
 
@@ -549,24 +494,22 @@ class Workers(Section, frozen=True, kw_only=True):
     """The processes that work."""
 
     concurrency: Annotated[
-        Count, Meta(description="Steps that a worker performs at once; its threads are made as needed.")
+        Count, about("Steps that a worker performs at once; its threads are made as needed.")
     ] = 256
-    lease_seconds: Annotated[Seconds, Meta(description="A worker silent for so long counts as dead.")] = 8
+    lease_seconds: Annotated[Seconds, about("A worker silent for so long counts as dead.")] = 8
     stop_seconds: Annotated[
         float, Meta(ge=0, description="Seconds that running writes get when a worker stops.")
     ] = 20
     one_cpu: Annotated[
-        bool, Meta(description="Keep a busy worker's threads on one CPU (Linux); commands run anywhere.")
+        bool, about("Keep a busy worker's threads on one CPU (Linux); commands run anywhere.")
     ] = True
 
 
 class Metrics(Section, frozen=True, kw_only=True):
     """What Prometheus may collect."""
 
-    port: Annotated[Port | None, Meta(description="Where `up` serves metrics; null: nowhere.")] = None
-    address: Annotated[Text, Meta(description="Where they are served; 127.0.0.1: for this machine.")] = (
-        "127.0.0.1"
-    )
+    port: Annotated[Port | None, about("Where `up` serves metrics; null: nowhere.")] = None
+    address: Annotated[Text, about("Where they are served; 127.0.0.1: for this machine.")] = "127.0.0.1"
 
 
 class Mcp(Section, frozen=True, kw_only=True):
@@ -577,26 +520,21 @@ class Mcp(Section, frozen=True, kw_only=True):
         Meta(ge=0, le=1, description="Share of the window; larger lists of tools are searched by the model."),
     ] = 0.05
     wait_for_required: Annotated[
-        Duration,
-        Meta(description="Longest wait of a turn for a required server; 0: the turn fails at once."),
+        Duration, about("Longest wait of a turn for a required server; 0: the turn fails at once.")
     ] = "6h"
     input_seconds: Annotated[
-        Seconds, Meta(description="Seconds to wait for input that a server asks for, then cancelled.")
+        Seconds, about("Seconds to wait for input that a server asks for, then cancelled.")
     ] = 900
     task_seconds: Annotated[
-        Seconds, Meta(description="Longest time for a call that its server goes on with as a task.")
+        Seconds, about("Longest time for a call that its server goes on with as a task.")
     ] = 86_400
 
 
 class Configuration(Section, frozen=True, kw_only=True):
     """All keys, in the structure of `config.yaml`."""
 
-    broker_url: Annotated[BrokerUrl | None, Meta(description="Celery's broker; null: the embedded one.")] = (
-        None
-    )
-    log_url: Annotated[
-        LogUrl | None, Meta(description="The log's database; null: events.db in the home.")
-    ] = None
+    broker_url: Annotated[BrokerUrl | None, about("Celery's broker; null: the embedded one.")] = None
+    log_url: Annotated[LogUrl | None, about("The log's database; null: events.db in the home.")] = None
     model: ModelSettings = ModelSettings()
     models: ModelsSettings = ModelsSettings()
     auxiliary: Auxiliary = Auxiliary()
@@ -618,8 +556,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     schedules: SchedulesSettings = SchedulesSettings()
     delegation: DelegationSettings = DelegationSettings()
     agents: Annotated[
-        dict[str, AgentRoleSettings],
-        Meta(description="Kinds of sub-agents by name, beside research and coding."),
+        dict[str, AgentRoleSettings], about("Kinds of sub-agents by name, beside research and coding.")
     ] = {}
     budgets: BudgetsSettings = BudgetsSettings()
     retention: Retention = Retention()
@@ -629,8 +566,8 @@ class Configuration(Section, frozen=True, kw_only=True):
     mcp: Mcp = Mcp()
     mcp_servers: Annotated[
         dict[McpName, McpEntry],
-        Meta(
-            description="MCP servers by name, whose tools the agent gets; see docs/mcp.md.",
+        about(
+            "MCP servers by name, whose tools the agent gets; see docs/mcp.md.",
             extra={"parts": True},
         ),
     ] = {}
