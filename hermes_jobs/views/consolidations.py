@@ -84,7 +84,7 @@ UNREAD: Final = f"""
 """
 
 
-def select_finished_unread(rows: Connection, before: str, limit: int | None) -> tuple[Unread, ...]:
+def select_finished_unread(rows: Connection, before: str, limit: int | None = None) -> tuple[Unread, ...]:
     """Conversations with unread turns of before the newest end of a session, or with unread turns and no word
     since `before` (ISO 8601, UTC); the last used first."""
     until = "CASE WHEN c.at < ? THEN answered ELSE ended END"

@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.views.id_lookup import find_delivery
 from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
@@ -122,8 +123,9 @@ def select_deliveries(
     return tuple(_delivery(row) for row in fetched(connection, query, values))
 
 
-def select_delivery(connection: Connection, delivery: str) -> DeliveryView:
-    """The delivery with that id, which exists."""
+def select_delivery(connection: Connection, given: str) -> DeliveryView:
+    """The delivery that an id, its beginning or `last` means. Raises what `find_delivery` does."""
+    delivery = find_delivery(connection, given)
     (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
     return _delivery(row)
 

@@ -87,7 +87,9 @@ def select_missing(rows: Connection, model: str, digests: Iterable[str]) -> froz
     return frozenset(digest for (digest,) in rows.execute(query, (_json(digests), model)))
 
 
-def select_exchanges_without(rows: Connection, model: str, before: str, limit: int) -> tuple[Exchange, ...]:
+def select_exchanges_without(
+    rows: Connection, model: str, *, before: str, limit: int
+) -> tuple[Exchange, ...]:
     """Exchanges of people that have no vector of the model, oldest first; open ones, where nothing was said
     since `before` (ISO 8601, UTC)."""
     query = f"""
@@ -116,7 +118,7 @@ def _exchange(lineage: str, digest: str, positions: str, chars: int) -> Exchange
 
 
 def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
-    """How many vectors of the model there are."""
+    """How many vectors of the model there are, and are planned."""
     query = "SELECT count(vector), count(*) FROM embeddings WHERE model = ?"
     there, known = rows.execute(query, (model,)).fetchone()
     return EmbeddingCounts(there, known - there)

@@ -201,22 +201,25 @@ def _step(row: Row) -> StepView:
     return value_of(StepView, row, id=row["step"], books=books_of(row), asks=asks)
 
 
-def select_sessions(connection: Connection, *, hidden: bool, limit: int) -> tuple[SessionView, ...]:
+def select_sessions(
+    connection: Connection, *, hidden: bool = False, limit: int = 20
+) -> tuple[SessionView, ...]:
     """Lineages, the last used first; with `hidden` also undone and deleted ones, reviews and sub-agents."""
     shown = "TRUE" if hidden else LISTED_SESSIONS
     chosen = f"SELECT lineage FROM lineages WHERE {shown} ORDER BY last_position DESC LIMIT ?"
     return _sessions(connection, chosen, (limit,))
 
 
-def select_newest_conversation(connection: Connection, workdir: str | None) -> SessionView | None:
-    """The conversation that was used last in that folder (None: anywhere); None where there is none."""
+def select_newest_conversation(connection: Connection, workdir: str | None = None) -> SessionView | None:
+    """The conversation that was used last in that folder (None: anywhere); None where there is none. Runs of
+    schedules, reviews and sub-agents are no conversations."""
     chosen = """SELECT lineage FROM lineages WHERE kind = 'conversation' AND undone_into IS NULL
         AND (?1 IS NULL OR workdir = ?1) ORDER BY last_position DESC LIMIT 1"""
     return next(iter(_sessions(connection, chosen, (workdir,))), None)
 
 
 def select_session(connection: Connection, session: str) -> SessionView:
-    """The lineage that the session belongs to. Raises `Rejected`, kind `unknown_session`."""
+    """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
     chosen = "SELECT lineage FROM sessions WHERE session = ?"
     found = _sessions(connection, chosen, (session,))
     if not found:

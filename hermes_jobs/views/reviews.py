@@ -141,7 +141,7 @@ def _refused(event: e.ConsolidationEnded) -> str:
     return "; ".join([*known, *(f"observation {each.number} refused: {each.why}" for each in event.refused)])
 
 
-def select_reviews(connection: Connection, limit: int | None) -> tuple[ReviewView, ...]:
+def select_reviews(connection: Connection, limit: int | None = None) -> tuple[ReviewView, ...]:
     """Reviews, newest first."""
     newest = "TRUE GROUP BY v.review ORDER BY v.position DESC LIMIT ?"
     return _reviews(connection, newest, (-1 if limit is None else limit,))

@@ -90,7 +90,7 @@ def select_schedule(connection: Connection, schedule: str) -> ScheduleView:
     return _schedule(connection, rows[0])
 
 
-def select_runs(connection: Connection, schedule: str, limit: int) -> tuple[RunView, ...]:
+def select_runs(connection: Connection, schedule: str, limit: int = 20) -> tuple[RunView, ...]:
     """What became of the schedule's due times, newest first, with what became of the answers."""
     return tuple(_run(connection, row) for row in _run_rows(connection, schedule, limit))
 

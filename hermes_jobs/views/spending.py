@@ -73,7 +73,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def select_spending(
-    connection: Connection, *, by: SpendingKey, since: str | None, zone: tzinfo | None = None
+    connection: Connection, *, by: SpendingKey, since: str | None = None, zone: tzinfo | None = None
 ) -> tuple[Spending, ...]:
     """Every response of the log since that moment (ISO 8601, UTC), days in order, others dearest first.
 

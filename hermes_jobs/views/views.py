@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from hermes_jobs.domain.memory.entries import Uses
 from hermes_jobs.engine.ports.conversation_search import (
     EVERYWHERE,
     Passage,
@@ -26,20 +25,17 @@ from hermes_jobs.views.candidates import IndexedMessages
 from hermes_jobs.views.children import Children
 from hermes_jobs.views.consolidations import (
     Consolidations,
-    Unread,
     select_finished_unread,
     select_unread,
 )
-from hermes_jobs.views.counts import Counts, Unattended, select_counts, select_unattended
+from hermes_jobs.views.counts import select_counts, select_unattended
 from hermes_jobs.views.deliveries import (
     Deliveries,
-    DeliveryView,
     count_unread,
     select_deliveries,
     select_delivery,
 )
 from hermes_jobs.views.embeddings import (
-    EmbeddingCounts,
     Embeddings,
     nearest_exchanges,
     nearest_texts,
@@ -49,8 +45,8 @@ from hermes_jobs.views.embeddings import (
     select_missing,
 )
 from hermes_jobs.views.entities import Entities, select_names
-from hermes_jobs.views.estimates import Estimate, Estimates, select_estimates
-from hermes_jobs.views.exchanges import Exchange, Exchanges
+from hermes_jobs.views.estimates import Estimates, select_estimates
+from hermes_jobs.views.exchanges import Exchanges
 from hermes_jobs.views.hit_context import passages, passages_at
 from hermes_jobs.views.memory_usage import Fill, MemoryUses, select_memory_uses
 from hermes_jobs.views.message_search import count_messages, search, select_recent, within
@@ -58,19 +54,15 @@ from hermes_jobs.views.message_texts import texts_of
 from hermes_jobs.views.messages import Messages
 from hermes_jobs.views.models import (
     MessageView,
-    SessionView,
     StatusFilter,
     TurnView,
-    UsageTotals,
     ViewsStatus,
 )
 from hermes_jobs.views.projection import Projection
 from hermes_jobs.views.queue_waits import Waits
 from hermes_jobs.views.responses import Responses
-from hermes_jobs.views.reviews import Reviews, ReviewView, select_review, select_reviews
+from hermes_jobs.views.reviews import Reviews, select_review, select_reviews
 from hermes_jobs.views.schedule_queries import (
-    RunView,
-    ScheduleView,
     select_runs,
     select_schedule,
     select_schedules,
@@ -78,11 +70,8 @@ from hermes_jobs.views.schedule_queries import (
 from hermes_jobs.views.schedules import Schedules
 from hermes_jobs.views.search_index import SearchIndex, in_one_piece
 from hermes_jobs.views.sessions import Sessions
-from hermes_jobs.views.skills import SkillUse, SkillUses, select_skill_uses
+from hermes_jobs.views.skills import SkillUses, select_skill_uses
 from hermes_jobs.views.spending import (
-    Spending,
-    SpendingKey,
-    UnknownCost,
     select_labels,
     select_spending,
     select_unknown_costs,
@@ -92,10 +81,11 @@ from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import OnProgress, Progress, Store
 from hermes_jobs.views.tree import Tree, select_tree, select_used_below
 from hermes_jobs.views.turns import Turns
-from hermes_jobs.views.verifications import Verifications, VerificationView, select_verifications
+from hermes_jobs.views.verifications import Verifications, select_verifications
 
 logger = logging.getLogger(__name__)
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 if TYPE_CHECKING:
@@ -118,6 +108,16 @@ PROJECTIONS: tuple[Projection, ...] = (
     ApprovalRuleTexts(),
     Consolidations(),
 )
+
+
+def _answering(select: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Views, P], T]:
+    """The method of `Views` that answers with that query: see there for arguments and errors."""
+
+    def answer(self: Views, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._store.read(lambda rows: select(rows, *args, **kwargs))
+
+    answer.__doc__ = select.__doc__
+    return answer
 
 
 class Views:
@@ -179,9 +179,7 @@ class Views:
         tree = self.tree(turn)
         return tree.find(turn) or tree
 
-    def used_below(self, lineage: str) -> UsageTotals:
-        """What the sub-agents of a conversation, and theirs, have used."""
-        return self._store.read(lambda rows: select_used_below(rows, lineage))
+    used_below = _answering(select_used_below)
 
     def find_turn(self, given: str, *, session: str | None = None) -> str:
         """The id that a unique prefix means, or `last` and `last~N`: those of that session, else of all.
@@ -194,20 +192,9 @@ class Views:
 
     # --- sessions ---------------------------------------------------------------------------------
 
-    def sessions(self, *, hidden: bool = False, limit: int = 20) -> tuple[SessionView, ...]:
-        """One row a lineage, the last used first; with `hidden` also reviews and sub-agents."""
-        return self._store.read(lambda rows: queries.select_sessions(rows, hidden=hidden, limit=limit))
-
-    def newest_conversation(self, workdir: str | None = None) -> SessionView | None:
-        """The conversation that was used last, in that folder where one is given; None where there is none.
-
-        Runs of schedules, reviews and sub-agents are no conversations.
-        """
-        return self._store.read(lambda rows: queries.select_newest_conversation(rows, workdir))
-
-    def session(self, session: str) -> SessionView:
-        """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
-        return self._store.read(lambda rows: queries.select_session(rows, session))
+    sessions = _answering(queries.select_sessions)
+    newest_conversation = _answering(queries.select_newest_conversation)
+    session = _answering(queries.select_session)
 
     def find_session(self, given: str) -> str:
         """The id of the lineage's tip that an id, a unique prefix or a title means.
@@ -267,20 +254,12 @@ class Views:
         """Lineages within the scope's kinds and source, the last used first."""
         return self._store.read(lambda rows: select_recent(rows, within(rows, scope), limit))
 
-    def names_of(self, aliases: Collection[str]) -> tuple[str, ...]:
-        """The names that these aliases mean, the newest first. See `text.entities`."""
-        return self._store.read(lambda rows: select_names(rows, aliases))
+    names_of = _answering(select_names)
 
     # --- consolidation ----------------------------------------------------------------------------
 
-    def finished_unread(self, before: str, limit: int | None = None) -> tuple[Unread, ...]:
-        """Finished conversations with turns that no consolidation has read, the last used first; finished are
-        those, too, without a word since `before` (ISO 8601, UTC)."""
-        return self._store.read(lambda rows: select_finished_unread(rows, before, limit))
-
-    def unread_turns(self, lineage: str) -> Unread | None:
-        """All turns of a conversation that no consolidation has read; None for none."""
-        return self._store.read(lambda rows: select_unread(rows, lineage))
+    finished_unread = _answering(select_finished_unread)
+    unread_turns = _answering(select_unread)
 
     # --- vectors ----------------------------------------------------------------------------------
 
@@ -288,21 +267,10 @@ class Views:
         """What the messages at these positions of the log say."""
         return self._texts(positions)
 
-    def without_vectors(self, model: str, digests: Iterable[str]) -> frozenset[str]:
-        """Those of the digests for which no vector of the model is there or planned."""
-        return self._store.read(lambda rows: select_missing(rows, model, digests))
-
-    def exchanges_without_vectors(self, model: str, *, before: str, limit: int) -> tuple[Exchange, ...]:
-        """Exchanges that have none, oldest first; of open ones those last added to before that moment."""
-        return self._store.read(lambda rows: select_exchanges_without(rows, model, before, limit))
-
-    def exchanges(self, digests: Iterable[str]) -> Mapping[str, Exchange]:
-        """The exchanges with these digests."""
-        return self._store.read(lambda rows: select_exchanges(rows, digests))
-
-    def embedding_counts(self, model: str) -> EmbeddingCounts:
-        """How many vectors of the model there are, and are planned."""
-        return self._store.read(lambda rows: select_embedding_counts(rows, model))
+    without_vectors = _answering(select_missing)
+    exchanges_without_vectors = _answering(select_exchanges_without)
+    exchanges = _answering(select_exchanges)
+    embedding_counts = _answering(select_embedding_counts)
 
     def has_vectors(self, model: str) -> bool:
         """See `VectorSearch`."""
@@ -333,60 +301,19 @@ class Views:
 
     # --- what was learned -------------------------------------------------------------------------
 
-    def reviews(self, *, limit: int | None = None) -> tuple[ReviewView, ...]:
-        """Reviews, newest first."""
-        return self._store.read(lambda rows: select_reviews(rows, limit))
-
-    def review(self, given: str) -> ReviewView:
-        """The review that an id or a unique prefix means. Raises `Rejected`."""
-        return self._store.read(lambda rows: select_review(rows, given))
-
-    def verifications(self, review: str | None = None) -> tuple[VerificationView, ...]:
-        """What was found of the things that reviews saved, or one review, in the order of time."""
-        return self._store.read(lambda rows: select_verifications(rows, review))
-
-    def memory_uses(self) -> Mapping[int, Uses]:
-        """When entries were recalled, by the versions of the writes that made them."""
-        return self._store.read(select_memory_uses)
-
-    def skill_uses(self) -> Mapping[str, SkillUse]:
-        """How often each skill was read, and how those turns ended, by the skill's name."""
-        return self._store.read(select_skill_uses)
+    reviews = _answering(select_reviews)
+    review = _answering(select_review)
+    verifications = _answering(select_verifications)
+    memory_uses = _answering(select_memory_uses)
+    skill_uses = _answering(select_skill_uses)
 
     # --- what was used ----------------------------------------------------------------------------
 
-    def spending(
-        self, *, by: SpendingKey, since: str | None = None, zone: tzinfo | None = None
-    ) -> tuple[Spending, ...]:
-        """What was used since that moment (ISO 8601, UTC), added up. `zone` is where days begin."""
-        return self._store.read(lambda rows: select_spending(rows, by=by, since=since, zone=zone))
-
-    def labels(self, by: SpendingKey, keys: Sequence[str]) -> Mapping[str, str]:
-        """What people call the sessions, schedules or turns of these ids; nothing for other keys."""
-        return self._store.read(lambda rows: select_labels(rows, by, keys))
-
-    def unknown_costs(
-        self,
-        *,
-        since: str = "",
-        turns: Sequence[str] | None = None,
-        lineage: str | None = None,
-        schedule: str | None = None,
-    ) -> tuple[UnknownCost, ...]:
-        """The responses since that moment (ISO 8601, UTC) whose cost is not known, by model."""
-        return self._store.read(
-            lambda rows: select_unknown_costs(
-                rows, since=since, turns=turns, lineage=lineage, schedule=schedule
-            )
-        )
-
-    def estimates(self, *, since: str | None = None, turn: str | None = None) -> tuple[Estimate, ...]:
-        """Model calls that ended without their response, and what they may have used, oldest first."""
-        return self._store.read(lambda rows: select_estimates(rows, since=since, turn=turn))
-
-    def counts(self) -> Counts:
-        """How much happened, ever."""
-        return self._store.read(select_counts)
+    spending = _answering(select_spending)
+    labels = _answering(select_labels)
+    unknown_costs = _answering(select_unknown_costs)
+    estimates = _answering(select_estimates)
+    counts = _answering(select_counts)
 
     def report(
         self, *, since: datetime, until: datetime, period: Period = "day", zone: tzinfo | None = None
@@ -400,47 +327,17 @@ class Views:
 
     # --- deliveries -------------------------------------------------------------------------------
 
-    def deliveries(
-        self, *, turn: str | None = None, inbox: bool = False, limit: int | None = None
-    ) -> tuple[DeliveryView, ...]:
-        """Deliveries, newest first: of a turn, those in the inbox."""
-        return self._store.read(lambda rows: select_deliveries(rows, turn=turn, inbox=inbox, limit=limit))
-
-    def delivery(self, given: str) -> DeliveryView:
-        """The delivery that a unique prefix of an id means.
-
-        Raises `Rejected`, kind `ambiguous` or `unknown_delivery`.
-        """
-        return self._store.read(lambda rows: select_delivery(rows, id_lookup.find_delivery(rows, given)))
-
-    def unread(self) -> int:
-        """How many deliveries stand in the inbox."""
-        return self._store.read(count_unread)
-
-    def unattended(self, since: str) -> Unattended:
-        """What happened without the person after that moment (ISO 8601, UTC)."""
-        return self._store.read(lambda rows: select_unattended(rows, since))
+    deliveries = _answering(select_deliveries)
+    delivery = _answering(select_delivery)
+    unread = _answering(count_unread)
+    unattended = _answering(select_unattended)
 
     # --- schedules --------------------------------------------------------------------------------
 
-    def schedules(self, *, removed: bool = False) -> tuple[ScheduleView, ...]:
-        """Schedules, the next that is due first; with `removed` also those that are gone."""
-        return self._store.read(lambda rows: select_schedules(rows, removed=removed))
-
-    def schedule(self, schedule: str) -> ScheduleView:
-        """A schedule by its whole id. Raises `Rejected`, kind `unknown_schedule`."""
-        return self._store.read(lambda rows: select_schedule(rows, schedule))
-
-    def find_schedule(self, given: str, *, removed: bool = False) -> str:
-        """The id that an id, a name or a unique prefix means; with `removed` also of one that is gone.
-
-        Raises `Rejected`, kind `ambiguous` or `unknown_schedule`.
-        """
-        return self._store.read(lambda rows: id_lookup.find_schedule(rows, given, removed=removed))
-
-    def runs(self, schedule: str, *, limit: int = 20) -> tuple[RunView, ...]:
-        """What became of a schedule's due times, newest first."""
-        return self._store.read(lambda rows: select_runs(rows, schedule, limit))
+    schedules = _answering(select_schedules)
+    schedule = _answering(select_schedule)
+    find_schedule = _answering(id_lookup.find_schedule)
+    runs = _answering(select_runs)
 
     # --- the files --------------------------------------------------------------------------------
 
