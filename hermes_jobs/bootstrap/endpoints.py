@@ -33,10 +33,9 @@ from hermes_jobs.engine.ports import (
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
     from hermes_jobs.agent.llm.cache_support import PromptCaching
     from hermes_jobs.agent.llm.catalogue import Listing
-    from hermes_jobs.agent.llm.client import EndpointModel, OpenAIModel
+    from hermes_jobs.agent.llm.client import AnthropicModel, EndpointModel, OpenAIModel
     from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
     from hermes_jobs.agent.llm.dialect import ApiOptions
     from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
@@ -251,7 +250,7 @@ def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
     """The client class for the API of the choice's provider; imports only that one."""
     match choice.at.api:
         case "anthropic":
-            from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
+            from hermes_jobs.agent.llm.client import AnthropicModel
 
             return AnthropicModel
         case "openai":

@@ -17,8 +17,8 @@ from typing import Any
 
 import anthropic
 
-from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
+from hermes_jobs.agent.llm.client import AnthropicModel
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec

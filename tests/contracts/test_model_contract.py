@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
-from hermes_jobs.agent.llm.client import OpenAIModel
+from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
 from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.rehearsal import RehearsalModel
 from hermes_jobs.agent.llm.scripted import Held, ScriptedModel

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.payloads import mapping_of, text_of
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 
 FINISH_REASONS = {
@@ -37,20 +38,20 @@ class ReplyAssembler:
         """The refusal in a chunk, if any; OpenRouter puts it into the choice."""
         choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
         first = choices[0] if isinstance(choices, Sequence) and choices else None
-        return refusal_in(chunk) or refusal_in({"error": _mapping(first).get("error")})
+        return refusal_in(chunk) or refusal_in({"error": mapping_of(first).get("error")})
 
     def feed(self, chunk: Mapping[str, object]) -> str:
         """Handle the next chunk, or a whole completion; returns the text to show."""
         self.draft.begun = True
-        self.draft.model = self.draft.model or _text(chunk.get("model"))
-        self.draft.report(chunk.get("usage") or _mapping(chunk.get("x_groq")).get("usage"))
+        self.draft.model = self.draft.model or text_of(chunk.get("model"))
+        self.draft.report(chunk.get("usage") or mapping_of(chunk.get("x_groq")).get("usage"))
         choices = chunk.get("choices")
         if not isinstance(choices, Sequence) or not choices:
             return ""
-        choice = _mapping(choices[0])
-        reason = _text(choice.get("finish_reason")).lower()
+        choice = mapping_of(choices[0])
+        reason = text_of(choice.get("finish_reason")).lower()
         self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
-        said = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        said = mapping_of(choice.get("delta")) or mapping_of(choice.get("message"))
         self.draft.attached.take(said)
         self._feed_calls(said)
         return self._feed_text(said)
@@ -61,26 +62,20 @@ class ReplyAssembler:
             self.draft.calls.feed([{"index": 0, "function": said["function_call"]}])
 
     def _feed_text(self, said: Mapping[str, object]) -> str:
-        thought = next((text for field in _REASONING_FIELDS if (text := _text(said.get(field)))), "")
+        thought = next((text for field in _REASONING_FIELDS if (text := text_of(said.get(field)))), "")
         spoken, thought_parts = _parts(said.get("content"))
         self.draft.think(thought or thought_parts or _details(said.get("reasoning_details")))
-        spoken += _text(said.get("refusal"))
+        spoken += text_of(said.get("refusal"))
         return self.draft.say(spoken)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _details(entries: object) -> str:
     """The readable text of `reasoning_details`."""
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         return ""
-    return "".join(_text(each.get("text")) or _text(each.get("summary")) for each in map(_mapping, entries))
+    return "".join(
+        text_of(each.get("text")) or text_of(each.get("summary")) for each in map(mapping_of, entries)
+    )
 
 
 def _parts(content: object) -> tuple[str, str]:
@@ -90,10 +85,10 @@ def _parts(content: object) -> tuple[str, str]:
     if not isinstance(content, Sequence):
         return "", ""
     spoken, thought = "", ""
-    for part in map(_mapping, content):
+    for part in map(mapping_of, content):
         if part.get("type") == "thinking":
             inner = part.get("thinking")
             thought += inner if isinstance(inner, str) else _parts(inner)[0]
         else:
-            spoken += _text(part.get("text"))
+            spoken += text_of(part.get("text"))
     return spoken, thought

@@ -9,12 +9,15 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+import msgspec
+
 from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
 from hermes_jobs.agent.llm.windows import Windows, known_window
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 
+ANTHROPIC_URL = "https://api.anthropic.com"
 UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was copied, or more than it."
 
 
@@ -28,15 +31,50 @@ class AsyncModel(Protocol):
         """Close the connections."""
 
 
-class EndpointModel:
-    """A `Model` over an `AsyncModel` that `make` creates from the key, in `warm` or at the first call.
+class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client of one endpoint is made of.
 
-    Importing a provider's client takes up to half a second: `make` imports it.
+    `windows` learns from refusals. `idle_timeout`: seconds without data after which a call fails; `timeout`:
+    seconds for a whole call, None for no limit. `watch` is called with the HTTP client.
     """
 
-    def __init__(self, make: Callable[[str], AsyncModel], *, api_key: str | None) -> None:
-        self._make = make
-        self._api_key = api_key or ""
+    api_key: str
+    base_url: str
+    windows: Windows
+    idle_timeout: float
+    timeout: float | None
+    manner: ApiOptions
+    watch: Callable[[Any], None] | None
+
+
+class EndpointModel:
+    """A `Model` over an `AsyncModel` that `_connect` creates, in `warm` or at the first call.
+
+    Importing a provider's client takes up to half a second: `_connect` imports it.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str | None = None,
+        idle_timeout: float = 120.0,
+        timeout: float | None = None,
+        manner: ApiOptions = BY_NAME,
+        windows: Windows | None = None,
+        watch: Callable[[Any], None] | None = None,
+    ) -> None:
+        """See `ClientOptions`; `base_url` None is the provider's own."""
+        url = self._address(base_url)
+        self._options = ClientOptions(
+            api_key=api_key or "",
+            base_url=url,
+            windows=windows or Windows(override=None, known=lambda model: known_window(model, url)),
+            idle_timeout=idle_timeout,
+            timeout=timeout,
+            manner=manner,
+            watch=watch,
+        )
         self._loop = LoopThread()
         self._lock = threading.Lock()
         self._made: AsyncModel | None = None
@@ -57,7 +95,8 @@ class EndpointModel:
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. `on_text` is called in the calling thread."""
-        if not (self._api_key.isascii() and self._api_key.isprintable()):
+        key = self._options.api_key
+        if not (key.isascii() and key.isprintable()):
             raise model_error("auth", UNUSABLE_KEY)
         pieces: SimpleQueue[str | None] = SimpleQueue()
         future = self._loop.submit(self._model().reply(request, pieces.put))
@@ -78,46 +117,41 @@ class EndpointModel:
             if self._closed:
                 raise RuntimeError("The model was closed; make a new one.")
             if self._made is None:
-                self._made = self._make(self._api_key)
+                self._made = self._connect(self._options)
             return self._made
+
+    def _address(self, base_url: str | None) -> str:
+        """The address of the API."""
+        raise NotImplementedError
+
+    def _connect(self, options: ClientOptions) -> AsyncModel:
+        """The client, whose module is imported here."""
+        raise NotImplementedError
 
 
 class OpenAIModel(EndpointModel):
-    """An OpenAI-compatible endpoint; answers are streamed if it supports that.
+    """An OpenAI-compatible endpoint; answers are streamed if it supports that."""
 
-    `base_url` None is OpenAI's own; `windows` learns from refusals. `idle_timeout`: seconds without data
-    after which a call fails; `timeout`: seconds for a whole call, None for no limit.
-    `watch` is called with the HTTP client. openai is imported by `warm` or the first call.
-    """
+    def _address(self, base_url: str | None) -> str:
+        return base_url or OPENAI_URL
 
-    def __init__(
-        self,
-        *,
-        api_key: str | None,
-        base_url: str | None = None,
-        idle_timeout: float = 120.0,
-        timeout: float | None = None,
-        manner: ApiOptions = BY_NAME,
-        windows: Windows | None = None,
-        watch: Callable[[Any], None] | None = None,
-    ) -> None:
-        url = base_url or OPENAI_URL
-        known = windows or Windows(override=None, known=lambda model: known_window(model, url))
+    def _connect(self, options: ClientOptions) -> AsyncModel:
+        from hermes_jobs.agent.llm.completions_client import CompletionsClient
 
-        def make(key: str) -> AsyncModel:
-            from hermes_jobs.agent.llm.completions_client import CompletionsClient
+        return CompletionsClient(options)
 
-            return CompletionsClient(
-                api_key=key,
-                base_url=url,
-                idle_timeout=idle_timeout,
-                timeout=timeout,
-                windows=known,
-                manner=manner,
-                watch=watch,
-            )
 
-        super().__init__(make, api_key=api_key)
+class AnthropicModel(EndpointModel):
+    """An endpoint of Anthropic's Messages API; answers are streamed."""
+
+    def _address(self, base_url: str | None) -> str:
+        """The address before `/v1/messages`; users often append the `/v1` of other APIs."""
+        return (base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
+
+    def _connect(self, options: ClientOptions) -> AsyncModel:
+        from hermes_jobs.agent.llm.anthropic.messages_client import MessagesClient
+
+        return MessagesClient(options)
 
 
 def cancelled(cancel: Cancel) -> ModelError:

@@ -15,6 +15,7 @@ import msgspec
 from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.client import ClientOptions
 from hermes_jobs.agent.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
@@ -87,6 +88,17 @@ class ErrorMapper:
         self._idle_timeout = idle_timeout
         self._timeout = timeout
 
+    @classmethod
+    def of(cls, sdk: Any, options: ClientOptions) -> ErrorMapper:
+        """That of a client made with these options."""
+        return cls(
+            sdk,
+            base_url=options.base_url,
+            key=options.api_key,
+            idle_timeout=options.idle_timeout,
+            timeout=options.timeout,
+        )
+
     def error(self, error: Exception, *, begun: bool, usage: Usage, expired: bool = False) -> ModelError:
         """The mapped error. `begun`: some data has arrived; `expired`: the whole call took too long."""
         sdk = self._sdk
@@ -126,6 +138,14 @@ class ErrorMapper:
     def refused(self, refusal: Refusal, usage: Usage) -> ModelError:
         """The error for a refusal that arrived now."""
         return classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=usage)
+
+    def decoded(self, body: bytes, usage: Usage) -> Any:
+        """The JSON of a whole answer. Raises `ModelError`."""
+        text = body.decode("utf-8", "replace")
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise self.garbage("is no JSON" if text.strip() else "is empty", usage, text) from None
 
     def garbage(self, what: str, usage: Usage, excerpt: str = "") -> ModelError:
         """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""

@@ -14,10 +14,9 @@ import openai
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
+from hermes_jobs.agent.llm.client import ClientOptions
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.dialect import (
-    BY_NAME,
-    ApiOptions,
     Dialect,
     Payloads,
     about_payloads,
@@ -29,11 +28,10 @@ from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
 from hermes_jobs.agent.llm.sse import DONE, drain, events_of
-from hermes_jobs.agent.llm.windows import Windows, learned_from
+from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 
 _MOST_SESSIONS = 1000  # whose refused payloads are remembered
-IDLE_SECONDS = 120.0
 UNSTREAMED_SECONDS = 600.0
 BROKEN_OFF = {
     **dict.fromkeys(
@@ -95,41 +93,23 @@ ChunkStream = openai.AsyncStream[object]
 
 
 class CompletionsClient:
-    """Calls one endpoint. `watch` is called with the HTTP client. Use from one loop only.
-
-    `idle_timeout`: seconds without data after which a streamed call fails; `timeout`: seconds for a whole
-    call, None for no limit. A model that does not stream gets `UNSTREAMED_SECONDS`.
+    """Calls one endpoint. Use from one loop only. A model that does not stream gets `UNSTREAMED_SECONDS`
+    without data.
     """
 
-    def __init__(
-        self,
-        *,
-        api_key: str,
-        base_url: str,
-        idle_timeout: float = IDLE_SECONDS,
-        timeout: float | None = None,
-        windows: Windows,
-        manner: ApiOptions = BY_NAME,
-        watch: Callable[[Any], None] | None = None,
-    ) -> None:
-        self._idle_timeout = idle_timeout
-        self._timeout = timeout
-        self._windows = windows
-        self._failing = ErrorMapper(
-            openai, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
-        )
-        self._manner = manner
-        self._api = APIS[manner.api]
+    def __init__(self, options: ClientOptions) -> None:
+        self._options = options
+        self._failing = ErrorMapper.of(openai, options)
+        self._api = APIS[options.manner.api]
         self._learned: dict[str, Dialect] = {}
         self._payloads: dict[tuple[str, str], Payloads] = {}  # the payload mode of each session
         self._unconstrained: dict[tuple[str, str], None] = {}  # sessions whose schema was refused
-        self._base_url = base_url
         http_client = openai.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
-        if watch is not None:
-            watch(http_client)
+        if options.watch is not None:
+            options.watch(http_client)
         self._client = openai.AsyncOpenAI(
-            api_key=api_key or _PLACEHOLDER_KEY,
-            base_url=base_url,
+            api_key=options.api_key or _PLACEHOLDER_KEY,
+            base_url=options.base_url,
             max_retries=0,  # retries are events in the log
             http_client=http_client,
         )
@@ -145,7 +125,7 @@ class CompletionsClient:
         try:
             return await self._adapting(request, on_text)
         except ModelError as error:
-            raise learned_from(error, request, self._windows) from error.__cause__
+            raise learned_from(error, request, self._options.windows) from error.__cause__
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         tried: list[Dialect] = []
@@ -154,13 +134,15 @@ class CompletionsClient:
         while True:
             tried.append(dialect)
             answer = self._api.answer(builder_for(request, dialect))
-            limit = asyncio.timeout(self._timeout)
+            limit = asyncio.timeout(self._options.timeout)
             try:
                 async with limit:
                     reply = await self._ask(request, dialect, answer, on_text)
                     return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
             except openai.APIStatusError as error:
-                changed = adapted(dialect, error.status_code, f"{error.message} {error.body}", self._manner)
+                changed = adapted(
+                    dialect, error.status_code, f"{error.message} {error.body}", self._options.manner
+                )
                 if changed is None or changed in tried:
                     raise self._failure(error, answer) from error
                 if about_payloads(dialect, changed):
@@ -175,7 +157,7 @@ class CompletionsClient:
     def _dialect(self, request: ModelRequest) -> Dialect:
         """The dialect for the model, as far as it is known."""
         known = self._learned.get(request.model)
-        known = known or first_dialect(self._base_url, request.model, self._manner)
+        known = known or first_dialect(self._options.base_url, request.model, self._options.manner)
         here = (request.model, request.session)
         constrains = bool(request.answer_schema) and here not in self._unconstrained
         return replace(known, payloads=self._payloads.get(here, "send"), constrains=constrains)
@@ -220,7 +202,8 @@ class CompletionsClient:
 
     def _patience(self, dialect: Dialect) -> httpx2.Timeout:
         """The timeout of each read."""
-        idle = self._idle_timeout if dialect.streams else max(self._idle_timeout, UNSTREAMED_SECONDS)
+        idle = self._options.idle_timeout
+        idle = idle if dialect.streams else max(idle, UNSTREAMED_SECONDS)
         return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
 
     async def _read_stream(self, stream: ChunkStream, answer: IncomingAnswer, on_text: OnText) -> None:
@@ -239,14 +222,10 @@ class CompletionsClient:
             raise self._garbage("ended before it was complete", answer)
 
     def _read_whole(self, body: bytes, answer: IncomingAnswer, on_text: OnText) -> None:
-        text = body.decode("utf-8", "replace")
-        try:
-            completion = json.loads(text)
-        except ValueError:
-            raise self._garbage("is no JSON" if text.strip() else "is empty", answer, text) from None
+        completion = self._failing.decoded(body, answer.draft.usage)
         self._take(completion, answer, on_text)
         if not completion.get(answer.HOLDS):
-            raise self._garbage(f"holds no {answer.HOLDS}", answer, text)
+            raise self._garbage(f"holds no {answer.HOLDS}", answer, body.decode("utf-8", "replace"))
 
     def _take(self, chunk: object, answer: IncomingAnswer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:

@@ -137,3 +137,13 @@ class WholeCharacters:
 def well_formed(text: str) -> str:
     """The text with pairs joined and lone halves replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def mapping_of(value: object) -> Mapping[str, object]:
+    """The value, or an empty mapping where it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def text_of(value: object) -> str:
+    """The value, or an empty text where it is none."""
+    return value if isinstance(value, str) else ""

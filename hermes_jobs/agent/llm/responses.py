@@ -14,6 +14,7 @@ from typing import Any
 from hermes_jobs.agent.llm.answer_format import text_format
 from hermes_jobs.agent.llm.dialect import Dialect
 from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.payloads import mapping_of
 from hermes_jobs.agent.llm.render import rendered
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 from hermes_jobs.engine.ports import ModelRequest
@@ -99,7 +100,7 @@ class ResponsesAssembler:
             return None
         if event.get("type") == "error" and "error" not in event:
             return refusal_in({"error": {**event, "type": event.get("code")}})
-        return refusal_in(_mapping(event.get("response"))) or refusal_in(event)
+        return refusal_in(mapping_of(event.get("response"))) or refusal_in(event)
 
     def feed(self, event: Mapping[str, object]) -> str:
         """Handle the next event, or a whole response; returns the text to show."""
@@ -109,15 +110,15 @@ class ResponsesAssembler:
             self._streamed.add(index)
             return self._piece(str(kind), index, event.get("delta"))
         if kind == "response.output_item.added":
-            self._call(index, _mapping(event.get("item")), arguments="")
+            self._call(index, mapping_of(event.get("item")), arguments="")
         elif kind == "response.reasoning_summary_part.added":
             self.draft.think("\n")
         elif kind == "response.output_item.done":
-            item = _mapping(event.get("item"))
+            item = mapping_of(event.get("item"))
             self._keep(item)
             return "" if index in self._streamed else self._item(index, item)
         elif kind in _ENDS:
-            self._end(_mapping(event.get("response")))
+            self._end(mapping_of(event.get("response")))
         elif event.get("object") == "response":
             return self._whole(event)
         return ""
@@ -137,8 +138,8 @@ class ResponsesAssembler:
         items = enumerate(output) if isinstance(output, list) else ()
         shown = []
         for index, item in items:
-            self._keep(_mapping(item))
-            shown.append(self._item(index, _mapping(item)))
+            self._keep(mapping_of(item))
+            shown.append(self._item(index, mapping_of(item)))
         self._end(response)
         return "".join(shown)
 
@@ -169,24 +170,20 @@ class ResponsesAssembler:
         self.draft.report(response.get("usage"))
         model = response.get("model")
         self.draft.model = model if isinstance(model, str) else ""
-        why = _mapping(response.get("incomplete_details")).get("reason")
+        why = mapping_of(response.get("incomplete_details")).get("reason")
         self.draft.finish_reason = _INCOMPLETE.get(str(why), str(why)) if why else "stop"
 
 
 def _item_of(event: Mapping[str, object]) -> object:
     """The key that an item's events share: its index; at llama.cpp only its id, or its call's id."""
-    item = _mapping(event.get("item"))
+    item = mapping_of(event.get("item"))
     names = (event.get("output_index"), event.get("item_id"), item.get("id"), item.get("call_id"))
     return next((name for name in names if name is not None), None)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _texts(parts: object) -> str:
     """The text of typed parts, refusals included."""
     if not isinstance(parts, Sequence) or isinstance(parts, str):
         return ""
-    said = [_mapping(part).get("text") or _mapping(part).get("refusal") for part in parts]
+    said = [mapping_of(part).get("text") or mapping_of(part).get("refusal") for part in parts]
     return "".join(text for text in said if isinstance(text, str))

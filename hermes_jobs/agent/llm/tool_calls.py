@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hermes_jobs.agent.llm.payloads import well_formed
+from hermes_jobs.agent.llm.payloads import text_of, well_formed
 from hermes_jobs.domain.session.messages import ToolCall
 
 
@@ -57,7 +57,7 @@ class ToolCallJoiner:
     def _feed_one(self, piece: Mapping[object, object]) -> None:
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else {}
-        key, name = _text(piece.get("id")), _text(function.get("name"))
+        key, name = text_of(piece.get("id")), text_of(function.get("name"))
         arguments = _arguments(function.get("arguments"))
         index = piece.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)
@@ -99,10 +99,6 @@ def _is_whole(arguments: str) -> bool:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return False
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _arguments(value: object) -> str:

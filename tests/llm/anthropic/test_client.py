@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.anthropic.client import AnthropicModel
+from hermes_jobs.agent.llm.client import AnthropicModel
 from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.windows import Windows
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -435,7 +435,7 @@ def test_a_whole_message_is_taken_where_the_endpoint_does_not_stream(
 def test_the_client_is_imported_only_where_claude_is_asked() -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.agent.llm.anthropic.client import AnthropicModel\n"
+        "from hermes_jobs.agent.llm.client import AnthropicModel\n"
         "from hermes_jobs.agent.llm.client import OpenAIModel\n"
         "one = AnthropicModel(api_key='k', base_url='http://127.0.0.1:1')\n"
         "other = OpenAIModel(api_key='k', base_url='http://127.0.0.1:1')\n"

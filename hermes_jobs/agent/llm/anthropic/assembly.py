@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.llm.anthropic.render import DIALECT, THOUGHTS
-from hermes_jobs.agent.llm.payloads import WholeCharacters, well_formed
+from hermes_jobs.agent.llm.payloads import WholeCharacters, mapping_of, text_of, well_formed
 from hermes_jobs.agent.llm.usage import canonical_usage
 from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
@@ -53,13 +53,13 @@ class MessageAssembler:
         self.begun = True
         match event.get("type"):
             case "message_start":
-                self._start(_mapping(event.get("message")))
+                self._start(mapping_of(event.get("message")))
             case "content_block_start":
-                return self._open(_mapping(event.get("content_block")))
+                return self._open(mapping_of(event.get("content_block")))
             case "content_block_delta":
-                return self._extend(_mapping(event.get("delta")))
+                return self._extend(mapping_of(event.get("delta")))
             case "message_delta":
-                self._end(_mapping(event.get("delta")), event.get("usage"))
+                self._end(mapping_of(event.get("delta")), event.get("usage"))
             case "message":
                 return self._whole(event)
             case _:
@@ -99,7 +99,7 @@ class MessageAssembler:
         return Payload(DIALECT, model, endpoint, well_formed(data))
 
     def _start(self, message: Mapping[str, object]) -> None:
-        self.model = self.model or _text(message.get("model"))
+        self.model = self.model or text_of(message.get("model"))
         self._report(message.get("usage"))
 
     def _open(self, block: Mapping[str, object]) -> str:
@@ -107,12 +107,12 @@ class MessageAssembler:
         shown = ""
         match opened.get("type"):
             case "text":
-                shown = self._characters.feed(_text(opened.get("text")))
+                shown = self._characters.feed(text_of(opened.get("text")))
                 opened["text"] = shown
             case "thinking":
-                opened["thinking"] = _text(opened.get("thinking"))
+                opened["thinking"] = text_of(opened.get("thinking"))
             case "tool_use":
-                opened = {**opened, "id": self._id(opened), "name": _text(opened.get("name")), "json": ""}
+                opened = {**opened, "id": self._id(opened), "name": text_of(opened.get("name")), "json": ""}
             case str():
                 pass
             case _:
@@ -125,13 +125,13 @@ class MessageAssembler:
         block = self.blocks[-1] if len(self.blocks) > self._first else {"type": ""}
         match delta.get("type"), block["type"]:
             case "text_delta", "text":
-                return self._say(self._characters.feed(_text(delta.get("text"))))
+                return self._say(self._characters.feed(text_of(delta.get("text"))))
             case "input_json_delta", _ if "json" in block or "input" in block:
-                block["json"] = block.get("json", "") + _text(delta.get("partial_json"))
+                block["json"] = block.get("json", "") + text_of(delta.get("partial_json"))
             case "thinking_delta", "thinking":
-                block["thinking"] += _text(delta.get("thinking"))
+                block["thinking"] += text_of(delta.get("thinking"))
             case "signature_delta", "thinking":
-                block["signature"] = _text(block.get("signature")) + _text(delta.get("signature"))
+                block["signature"] = text_of(block.get("signature")) + text_of(delta.get("signature"))
             case _:
                 pass
         return ""
@@ -144,25 +144,25 @@ class MessageAssembler:
         return text
 
     def _end(self, delta: Mapping[str, object], usage: object) -> None:
-        self.stop_reason = _text(delta.get("stop_reason")) or self.stop_reason
-        self.details = _mapping(delta.get("stop_details"))
+        self.stop_reason = text_of(delta.get("stop_reason")) or self.stop_reason
+        self.details = mapping_of(delta.get("stop_details"))
         self._report(usage)
 
     def _whole(self, message: Mapping[str, object]) -> str:
         self._start(message)
         content = message.get("content")
         blocks = content if isinstance(content, list) else []
-        shown = "".join(self._open(_mapping(block)) for block in blocks)
+        shown = "".join(self._open(mapping_of(block)) for block in blocks)
         self._end(message, None)
         return shown
 
     def _report(self, usage: object) -> None:
         """Record usage; a later event of the same response replaces the earlier one."""
-        self._reported |= {name: value for name, value in _mapping(usage).items() if value is not None}
+        self._reported |= {name: value for name, value in mapping_of(usage).items() if value is not None}
 
     def _id(self, block: Json) -> str:
         """An id unique among the reply's calls."""
-        given = well_formed(_text(block.get("id")))
+        given = well_formed(text_of(block.get("id")))
         taken = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
         return given if given and given not in taken else f"toolu_{len(self.blocks)}"
 
@@ -202,11 +202,3 @@ def _kept(block: Json) -> Json:
             return block
         case _:
             return _whole_block(block)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

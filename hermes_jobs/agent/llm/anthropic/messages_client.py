@@ -21,10 +21,11 @@ from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
 from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
+from hermes_jobs.agent.llm.client import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.errors import Refusal, model_error, refusal_in, shortened
 from hermes_jobs.agent.llm.sse import drain, events_of
-from hermes_jobs.agent.llm.windows import Windows, learned_from
+from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
@@ -60,7 +61,6 @@ def is_about_thoughts(said: str) -> bool:
 
 logger = logging.getLogger(__name__)
 
-ANTHROPIC_URL = "https://api.anthropic.com"
 MOST_PAUSES = 8
 """The most continuations of a paused model in one call."""
 
@@ -73,42 +73,30 @@ Json = dict[str, Any]
 
 
 class MessagesClient:
-    """Calls one endpoint. `watch` is called with the HTTP client. Use from one loop only.
+    """Calls one endpoint. Use from one loop only. The API pings while the model thinks."""
 
-    `idle_timeout`: seconds without any data after which a call fails (the API pings while the model thinks);
-    `timeout`: seconds for a whole call, None for no limit.
-    """
-
-    def __init__(
-        self,
-        *,
-        api_key: str,
-        base_url: str,
-        idle_timeout: float = 120.0,
-        timeout: float | None = None,
-        windows: Windows,
-        conduct: RequestOptions,
-        watch: Callable[[Any], None] | None = None,
-    ) -> None:
-        self._timeout = timeout
-        self._windows = windows
-        self._failing = ErrorMapper(
-            anthropic, base_url=base_url, key=api_key, idle_timeout=idle_timeout, timeout=timeout
+    def __init__(self, options: ClientOptions) -> None:
+        self._options = options
+        self._failing = ErrorMapper.of(anthropic, options)
+        manner, url, idle = options.manner, options.base_url, options.idle_timeout
+        self._conduct = RequestOptions(
+            marks=None if manner.prompt_cache == "off" else manner.cache_ttl,
+            insists_on_marks=manner.prompt_cache == "on",
+            effort=manner.reasoning_effort,
         )
-        self._conduct = conduct
         self._learned: dict[str, RequestOptions] = {}
         self._unconstrained: dict[str, None] = {}  # sessions whose schema was refused
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
-        self._endpoint = urlsplit(base_url).netloc.rpartition("@")[2]
+        self._endpoint = urlsplit(url).netloc.rpartition("@")[2]
         http_client = anthropic.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
-        if watch is not None:
-            watch(http_client)
+        if options.watch is not None:
+            options.watch(http_client)
         self._client = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=base_url,
+            api_key=options.api_key,
+            base_url=url,
             # The client sends the key as a bearer token; older gateways know only the older header.
-            default_headers={} if base_url == ANTHROPIC_URL else {"x-api-key": api_key},
-            timeout=httpx2.Timeout(idle_timeout, connect=min(idle_timeout, CONNECT_SECONDS)),
+            default_headers={} if url == ANTHROPIC_URL else {"x-api-key": options.api_key},
+            timeout=httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS)),
             max_retries=0,  # retries are events in the log
             open_telemetry=False,  # spans are our own
             http_client=http_client,
@@ -125,7 +113,7 @@ class MessagesClient:
         try:
             return await self._adapting(request, on_text)
         except ModelError as error:
-            raise learned_from(error, request, self._windows) from error.__cause__
+            raise learned_from(error, request, self._options.windows) from error.__cause__
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         notes: list[str] = []
@@ -135,7 +123,7 @@ class MessagesClient:
                 constrains=bool(request.answer_schema) and request.session not in self._unconstrained,
             )
             message = MessageAssembler()
-            limit = asyncio.timeout(self._timeout)
+            limit = asyncio.timeout(self._options.timeout)
             try:
                 async with limit:
                     reply = await self._ask(request, conduct, message, on_text)
@@ -206,7 +194,7 @@ class MessagesClient:
                 **body,
                 "messages": [*body["messages"], {"role": "assistant", "content": message.paused()}],
             }
-        window = self._windows.of(request.model)
+        window = self._options.windows.of(request.model)
         if (error := stopped(message.stop_reason, message.details, window, message.usage)) is not None:
             raise error
         reply, shown = message.finish(request.model, self._endpoint, prefix.whole if prefix else "")
@@ -245,14 +233,9 @@ class MessagesClient:
             raise self._garbage("ended before it was complete", message)
 
     def _read_whole(self, body: bytes, message: MessageAssembler, on_text: OnText) -> None:
-        text = body.decode("utf-8", "replace")
-        try:
-            whole = json.loads(text)
-        except ValueError:
-            raise self._garbage("is no JSON" if text.strip() else "is empty", message, text) from None
-        self._take(whole, message, on_text)
+        self._take(self._failing.decoded(body, message.usage), message, on_text)
         if not message.stop_reason:
-            raise self._garbage("holds no message", message, text)
+            raise self._garbage("holds no message", message, body.decode("utf-8", "replace"))
 
     def _take(self, event: object, message: MessageAssembler, on_text: OnText) -> None:
         if not isinstance(event, dict):
