@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.snapshots.store import SnapshotStore
     from hermes_jobs.agent.tools.background import BackgroundProcesses
     from hermes_jobs.agent.tools.toolbox import Toolbox
-    from hermes_jobs.bootstrap.consolidations import Consolidations
+    from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
     from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
@@ -281,11 +281,11 @@ class Application:
         )
 
     @property
-    def consolidations(self) -> Consolidations:
+    def consolidations(self) -> ConsolidationPlans:
         """What is to be consolidated, and what a consolidation reads."""
-        from hermes_jobs.bootstrap.consolidations import Consolidations
+        from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
 
-        return Consolidations(
+        return ConsolidationPlans(
             self.settings,
             log=self.log,
             views=self.views,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 HOUR = 3_600.0
 
 
-class Consolidations:
+class ConsolidationPlans:
     """Asks for consolidations, and reads what they are about. `zone` is where days begin; None: the
     machine's."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.memory.curation import Proposal, proposals
+from hermes_jobs.domain.memory.curation import MemoryProposal, proposals
 from hermes_jobs.domain.memory.entries import Placement, Since, placed, with_uses
 from hermes_jobs.domain.memory.memory import TARGETS, chars
 from hermes_jobs.engine.clock_and_ids import iso
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.memory.entries import Entry
     from hermes_jobs.domain.memory.memory import Limits, Memory
     from hermes_jobs.engine.ports import Clock
-    from hermes_jobs.settings.sections import Memory as MemorySettings
+    from hermes_jobs.settings.sections import MemorySettings
     from hermes_jobs.views import Views
 
 DAY = 86_400.0
@@ -47,7 +47,7 @@ class MemoryPlaces:
         memory = self._files.logged()
         return () if self._fits(memory) else self._of(memory, lineage).recalled
 
-    def proposed(self) -> tuple[int, tuple[Proposal, ...]]:
+    def proposed(self) -> tuple[int, tuple[MemoryProposal, ...]]:
         """The memory's version, and what the curator proposes for it. Raises `LogUnavailable`."""
         memory = self._files.sync()
         harmful = {

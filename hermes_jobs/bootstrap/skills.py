@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.agent.skills import BUNDLED
 from hermes_jobs.agent.skills.catalog import SkillCatalog
 from hermes_jobs.agent.skills.curator import Curator, SkillUsage
-from hermes_jobs.agent.skills.front_matter import Machine
+from hermes_jobs.agent.skills.front_matter import Available
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.domain.skill.skill import stream_of
 from hermes_jobs.engine.clock_and_ids import day_of
@@ -36,7 +36,7 @@ def granted_secrets(settings: Settings) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def machine_of(settings: Settings, environ: Mapping[str, str]) -> Machine:
+def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
     """The variables that commands get, and the programs on their PATH; looked at when first asked for."""
 
     @cache
@@ -46,7 +46,7 @@ def machine_of(settings: Settings, environ: Mapping[str, str]) -> Machine:
         inherited = overlaid(environ, settings.terminal.environment)
         return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)
 
-    return Machine(
+    return Available(
         has_variable=lambda name: name in given(),
         has_command=lambda name: shutil.which(name, path=given().get("PATH")) is not None,
     )

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
     from hermes_jobs.agent.tools.toolbox import Toolbox
-    from hermes_jobs.bootstrap.consolidations import Consolidations
+    from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.delivery.send import Couriers
     from hermes_jobs.domain.session.messages import ToolCall
@@ -114,7 +114,7 @@ class Parts:
     check: RunCheck
     on_result: Callable[[str, str], None]
     embedded_texts: EmbeddedTexts
-    consolidations: Consolidations
+    consolidations: ConsolidationPlans
     on_delta: OnDelta
     days: tzinfo | None
 

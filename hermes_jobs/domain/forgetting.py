@@ -232,7 +232,7 @@ def _leaves(value: Any, text: Replace) -> Any:
             return value
 
 
-class Family(msgspec.Struct, frozen=True, kw_only=True):
+class SessionFamily(msgspec.Struct, frozen=True, kw_only=True):
     """The streams of a session and of what worked for it, and the streams of sessions that forked them."""
 
     streams: frozenset[str]
@@ -246,7 +246,7 @@ def family_of(
     delegated: Sequence[tuple[str, ChildrenStarted]] = (),
     *,
     with_forks: bool,
-) -> Family:
+) -> SessionFamily:
     """What goes with a lineage: its reviews and sub-agents, and its forks if wanted, with theirs.
 
     `started`: the begin of every session of the log, with its stream; `delegated`: the sub-agents that each
@@ -267,7 +267,9 @@ def family_of(
                 streams.update(f"{SESSIONS}{ref.session}" for ref in begun.children)
                 sessions.update(ref.session for ref in begun.children)
         if before == (len(streams), len(forks), len(sessions)):
-            return Family(streams=frozenset(streams), sessions=frozenset(sessions), forks=frozenset(forks))
+            return SessionFamily(
+                streams=frozenset(streams), sessions=frozenset(sessions), forks=frozenset(forks)
+            )
 
 
 def deleted(text: str) -> str:

@@ -20,7 +20,7 @@ from hermes_jobs.errors import Rejected
 PREFIX = "mcp-"
 
 
-class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+class ServerListings(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one stream `mcp-NAME`. `listings` are those of all sessions that may still use one, by
     digest; `latest` is the digest of the newest, `accepted` of the one that new sessions use."""
 
@@ -52,7 +52,7 @@ def stream_of(server: str) -> str:
     return f"{PREFIX}{server}"
 
 
-def evolve(state: McpServer, event: e.McpEvent) -> McpServer:
+def evolve(state: ServerListings, event: e.McpEvent) -> ServerListings:
     """The state after one more event."""
     state = replace(state, version=state.version + 1)
     match event:
@@ -72,7 +72,7 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
     """Record what a server listed, unless that is known already."""
 
     def change(load: StateLoader) -> DecisionResult:
-        state: McpServer = load(stream_of(listed.server))
+        state: ServerListings = load(stream_of(listed.server))
         latest = state.listings.get(state.latest)
         same = latest is not None and (latest.digest, latest.fingerprint, latest.prompts) == (
             listed.digest,
@@ -88,7 +88,7 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
     return change
 
 
-def _is_no_surprise(state: McpServer, listed: e.McpToolsListed) -> bool:
+def _is_no_surprise(state: ServerListings, listed: e.McpToolsListed) -> bool:
     """Whether it has nothing that a person has not accepted for this configuration."""
     known = state.usable
     if known is None or known.fingerprint != listed.fingerprint:
@@ -103,7 +103,7 @@ def record_failure(failed: e.McpServerFailed) -> Decision:
     login is needed."""
 
     def change(load: StateLoader) -> DecisionResult:
-        state: McpServer = load(stream_of(failed.server))
+        state: ServerListings = load(stream_of(failed.server))
         known = state.failed
         if known is not None and (known.message, known.fingerprint) == (failed.message, failed.fingerprint):
             return DecisionResult()
@@ -127,7 +127,7 @@ def accept(server: str, by: str) -> Decision:
     """Let new sessions use the newest listing."""
 
     def change(load: StateLoader) -> DecisionResult:
-        state: McpServer = load(stream_of(server))
+        state: ServerListings = load(stream_of(server))
         if state.waiting is None:
             raise Rejected(f"Nothing of the server {server!r} waits to be accepted.", kind="nothing_waits")
         event = e.McpToolsAccepted(server=server, digest=state.latest, by=by)
@@ -140,7 +140,7 @@ def remove(server: str, by: str) -> Decision:
     """Forget which listing new sessions would use."""
 
     def change(load: StateLoader) -> DecisionResult:
-        state: McpServer = load(stream_of(server))
+        state: ServerListings = load(stream_of(server))
         if not state.latest and state.failed is None:
             return DecisionResult()
         return DecisionResult(

@@ -116,7 +116,7 @@ KINDS = (
     StreamKind(child_slots.STREAM, child_slots.ChildSlots, child_slots.evolve),
     StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
     StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
-    StreamKind(mcp_servers.PREFIX, mcp_servers.McpServer, mcp_servers.evolve),
+    StreamKind(mcp_servers.PREFIX, mcp_servers.ServerListings, mcp_servers.evolve),
     StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replays.charges),
     StreamKind(
         experiments.PREFIX,

@@ -10,7 +10,7 @@ from typing import Protocol
 LOST = "lost"
 
 
-class Lease(Protocol):
+class ShareableLease(Protocol):
     """The lease under which this process runs steps."""
 
     def is_fresh(self) -> bool:
@@ -26,7 +26,7 @@ class CancelToken:
     It fires with `lost` when the reason is read and the lease has expired.
     """
 
-    def __init__(self, lease: Lease | None = None) -> None:
+    def __init__(self, lease: ShareableLease | None = None) -> None:
         self._lease = lease
         self._lock = threading.Lock()
         self._reason: str | None = None
@@ -71,7 +71,7 @@ class CancelToken:
 class RunningStep:
     """A running step: its turn, and whether it writes, so that a shutdown waits for it."""
 
-    def __init__(self, step: str, turn: str | None, lease: Lease | None) -> None:
+    def __init__(self, step: str, turn: str | None, lease: ShareableLease | None) -> None:
         self.step = step
         self.turn = turn
         self.is_write = False
@@ -85,7 +85,7 @@ class InFlightSteps:
     """
 
     def __init__(self) -> None:
-        self.lease: Lease | None = None
+        self.lease: ShareableLease | None = None
         self._lock = threading.Lock()
         self._acts: set[RunningStep] = set()
 

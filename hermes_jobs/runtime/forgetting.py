@@ -25,9 +25,9 @@ from hermes_jobs.domain.forgetting import (
     KEY_SCOPE,
     NEWEST,
     PREFIX,
-    Family,
     Pattern,
     Removal,
+    SessionFamily,
     deleted,
     family_of,
     whole_texts,
@@ -65,11 +65,11 @@ class Forgetter:
 
     # --- what there is ----------------------------------------------------------------------------
 
-    def family(self, stream: str, *, with_forks: bool) -> Family:
+    def family(self, stream: str, *, with_forks: bool) -> SessionFamily:
         """The streams that go with a session, its deliveries among them."""
         return self._families()(stream, with_forks)
 
-    def _families(self) -> Callable[[str, bool], Family]:
+    def _families(self) -> Callable[[str, bool], SessionFamily]:
         """Gives the streams that go with a session, with its forks or without, as of now.
 
         Forks that were deleted before count for nothing.
@@ -84,7 +84,7 @@ class Forgetter:
         planned = events_of_type(self._log, e.ReplayPlanned)
         consolidated = {head.stream for head in self._log.streams(CONSOLIDATIONS)}
 
-        def family(stream: str, with_forks: bool) -> Family:
+        def family(stream: str, with_forks: bool) -> SessionFamily:
             found = family_of(stream, started, delegated, with_forks=with_forks)
             delivered = frozenset(its for its, event in requested if event.session in found.sessions)
             replayed = frozenset(its for its, event in planned if _replays(event, found.streams))
@@ -167,14 +167,14 @@ class Forgetter:
         for removal in (tags, Removal(text=pattern, found=pattern.found)):
             self.forget(removal, self.find(removal), cause="memory", by=by, why=why, force=True)
 
-    def end_sessions(self, family: Family) -> None:
+    def end_sessions(self, family: SessionFamily) -> None:
         """End those sessions: nothing is said in them any more. Raises `Rejected` while one is busy."""
         engine = self._application.engine()
         for stream in sorted(filter(is_session, family.streams)):
             if self._log.head(stream) is not None:
                 engine.execute(stream, EndSession(reason=ENDED_BECAUSE))
 
-    def check_idle(self, family: Family) -> None:
+    def check_idle(self, family: SessionFamily) -> None:
         """Raise `Rejected` where a turn runs or waits in one of these sessions."""
         engine = self._application.engine()
         for stream in sorted(filter(is_session, family.streams)):
@@ -276,7 +276,7 @@ class Forgetter:
         slots = cast(ChildSlots, self._application.engine().state(child_slots.STREAM))
         return {stream_of(each.session) for each in (*slots.running, *slots.waiting)}
 
-    def _old(self, days: int) -> list[Family]:
+    def _old(self, days: int) -> list[SessionFamily]:
         until = iso(self._application.clock.now() - days * DAY_SECONDS)
         every = self._application.views.sessions(hidden=True, limit=2**31 - 1)
         busy = {row.step.stream for row in self._log.steps()} | self._children_at_work()

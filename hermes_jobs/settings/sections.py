@@ -242,7 +242,7 @@ class Honcho(Section, frozen=True, kw_only=True):
     assistant: Annotated[Text, about("Name of the agent in that workspace.")] = "hermes"
 
 
-class Memory(Section, frozen=True, kw_only=True):
+class MemorySettings(Section, frozen=True, kw_only=True):
     """What the agent remembers between sessions."""
 
     memory_chars: Annotated[Count, about("Limit of MEMORY.md in characters.")] = 2_200
@@ -544,7 +544,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     session: SessionSettings = SessionSettings()
     compression: CompressionSettings = CompressionSettings()
     context: Context = Context()
-    memory: Memory = Memory()
+    memory: MemorySettings = MemorySettings()
     skills: SkillsSettings = SkillsSettings()
     learning: LearningSettings = LearningSettings()
     toolsets: Toolsets = Toolsets()

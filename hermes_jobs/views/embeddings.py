@@ -19,7 +19,7 @@ from hermes_jobs.views.exchanges import LINEAGES, Exchange, positions_of
 from hermes_jobs.views.search_index import Kept
 
 
-class Near(NamedTuple):
+class NearVector(NamedTuple):
     """A text that is near, by its digest, and the cosine."""
 
     digest: str
@@ -126,7 +126,7 @@ def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
 
 def nearest_texts(
     rows: Connection, model: str, wanted: bytes, digests: Collection[str], most: int
-) -> tuple[Near, ...]:
+) -> tuple[NearVector, ...]:
     """Those of the digests whose vectors are nearest, best first."""
     query = """
         SELECT number, digest, signs FROM embeddings
@@ -137,7 +137,7 @@ def nearest_texts(
 
 def nearest_exchanges(
     rows: Connection, model: str, wanted: bytes, outside: str, most: int
-) -> tuple[Near, ...]:
+) -> tuple[NearVector, ...]:
     """The exchanges of people whose vectors are nearest, best first; none of the lineage `outside`, nor of
     those above and below it where work was delegated."""
     query = f"""
@@ -151,7 +151,7 @@ def nearest_exchanges(
 
 def _nearest(
     rows: Connection, known: Sequence[tuple[int, str, bytes]], wanted: bytes, most: int
-) -> tuple[Near, ...]:
+) -> tuple[NearVector, ...]:
     digests = {number: digest for number, digest, _ in known}
 
     def vectors(numbers: Sequence[int]) -> Mapping[int, bytes]:
@@ -159,7 +159,7 @@ def _nearest(
         return dict(rows.execute(query, (_json(numbers),)).fetchall())
 
     found = nearest(wanted, [(number, bits) for number, _, bits in known], vectors, most)
-    return tuple(Near(digests[number], cosine) for number, cosine in found)
+    return tuple(NearVector(digests[number], cosine) for number, cosine in found)
 
 
 def _json(values: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.consolidations import Consolidations
+from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.consolidation import Consolidation, failed, failure, stream_of
 from hermes_jobs.domain.session import commands as c
@@ -52,7 +52,7 @@ class Planner:
         self.clock = clock
 
     @property
-    def found(self) -> Consolidations:
+    def found(self) -> ConsolidationPlans:
         return self.application.consolidations
 
     def plan(self, later: float) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.skill.import_edits import Found, import_edits
+from hermes_jobs.domain.skill.import_edits import FolderFiles, import_edits
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, evolve, history
 
 STREAM = "skill-tidy"
@@ -35,7 +35,11 @@ def facts_after(
 ) -> tuple[e.SkillWritten, ...]:
     """What is taken in where those facts stand in the log and these files lie there."""
     past = history(STREAM, facts)
-    lies = None if found is None else Found(category=category, files={p: text(c) for p, c in found.items()})
+    lies = (
+        None
+        if found is None
+        else FolderFiles(category=category, files={p: text(c) for p, c in found.items()})
+    )
     return import_edits(past[-1], lies, past=past, laid_out=None if laid_out is None else past[laid_out])
 
 
@@ -138,7 +142,7 @@ def test_of_two_forms_that_are_no_text_the_persons_stands():
     agents = e.SkillFileWritten(name="tidy", path="assets/a", content="BBBB", base64=True, author="turn")
     past = history(STREAM, [created({"assets/a": old}), agents])
     mine = {MAIN_FILE: text(ONE), "assets/a": e.SkillFile("CCCC", base64=True)}
-    (fact,) = import_edits(past[-1], Found(category="", files=mine), past=past, laid_out=past[1])
+    (fact,) = import_edits(past[-1], FolderFiles(category="", files=mine), past=past, laid_out=past[1])
     assert isinstance(fact, e.SkillFileWritten)
     assert fact.content == "CCCC"
 

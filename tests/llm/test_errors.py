@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.errors import HINTS, Refusal, classify, garbage, refusal_in
+from hermes_jobs.agent.llm.errors import HINTS, ApiRefusal, classify, garbage, refusal_in
 from hermes_jobs.agent.llm.retry import RETRYABLE
 from hermes_jobs.engine.ports import ModelError
 
@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 23, 1, tzinfo=UTC).timestamp()
 
 def judged(status: int | None, body: Any, headers: dict[str, str] | None = None) -> ModelError:
     refusal = refusal_in(body, status=status, headers=headers)
-    return classify(replace(refusal or Refusal(message=str(body), status=status), at=NOW))
+    return classify(replace(refusal or ApiRefusal(message=str(body), status=status), at=NOW))
 
 
 def openai(message: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_the_wait_is_read_from_the_message(message: str, wait: float) -> None:
 
 def test_what_cannot_be_retried_names_no_wait() -> None:
     headers = {"retry-after": "5"}
-    assert classify(Refusal(message="no", status=401, headers=headers)).retry_after is None
+    assert classify(ApiRefusal(message="no", status=401, headers=headers)).retry_after is None
 
 
 @given(
@@ -72,7 +72,7 @@ def test_what_cannot_be_retried_names_no_wait() -> None:
     st.text(),
 )
 def test_whatever_is_said_there_is_a_kind_with_a_hint(status: int | None, message: str, code: str) -> None:
-    error = classify(Refusal(message=message, status=status, code=code))
+    error = classify(ApiRefusal(message=message, status=status, code=code))
     assert error.kind in HINTS
     assert error.hint
     assert len(error.message) <= 610

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.skills.front_matter import NOTHING, Machine, Needs, read
+from hermes_jobs.agent.skills.front_matter import NOTHING, Available, Needs, read
 
 ALL = Needs(variables=("A_TOKEN", "B_KEY"), commands=("jq", "curl"), packages=("pypdf>=4",))
 
@@ -40,7 +40,7 @@ def test_it_is_read_in_all_its_forms(front: str, needs: Needs) -> None:
 
 
 def test_what_is_missing_is_told_in_words() -> None:
-    machine = Machine(has_variable=lambda name: name == "A_TOKEN", has_command=lambda name: name == "jq")
+    machine = Available(has_variable=lambda name: name == "A_TOKEN", has_command=lambda name: name == "jq")
     lacking = machine.lacks(ALL)
     assert lacking == Needs(variables=("B_KEY",), commands=("curl",))
     assert str(lacking) == "variable B_KEY; command curl"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.errors import ApiRefusal, refusal_in
 from hermes_jobs.agent.llm.payloads import mapping_of, text_of
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 
@@ -34,7 +34,7 @@ class ReplyAssembler:
     def __init__(self, draft: ReplyBuilder) -> None:
         self.draft = draft
 
-    def refusal(self, chunk: object) -> Refusal | None:
+    def refusal(self, chunk: object) -> ApiRefusal | None:
         """The refusal in a chunk, if any; OpenRouter puts it into the choice."""
         choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
         first = choices[0] if isinstance(choices, Sequence) and choices else None

@@ -16,7 +16,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.client import ClientOptions
-from hermes_jobs.agent.llm.errors import Refusal, classify, garbage, model_error, refusal_in, shortened
+from hermes_jobs.agent.llm.errors import ApiRefusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 
@@ -125,7 +125,7 @@ class ErrorMapper:
             case _:
                 return self.made("unknown", f"{type(error).__name__}: {error}", usage)
 
-    def refusal(self, error: Any) -> Refusal:
+    def refusal(self, error: Any) -> ApiRefusal:
         """The content of a response with an error status."""
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         text: str = error.response.text
@@ -133,9 +133,9 @@ class ErrorMapper:
             found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
         except msgspec.MsgspecError:
             found = None
-        return found or Refusal(message=shortened(text), status=error.status_code, headers=headers)
+        return found or ApiRefusal(message=shortened(text), status=error.status_code, headers=headers)
 
-    def refused(self, refusal: Refusal, usage: Usage) -> ModelError:
+    def refused(self, refusal: ApiRefusal, usage: Usage) -> ModelError:
         """The error for a refusal that arrived now."""
         return classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=usage)
 

@@ -23,7 +23,7 @@ from hermes_jobs.agent.llm.dialect import (
     adapted,
     first_dialect,
 )
-from hermes_jobs.agent.llm.errors import Refusal, shortened
+from hermes_jobs.agent.llm.errors import ApiRefusal, shortened
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
@@ -69,7 +69,7 @@ class IncomingAnswer(Protocol):
     def draft(self) -> ReplyBuilder:
         """The reply so far."""
 
-    def refusal(self, chunk: object) -> Refusal | None:
+    def refusal(self, chunk: object) -> ApiRefusal | None:
         """The refusal in the chunk, if any."""
 
     def feed(self, chunk: dict[str, object]) -> str:
@@ -250,7 +250,7 @@ def _keep(kept: dict[tuple[str, str], T], session: tuple[str, str], value: T) ->
     kept[session] = value
 
 
-def _note(refusal: Refusal, changed: Dialect) -> str:
+def _note(refusal: ApiRefusal, changed: Dialect) -> str:
     done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
     consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
     said = shortened(refusal.message)

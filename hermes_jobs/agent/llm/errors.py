@@ -23,7 +23,7 @@ _LONGEST_MESSAGE = 600
 _READ = 8000  # characters of a message that are searched
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+class ApiRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """An endpoint's error response. Header names in lower case; `status` is None inside a stream.
 
     `at`: its arrival by this machine's clock, in seconds since the epoch; None if unknown.
@@ -215,7 +215,7 @@ _EXPLAINED = re.compile(
 """Words of refusals about something else than size."""
 
 
-def classify(refusal: Refusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
+def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
     """The refusal as an error with kind and hint."""
     told = f"{refusal.code} {refusal.message}"[:_READ]
     said = told.lower()
@@ -276,7 +276,7 @@ def garbage(
 
 def refusal_in(
     body: object, *, status: int | None = None, headers: Mapping[str, str] | None = None
-) -> Refusal | None:
+) -> ApiRefusal | None:
     """The refusal in a decoded answer, in any known shape; None if it holds none."""
     if isinstance(body, list) and len(body) == 1:  # Gemini
         body = body[0]
@@ -288,12 +288,12 @@ def refusal_in(
     if not isinstance(error, Mapping):  # xAI: {"code": …, "error": "…"}
         code = body.get("code")
         named = str(code) if isinstance(code, str | int) and not isinstance(code, bool) else ""
-        return Refusal(message=str(error), status=status, code=named, headers=headers or {})
+        return ApiRefusal(message=str(error), status=status, code=named, headers=headers or {})
     code = error.get("code")
     inner = status or (code if isinstance(code, int) and 400 <= code < 600 else None)
     words = (error.get("type"), error.get("status"), code, error.get("param"))
     message = error.get("message") or error.get("detail") or body.get("message") or ""
-    return Refusal(
+    return ApiRefusal(
         message=_with_details(str(message), error),
         status=inner,
         code=" ".join(str(word) for word in words if isinstance(word, str | int)),

@@ -13,7 +13,7 @@ from typing import Any
 
 from hermes_jobs.agent.llm.answer_format import text_format
 from hermes_jobs.agent.llm.dialect import Dialect
-from hermes_jobs.agent.llm.errors import Refusal, refusal_in
+from hermes_jobs.agent.llm.errors import ApiRefusal, refusal_in
 from hermes_jobs.agent.llm.payloads import mapping_of
 from hermes_jobs.agent.llm.render import rendered
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
@@ -94,7 +94,7 @@ class ResponsesAssembler:
         self.draft = draft
         self._streamed: set[object] = set()  # the items of which pieces have arrived
 
-    def refusal(self, event: object) -> Refusal | None:
+    def refusal(self, event: object) -> ApiRefusal | None:
         """The refusal in an event, also where the whole response failed."""
         if not isinstance(event, Mapping):
             return None

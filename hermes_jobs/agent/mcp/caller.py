@@ -15,7 +15,7 @@ from hermes_jobs.agent.mcp.messages import (
     AnswerNow,
     AskNow,
     Begun,
-    Progress,
+    CallProgress,
     Reply,
     decode_request,
     frame,
@@ -53,7 +53,7 @@ class Caller:
         now = asyncio.get_running_loop().time()
         if not self._answers and now - self._told_at >= PACE:
             self._told_at = now
-            await self._send(frame(Progress(text=text)))
+            await self._send(frame(CallProgress(text=text)))
 
     async def reply(self, reply: Reply) -> None:
         """Tell it the reply."""

@@ -57,7 +57,7 @@ FAILURES = (
 """What a call may raise."""
 
 
-class Connection:
+class ServerConnection:
     """One server, from its start to its end. `failed` says why there is none, or none any more."""
 
     def __init__(

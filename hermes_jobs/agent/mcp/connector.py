@@ -42,7 +42,7 @@ from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.process_identity import kill, marked
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.connection import Connection
+    from hermes_jobs.agent.mcp.connection import ServerConnection
 
 FIRST_HOLD = 15.0  # seconds for which nobody may hold it at its beginning
 TELLING_SECONDS = 3.0
@@ -128,7 +128,7 @@ class Connector:
         self._told = asyncio.Event()
         self._stopping = asyncio.Event()
         self._address = str(Path(launch.folder, "socket"))
-        self._connection: Connection
+        self._connection: ServerConnection
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
@@ -272,16 +272,16 @@ class Connector:
             self._last_call = time.monotonic()
 
 
-def connection_class() -> type[Connection]:
+def connection_class() -> type[ServerConnection]:
     """The class of connections, and with it the SDK. Garbage is not looked for meanwhile, nor ever in what is
     imported: that would be a fifth of the time."""
     gc.disable()
     try:
-        from hermes_jobs.agent.mcp.connection import Connection
+        from hermes_jobs.agent.mcp.connection import ServerConnection
     finally:
         gc.enable()
     gc.freeze()
-    return Connection
+    return ServerConnection
 
 
 def listen(folder: Path, name: str) -> socket.socket:

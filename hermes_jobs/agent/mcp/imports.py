@@ -37,7 +37,7 @@ OAUTH = {
 OFF = frozenset({"disabled"})
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server in a file of another client. `left_out`: what of its entry is not taken over; `problem`: why
     it cannot be taken over at all. `secrets` are to be written to `.env`."""
 
@@ -48,7 +48,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def servers_in(document: object) -> Iterator[Found]:
+def servers_in(document: object) -> Iterator[ImportedServer]:
     """The servers of a decoded file, also those that Claude Code keeps for single projects."""
     if not isinstance(document, dict):
         return
@@ -70,7 +70,7 @@ def legal_name(name: str) -> str:
     return plain[:32].strip("-_") or "server"
 
 
-def _taken(name: str, entry: Mapping[str, Any]) -> Found:
+def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     legal = name if re.fullmatch(SERVER_NAME, name) else legal_name(name)
     renamed = {RENAMED.get(key, key): value for key, value in entry.items()}
     known = {field.name for field in msgspec.structs.fields(McpServer)}
@@ -80,7 +80,7 @@ def _taken(name: str, entry: Mapping[str, Any]) -> Found:
         kept["enabled"] = False
     if kept.get("type") == "sse" or str(kept.get("url", "")).rstrip("/").endswith("/sse"):
         problem = "it uses the old SSE transport, which is not supported; ask for its /mcp address"
-        return Found(name=legal, entry={}, problem=problem)
+        return ImportedServer(name=legal, entry={}, problem=problem)
     tools = kept.pop("tools", None)
     if tools is not None:
         left_out = (*left_out, "tools")
@@ -91,8 +91,8 @@ def _taken(name: str, entry: Mapping[str, Any]) -> Found:
     try:
         msgspec.convert(entry, McpServer)
     except msgspec.ValidationError as error:
-        return Found(name=legal, entry={}, problem=str(error))
-    return Found(name=legal, entry=entry, secrets=secrets, left_out=left_out)
+        return ImportedServer(name=legal, entry={}, problem=str(error))
+    return ImportedServer(name=legal, entry=entry, secrets=secrets, left_out=left_out)
 
 
 def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:

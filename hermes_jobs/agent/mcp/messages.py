@@ -1,7 +1,7 @@
 """What workers and the connector of a server say to each other, over a socket of this host.
 
 A frame is four bytes with its length, then MessagePack. A connection carries one request; the connector
-answers with `Begun` just before it sends a call to the server, with `Progress` and `AskNow` for what the
+answers with `Begun` just before it sends a call to the server, with `CallProgress` and `AskNow` for what the
 server says and asks meanwhile (answers go the other way), and with one reply. A connection that ends before
 that cancels the request. `Hold` has no end: it says
 that a worker wants the server, and the connector ends when nobody does.
@@ -129,7 +129,7 @@ class TaskGiven(msgspec.Struct, frozen=True, kw_only=True, tag="task_given"):
     content: bytes
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
+class CallProgress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
     """How far a call is, in the server's words."""
 
     text: str
@@ -178,7 +178,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
 
 
 Reply = Offer | Result | Asked | TaskGiven | Failed
-Answer = Begun | AskNow | Progress | Reply
+Answer = Begun | AskNow | CallProgress | Reply
 
 _encode = msgspec.msgpack.Encoder().encode
 _REQUEST = msgspec.msgpack.Decoder(Request)

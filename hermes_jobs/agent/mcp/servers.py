@@ -24,6 +24,7 @@ from hermes_jobs.agent.mcp.messages import (
     Asked,
     AskNow,
     Begun,
+    CallProgress,
     CallTool,
     Failed,
     Hold,
@@ -32,7 +33,6 @@ from hermes_jobs.agent.mcp.messages import (
     Launch,
     ListTools,
     Offer,
-    Progress,
     Reply,
     Request,
     Result,
@@ -230,9 +230,9 @@ def _answered(
         if rest := request[sent:]:  # sending nothing fails, too, where the other end has answered and closed
             connection.sendall(rest)
         answer = receive(connection)
-        while isinstance(answer, Begun | AskNow | Progress):
+        while isinstance(answer, Begun | AskNow | CallProgress):
             begun = True
-            if isinstance(answer, Progress):
+            if isinstance(answer, CallProgress):
                 tell(answer.text)
             if isinstance(answer, AskNow):
                 given = ask(answer, lambda: _is_readable(connection))

@@ -188,7 +188,7 @@ class McpSessions:
 
     def _usable(self, name: str, workdir: str) -> McpToolsListed | str:
         """The listing that new sessions use; why there is none. A required server has to answer now."""
-        state: known.McpServer = self._state(known.stream_of(name))
+        state: known.ServerListings = self._state(known.stream_of(name))
         usable = state.usable
         config = self.config[name]
         is_known = usable is not None and usable.fingerprint == catalogue.fingerprint(config)
@@ -257,7 +257,7 @@ class McpSessions:
         return tuple(tool for each in catalogues for tool in self._tools(each))
 
     def _tools(self, frozen: McpCatalogue) -> tuple[Tool, ...]:
-        state: known.McpServer = self._state(known.stream_of(frozen.server))
+        state: known.ServerListings = self._state(known.stream_of(frozen.server))
         listed = state.listings.get(frozen.digest)
         if listed is None:
             logger.warning("the listing %s of the MCP server %s is missing", frozen.digest, frozen.server)

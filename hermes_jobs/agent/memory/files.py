@@ -33,7 +33,7 @@ class Unusable(Exception):
     """Why a file cannot be taken in; it is left as it is."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class FileText(msgspec.Struct, frozen=True):
     """What a file has, and its modification time in ns."""
 
     text: str
@@ -46,7 +46,7 @@ class MemoryFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, target: MemoryTarget) -> Found | None:
+    def read(self, target: MemoryTarget) -> FileText | None:
         """What the file has; None where there is none. Raises `Unusable`, `OSError`.
 
         An editor may empty the file before it writes it: one that was just emptied is looked at again.
@@ -83,7 +83,7 @@ class MemoryFiles:
         _sync(path.parent)
         return mark
 
-    def left_over(self, target: MemoryTarget) -> Iterator[Found]:
+    def left_over(self, target: MemoryTarget) -> Iterator[FileText]:
         """What stood in the file's place when it was written, and was not taken in yet; each is gone after
         that. Raises `OSError`."""
         path = self.path(target)
@@ -101,7 +101,7 @@ class MemoryFiles:
         return Path(os.path.realpath(self._folder / NAMES[target]))
 
 
-def _read(path: Path) -> Found | None:
+def _read(path: Path) -> FileText | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -109,7 +109,7 @@ def _read(path: Path) -> Found | None:
         if found.st_size > MAX_BYTES:
             raise Unusable(f"it has {found.st_size:,} bytes, more than {MAX_BYTES:,}")
         with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            return Found(file.read().decode("utf-8"), found.st_mtime_ns)
+            return FileText(file.read().decode("utf-8"), found.st_mtime_ns)
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ import msgspec
 from hermes_jobs.agent.files.history import FileHistory, StoredText
 from hermes_jobs.agent.files.marks import Mark
 from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
-from hermes_jobs.agent.memory.files import NAMES, Found, MemoryFiles, Unusable
+from hermes_jobs.agent.memory.files import NAMES, FileText, MemoryFiles, Unusable
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
@@ -25,7 +25,7 @@ EMPTY = "\n"  # whether an empty file was read cannot be told
 ROUNDS = 5  # of reading and writing a file that somebody else writes to
 
 
-class Write(msgspec.Struct, frozen=True):
+class RecordedWrite(msgspec.Struct, frozen=True):
     """One write to the memory: its version, its event, when it was recorded, by which process."""
 
     version: int
@@ -67,11 +67,11 @@ class SyncedMemory(SyncedFolder):
             self._problem(f"the memory's folder cannot be used: {error.strerror}")
         return self._load()
 
-    def writes(self) -> tuple[Write, ...]:
+    def writes(self) -> tuple[RecordedWrite, ...]:
         """Everything that was ever written, in order."""
         return tuple(
             # The memory's stream holds nothing but the memory's events.
-            Write(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
+            RecordedWrite(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
             for each in self._engine.log.read(STREAM)
         )
 
@@ -143,7 +143,7 @@ class SyncedMemory(SyncedFolder):
         for found in self._files.left_over(target):
             self._take_in(target, found)
 
-    def _take_in(self, target: MemoryTarget, found: Found) -> Memory:
+    def _take_in(self, target: MemoryTarget, found: FileText) -> Memory:
         """The memory after what a person did to a target's file."""
         memory, theirs = self._load(), entries_of(found.text)
         if theirs != memory.entries(target):

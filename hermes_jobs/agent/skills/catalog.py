@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.content import UnusableText
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Problem, SkillPlace
-from hermes_jobs.agent.skills.front_matter import NOTHING, Machine, Needs, SkillText, platform_name
-from hermes_jobs.agent.skills.installation import Candidate, installing
+from hermes_jobs.agent.skills.front_matter import NOTHING, Available, Needs, SkillText, platform_name
+from hermes_jobs.agent.skills.installation import InstallCandidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
 from hermes_jobs.agent.skills.refused import last_refused
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
@@ -83,14 +83,14 @@ class SkillCatalog:
         bundled: Path | None = None,
         guard: bool = True,
         platform: str | None = None,
-        machine: Machine | None = None,
+        machine: Available | None = None,
     ) -> None:
         self._home = home
         self._folders = [Disk(folder) for folder in folders]
         self._bundled = Disk(bundled) if bundled is not None else None
         self._guard = guard
         self.platform = platform or platform_name()
-        self.machine = machine or Machine()
+        self.machine = machine or Available()
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class SkillCatalog:
     def install(
         self,
         before: Skill,
-        candidate: Candidate,
+        candidate: InstallCandidate,
         files: Files,
         *,
         category: str = "",

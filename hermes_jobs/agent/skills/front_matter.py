@@ -53,7 +53,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Needs()
 
 
-class Machine(msgspec.Struct, frozen=True):
+class Available(msgspec.Struct, frozen=True):
     """What is here: whether commands get a variable, and whether a command is found."""
 
     has_variable: Callable[[str], bool] = lambda _name: True

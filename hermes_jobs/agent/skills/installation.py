@@ -21,7 +21,7 @@ from hermes_jobs.text.three_way_merge import is_conflict, merge
 MAX_LEVELS = 5  # folders below the top in which skills are looked for
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class InstallCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that can be installed. `problems`: what lies in its folder and cannot be used."""
 
     name: str
@@ -39,7 +39,7 @@ def digest(files: Files) -> str:
     return made.hexdigest()
 
 
-def candidates(fetched: FetchedSkill) -> list[Candidate]:
+def candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
     """The skills in what was fetched, by name. Raises `Rejected` where there is none that can be read."""
     top = fetched.folder / fetched.path
     if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
@@ -71,7 +71,7 @@ def _folders(top: Path, levels: int) -> Iterator[Path]:
             yield from _folders(each, levels - 1)
 
 
-def _candidate(fetched: FetchedSkill, folder: Path) -> Candidate:
+def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
     real = folder.resolve()
     read = Disk(real.parent).read(SkillPlace("", real.name))
     assert read is not None, f"{folder} has a SKILL.md"
@@ -80,7 +80,7 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> Candidate:
         raise Rejected(f"{folder.name}/{MAIN_FILE}: {reason}.", kind="usage")
     text = front_matter.read(read.files[MAIN_FILE].content)
     path = "" if folder == fetched.folder else str(folder.relative_to(fetched.folder))
-    return Candidate(
+    return InstallCandidate(
         name=text.name if is_read(text.name) else real.name,
         description=text.description,
         files=read.files,
@@ -91,7 +91,9 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> Candidate:
     )
 
 
-def chosen(found: Sequence[Candidate], names: Sequence[str], *, everything: bool) -> list[Candidate]:
+def chosen(
+    found: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
+) -> list[InstallCandidate]:
     """The candidates of these names, or the only one. Raises `Rejected` where that is not clear."""
     known = ", ".join(each.name for each in found)
     missing = [name for name in names if name not in {each.name for each in found}]
@@ -158,7 +160,12 @@ def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:
 
 
 def installing(
-    before: Skill, candidate: Candidate, files: Files, *, category: str = "", rules: tuple[str, ...] = ()
+    before: Skill,
+    candidate: InstallCandidate,
+    files: Files,
+    *,
+    category: str = "",
+    rules: tuple[str, ...] = (),
 ) -> Decision:
     """The change that installs a candidate as the skill `before`, in which `files` are to stand at last.
 

@@ -16,7 +16,7 @@ from hermes_jobs.agent.skills.write_request import SkillWriteRequest, event_for
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.skill import curation as curations
-from hermes_jobs.domain.skill.curation import Curation, Proposal
+from hermes_jobs.domain.skill.curation import Curation, CurationProposal
 from hermes_jobs.domain.skill.skill import ARCHIVE, Skill, evolve, stream_of
 from hermes_jobs.errors import Rejected
 
@@ -110,7 +110,7 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
     return change
 
 
-def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[Proposal, ...]:
+def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
     """The proposals of those numbers that can be carried out. Raises `Rejected`."""
     review = curation.review
     known = {each.number: each for each in curation.proposals}
@@ -141,7 +141,7 @@ def _already(review: str, numbers: Sequence[str]) -> Rejected:
     )
 
 
-def _check_current(load: StateLoader, proposal: Proposal) -> None:
+def _check_current(load: StateLoader, proposal: CurationProposal) -> None:
     for name, version in proposal.versions.items():
         skill: Skill = load(stream_of(name))
         if skill.version != version:
@@ -153,7 +153,7 @@ def _check_current(load: StateLoader, proposal: Proposal) -> None:
             )
 
 
-def _carried_out(load: StateLoader, proposal: Proposal) -> Iterator[StreamEvents]:
+def _carried_out(load: StateLoader, proposal: CurationProposal) -> Iterator[StreamEvents]:
     proposed = proposal.proposed
     if isinstance(proposed, e.ArchiveProposed):
         yield _archived(load(stream_of(proposed.skill)), proposed.evidence)

@@ -12,7 +12,7 @@ from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Problem, SkillPlace
 from hermes_jobs.agent.skills.file_history import SkillFileHistory, SyncedVersions
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
-from hermes_jobs.domain.skill.import_edits import Found, import_edits, is_stale
+from hermes_jobs.domain.skill.import_edits import FolderFiles, import_edits, is_stale
 from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
@@ -243,9 +243,9 @@ def _is_synced(skill: Skill, found: OnDisk | None) -> bool:
     return skill.files == found.files and (not skill.exists or skill.category == found.place.category)
 
 
-def _usable(skill: Skill, found: OnDisk | None) -> Found | None:
+def _usable(skill: Skill, found: OnDisk | None) -> FolderFiles | None:
     """What was found, with the log's own where something lies that cannot be used."""
     if found is None:
         return None
     kept = {path: skill.files[path] for path in found.blocked & skill.files.keys()}
-    return Found(category=found.place.category, files={**kept, **found.files})
+    return FolderFiles(category=found.place.category, files={**kept, **found.files})

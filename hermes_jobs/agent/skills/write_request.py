@@ -17,7 +17,15 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
-from hermes_jobs.domain.skill.skill import MAIN_FILE, Proposal, Skill, evolve, restored, stream_of, undone
+from hermes_jobs.domain.skill.skill import (
+    MAIN_FILE,
+    Skill,
+    SkillProposal,
+    evolve,
+    restored,
+    stream_of,
+    undone,
+)
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.patch import patched
 
@@ -274,7 +282,7 @@ def _rules(concerns: Iterable[Concern]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{each.rule}: {each.excerpt}" for each in concerns))
 
 
-def _proposal(skill: Skill, number: int | None) -> Proposal:
+def _proposal(skill: Skill, number: int | None) -> SkillProposal:
     found = [each for each in skill.proposals if number in (None, each.version)]
     if len(found) == 1:
         return found[0]

@@ -24,7 +24,7 @@ Settle: TypeAlias = Callable[[], object]
 Tags: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=MAX_TAG)], ...], Meta(max_length=MAX_TAGS)]
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MemoryStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One operation of a batch; `action` and `target` left out: those that stand beside the batch."""
 
     action: MemoryAction | None = None
@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tags: Tags = ()
 
 
-Steps: TypeAlias = Annotated[tuple[Step, ...], Meta(max_length=MAX_OPERATIONS)]
+Steps: TypeAlias = Annotated[tuple[MemoryStep, ...], Meta(max_length=MAX_OPERATIONS)]
 
 
 class MemoryTools:
@@ -91,7 +91,7 @@ def _operations(
     target: MemoryTarget | None,
     content: str | None,
     old_text: str | None,
-    steps: Sequence[Step] | None,
+    steps: Sequence[MemoryStep] | None,
     *,
     kind: MemoryClass | None,
     tags: Sequence[str],

@@ -42,7 +42,7 @@ RAREST = 3  # words of an entry by which others are looked for
 MANY = 50  # entries with a word, from which on it finds none
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class MemoryProposal(msgspec.Struct, frozen=True):
     """What is proposed for an entry; `other` is the one that it is held against."""
 
     rule: Rule
@@ -56,13 +56,13 @@ class Proposal(msgspec.Struct, frozen=True):
         return self.rule in SAFE and self.entry.author not in PERSONS
 
 
-def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tuple[Proposal, ...]:
+def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tuple[MemoryProposal, ...]:
     """At most one for each entry, in the order of the rules. `harmful`: why entries make answers worse, by
     the versions of the writes that made them."""
     entries = in_order(places)
-    found: dict[Entry, Proposal] = {}
+    found: dict[Entry, MemoryProposal] = {}
     why = harmful or {}
-    worse = [Proposal("harmful", each, why[each.version]) for each in entries if each.version in why]
+    worse = [MemoryProposal("harmful", each, why[each.version]) for each in entries if each.version in why]
     safe = (*_same(entries), *_expired(places), *_crowded(places))
     for each in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
         gone = each.other is not None and each.other in found and found[each.other].rule != "crowded"
@@ -71,14 +71,14 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     return tuple(found.values())
 
 
-def _same(entries: Iterable[Entry]) -> Iterator[Proposal]:
+def _same(entries: Iterable[Entry]) -> Iterator[MemoryProposal]:
     by_reading: defaultdict[str, list[Entry]] = defaultdict(list)
     for each in entries:
         by_reading[reading(each.text)].append(each)
     for alike in by_reading.values():
         best, *others = sorted(alike, key=_worth)
         for each in others:
-            yield Proposal("same", each, f"it says the same as «{best.text}»", best)
+            yield MemoryProposal("same", each, f"it says the same as «{best.text}»", best)
 
 
 def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
@@ -86,19 +86,19 @@ def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
     return entry.author not in PERSONS, entry.rank
 
 
-def _expired(places: Placement) -> Iterator[Proposal]:
+def _expired(places: Placement) -> Iterator[MemoryProposal]:
     for each, why in places.left_out.items():
         if why != ELSEWHERE:
-            yield Proposal("expired", each, why)
+            yield MemoryProposal("expired", each, why)
 
 
-def _crowded(places: Placement) -> Iterator[Proposal]:
+def _crowded(places: Placement) -> Iterator[MemoryProposal]:
     for each in places.recalled:
         if each.kind == "identity":
-            yield Proposal("crowded", each, "prompts have no room for it")
+            yield MemoryProposal("crowded", each, "prompts have no room for it")
 
 
-def _by_slots(entries: Sequence[Entry]) -> Iterator[Proposal]:
+def _by_slots(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
     """Contradicted entries: those that give a slot another value than the newest one that fills it."""
     by_slot: defaultdict[str, list[tuple[Entry, str]]] = defaultdict(list)
     for each in entries:
@@ -110,7 +110,7 @@ def _by_slots(entries: Sequence[Entry]) -> Iterator[Proposal]:
         yield from (_contradicted(each, newest) for each, other in filled if are_opposed(other, value))
 
 
-def _by_words(entries: Sequence[Entry]) -> Iterator[Proposal]:
+def _by_words(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
     """Contained and contradicted entries. Only entries with a rare word in common are compared."""
     words = [roots(each.text) for each in entries]
     holding = Counter(root for own in words for root in own)
@@ -137,24 +137,28 @@ def _share(one: frozenset[str], other: frozenset[str]) -> float:
     return both / (len(one) + len(other) - both)
 
 
-def _compared(entry: Entry, other: Entry, own: frozenset[str], others: frozenset[str]) -> Iterator[Proposal]:
+def _compared(
+    entry: Entry, other: Entry, own: frozenset[str], others: frozenset[str]
+) -> Iterator[MemoryProposal]:
     if own <= others and len(others) <= LONGER * len(own):
         if own != others or _worth(other) < _worth(entry):
-            yield Proposal("contained", entry, f"«{other.text}» says it too", other)
+            yield MemoryProposal("contained", entry, f"«{other.text}» says it too", other)
     elif not others <= own and _share(own, others) >= ALIKE and entry.touched < other.touched:
         yield _contradicted(entry, other)
 
 
-def _contradicted(entry: Entry, other: Entry) -> Proposal:
+def _contradicted(entry: Entry, other: Entry) -> MemoryProposal:
     why = f"«{other.text}», of {other.touched_at[:10]}, may stand in its place"
-    return Proposal("contradicted", entry, why, other)
+    return MemoryProposal("contradicted", entry, why, other)
 
 
 class Curate:
     """The change that carries proposals out, all of them. `version` is the memory's for which they were made,
     `curation` an id by which they are taken back together."""
 
-    def __init__(self, wanted: Sequence[Proposal], version: int, curation: str, author: e.Author) -> None:
+    def __init__(
+        self, wanted: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
+    ) -> None:
         self._wanted = wanted
         self._version = version
         self._curation = curation
@@ -173,7 +177,7 @@ class Curate:
         answer = f"{pluralize(len(facts), 'change')} to the memory"
         return DecisionResult(writes=(StreamEvents(STREAM, facts),) if facts else (), answer=answer)
 
-    def _fact(self, proposal: Proposal) -> e.MemoryEvent:
+    def _fact(self, proposal: MemoryProposal) -> e.MemoryEvent:
         entry = proposal.entry
         if proposal.rule == "crowded":
             return e.MemoryReplaced(

@@ -13,7 +13,7 @@ from hermes_jobs.domain import events as e
 PREFIX = "curation-"
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class CurationProposal(msgspec.Struct, frozen=True, kw_only=True):
     """One proposal, and whether it was carried out."""
 
     proposed: e.MergeProposed | e.ArchiveProposed
@@ -41,14 +41,14 @@ class Curation(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: str
     version: int = 0
-    proposals: tuple[Proposal, ...] = ()
+    proposals: tuple[CurationProposal, ...] = ()
 
     @property
     def review(self) -> str:
         """The review that they are of."""
         return self.stream.removeprefix(PREFIX)
 
-    def about(self, skill: str) -> Proposal | None:
+    def about(self, skill: str) -> CurationProposal | None:
         """The proposal that concerns the skill."""
         return next((each for each in self.proposals if skill in each.versions), None)
 
@@ -64,7 +64,7 @@ def evolve(curation: Curation, event: e.CurationEvent) -> Curation:
     match event:
         case e.MergeProposed() | e.ArchiveProposed():
             return replace(
-                curation, version=version, proposals=(*curation.proposals, Proposal(proposed=event))
+                curation, version=version, proposals=(*curation.proposals, CurationProposal(proposed=event))
             )
         case e.ProposalApplied():
             proposals = tuple(

@@ -34,7 +34,7 @@ _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL
 REMEMBERED = 10  # writes of a file among which the taking in of what lies there is looked for
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FolderFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The files of a skill's folder that can be taken in, and the category that it lies in."""
 
     category: str
@@ -54,7 +54,7 @@ NOTHING_HELD: Mapping[str, Holding] = {}
 
 def import_edits(
     skill: Skill,
-    found: Found | None,
+    found: FolderFiles | None,
     *,
     past: Sequence[Skill],
     laid_out: Skill | None,
@@ -79,7 +79,7 @@ def import_edits(
     return changes(skill, files, author="hand_edit", category=category, conflicts=conflicts)
 
 
-def _was_moved(found: Found, past: Sequence[Skill], laid_out: Skill | None) -> bool:
+def _was_moved(found: FolderFiles, past: Sequence[Skill], laid_out: Skill | None) -> bool:
     """Whether a person put the folder where it lies; else it lies where the skill once was."""
     if laid_out is not None and laid_out.exists:
         return found.category != laid_out.category
@@ -96,7 +96,7 @@ class _Merge(msgspec.Struct, frozen=True):
 def _file(
     path: str,
     skill: Skill,
-    found: Found,
+    found: FolderFiles,
     past: Sequence[Skill],
     laid_out: Skill | None,
     held: Mapping[str, Holding],

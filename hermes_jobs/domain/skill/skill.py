@@ -23,7 +23,7 @@ UNDOABLE = 50  # writes that can be taken back, one after the other
 Files = Mapping[str, SkillFile]
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class SkillProposal(msgspec.Struct, frozen=True, kw_only=True):
     """A write that waits for a person. `version` is that of its event, `before` the file as it was then."""
 
     version: int
@@ -60,7 +60,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     category: str = ""
     files: Files = {}
-    proposals: tuple[Proposal, ...] = ()
+    proposals: tuple[SkillProposal, ...] = ()
     past: tuple[Past, ...] = ()
     conflicts: tuple[int, ...] = ()
     persons: frozenset[str] = frozenset()
@@ -143,13 +143,13 @@ def _is_conflict(event: e.SkillWritten) -> bool:
     return isinstance(event, e.SkillEdited | e.SkillFileWritten) and event.conflict
 
 
-def _proposals_without(skill: Skill, path: str) -> tuple[Proposal, ...]:
+def _proposals_without(skill: Skill, path: str) -> tuple[SkillProposal, ...]:
     """A newer proposal for a file stands in for the one before."""
     return tuple(each for each in skill.proposals if each.path != (path or MAIN_FILE))
 
 
-def _proposal(skill: Skill, event: e.SkillProposed) -> Proposal:
-    return Proposal(
+def _proposal(skill: Skill, event: e.SkillProposed) -> SkillProposal:
+    return SkillProposal(
         version=skill.version + 1,
         request=event.request,
         rules=event.rules,

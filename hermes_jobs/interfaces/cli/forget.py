@@ -27,7 +27,7 @@ from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.events import ForgettingCause
-    from hermes_jobs.domain.forgetting import Family, Removal
+    from hermes_jobs.domain.forgetting import Removal, SessionFamily
     from hermes_jobs.eventlog.forget import Matches
     from hermes_jobs.runtime.forgetting import Forgetter
     from hermes_jobs.views.models import SessionView
@@ -92,7 +92,7 @@ class Request:
         return wanted
 
     def carry_out(
-        self, removal: Removal, found: Matches, cause: ForgettingCause, family: Family | None = None
+        self, removal: Removal, found: Matches, cause: ForgettingCause, family: SessionFamily | None = None
     ) -> None:
         """Remove it, and say what became of it."""
         done = self.forgetter.forget(
@@ -182,7 +182,7 @@ def delete_session(
         request.carry_out(removal, request.find(removal), "session", family)
 
 
-def _check_forks(family: Family) -> None:
+def _check_forks(family: SessionFamily) -> None:
     if family.forks:
         names = ", ".join(sorted(fork.removeprefix("session-") for fork in family.forks))
         raise Rejected(
@@ -192,7 +192,7 @@ def _check_forks(family: Family) -> None:
         )
 
 
-def _check_schedules(forgetter: Forgetter, family: Family) -> None:
+def _check_schedules(forgetter: Forgetter, family: SessionFamily) -> None:
     schedules = forgetter.schedules_of(family.sessions)
     if schedules:
         raise Rejected(
@@ -202,7 +202,7 @@ def _check_schedules(forgetter: Forgetter, family: Family) -> None:
         )
 
 
-def _goes_with(stream: str, family: Family, observations: int) -> Iterator[str]:
+def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterator[str]:
     others = sorted(family.streams - {stream})
     sessions = [each.removeprefix("session-") for each in others if each.startswith("session-")]
     if sessions:
@@ -214,7 +214,7 @@ def _goes_with(stream: str, family: Family, observations: int) -> Iterator[str]:
         yield f"with it: {pluralize(observations, 'observation')} of it in the memory"
 
 
-def _stays(context: CliContext, session: SessionView, family: Family) -> Iterator[str]:
+def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> Iterator[str]:
     if session.place is not None:
         yield f"stays: its task and its answer in session {session.place.parent}, which had it work"
     writes = context.application.memory.writes()

@@ -248,10 +248,10 @@ def import_servers(
     Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
     it is. Nothing is started.
     """
-    from hermes_jobs.agent.mcp.imports import PLACES, Found, read, servers_in
+    from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, read, servers_in
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
-    taken: dict[str, Found] = {}
+    taken: dict[str, ImportedServer] = {}
     told: list[tuple[str, str, str]] = []
     for path in paths:
         try:

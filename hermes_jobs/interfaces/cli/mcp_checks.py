@@ -44,7 +44,7 @@ def _server(application: Application, name: str) -> Finding:
         told = f"{name}: {listed.message}{f'; its last line: {last[0][:200]}' if last else ''}"
         return Finding(check=check, status="warn", message=told, hint=hint)
     state = application.engine().state(mcp_servers.stream_of(name))
-    assert isinstance(state, mcp_servers.McpServer)
+    assert isinstance(state, mcp_servers.ServerListings)
     told = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
     if state.waiting is not None:
         hint = f"hermes-jobs mcp accept {name}"

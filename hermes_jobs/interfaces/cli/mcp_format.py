@@ -18,7 +18,7 @@ from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.logins import Login, needed
 from hermes_jobs.agent.mcp.prompts import usage
 from hermes_jobs.agent.mcp.tools import asks, effect_of
-from hermes_jobs.domain.mcp_servers import McpServer as ServerState
+from hermes_jobs.domain.mcp_servers import ServerListings as ServerState
 from hermes_jobs.domain.mcp_servers import stream_of
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.clock_and_ids import iso

@@ -16,7 +16,7 @@ from hermes_jobs.interfaces.cli.table import Column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_jobs.domain.memory.curation import Proposal
+    from hermes_jobs.domain.memory.curation import MemoryProposal
 
 
 @click.command(
@@ -51,7 +51,7 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     _apply(context, _chosen(found, numbers), version, as_json=as_json)
 
 
-def _chosen(found: Sequence[Proposal], numbers: Sequence[int]) -> Sequence[Proposal]:
+def _chosen(found: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequence[MemoryProposal]:
     unknown = next((number for number in numbers if number > len(found)), None)
     if unknown is not None:
         hint = f"There are 1 to {len(found)}." if found else "There is none."
@@ -61,7 +61,7 @@ def _chosen(found: Sequence[Proposal], numbers: Sequence[int]) -> Sequence[Propo
     return [each for each in found if each.rule != "contradicted"]
 
 
-def _apply(context: CliContext, wanted: Sequence[Proposal], version: int, *, as_json: bool) -> None:
+def _apply(context: CliContext, wanted: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
     from hermes_jobs.domain.memory.curation import Curate
     from hermes_jobs.domain.streams import combine
     from hermes_jobs.interfaces.cli.verifications import removed_elsewhere
@@ -89,7 +89,7 @@ def _undo(context: CliContext, *, as_json: bool) -> None:
     print_result(lambda: {"answer": done.answer}, lambda: note(str(done.answer)), as_json=as_json)
 
 
-def _proposals() -> Resource[tuple[int, Proposal]]:
+def _proposals() -> Resource[tuple[int, MemoryProposal]]:
     return Resource(
         (
             Column("N", lambda each: str(each[0]), right=True),
@@ -102,7 +102,7 @@ def _proposals() -> Resource[tuple[int, Proposal]]:
     )
 
 
-def _as_object(proposal: Proposal) -> dict[str, object]:
+def _as_object(proposal: MemoryProposal) -> dict[str, object]:
     return {
         "rule": proposal.rule,
         "entry": proposal.entry.text,

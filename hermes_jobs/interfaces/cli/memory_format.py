@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.memory.memory_files import Write
+from hermes_jobs.agent.memory.memory_files import RecordedWrite
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflict
 from hermes_jobs.domain.events import (
@@ -67,10 +67,10 @@ class MemoryEntry(NamedTuple):
     text: str
 
 
-def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent]) -> Resource[Write]:
+def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent]) -> Resource[RecordedWrite]:
     """Writes to the memory, with the numbers of those taken back and of those whose text is gone."""
 
-    def what(write: Write) -> str:
+    def what(write: RecordedWrite) -> str:
         taken_back = "(taken back) " if write.version in undone else ""
         return f"{taken_back}{_what(write)}{_gone(forgotten.get(write.version))}"
 
@@ -113,7 +113,7 @@ def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | Non
 
 
 def write_json(
-    write: Write, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
+    write: RecordedWrite, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
 ) -> dict[str, object]:
     """The write for scripts."""
     fact = write.fact
@@ -157,7 +157,7 @@ def _old(fact: MemoryEvent) -> str | None:
             return None
 
 
-def _what(write: Write) -> str:
+def _what(write: RecordedWrite) -> str:
     fact = write.fact
     undoes = f" (takes back {fact.undoes})" if fact.undoes else ""
     match fact:
@@ -184,7 +184,7 @@ def _description(fact: MemoryReplaced) -> str:
 
 
 def entries_with(
-    text: str, now: Memory, writes: Sequence[Write], forgotten: Mapping[int, RecordedEvent]
+    text: str, now: Memory, writes: Sequence[RecordedWrite], forgotten: Mapping[int, RecordedEvent]
 ) -> list[MemoryEntry]:
     """The entries that hold the text, those that are there first. Raises `Rejected` where none ever did."""
     there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
@@ -215,7 +215,10 @@ class Provenance:
     """What entries came from, with what the user said in the turns that they came from."""
 
     def __init__(
-        self, application: Application, writes: Sequence[Write], forgotten: Mapping[int, RecordedEvent]
+        self,
+        application: Application,
+        writes: Sequence[RecordedWrite],
+        forgotten: Mapping[int, RecordedEvent],
     ) -> None:
         self._application = application
         self._writes = writes
@@ -245,7 +248,7 @@ class Provenance:
         head = f"{entry.target}: {entry.text}" + ("" if is_there else " (not there any more)")
         return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
 
-    def _lines(self, write: Write) -> Iterator[str]:
+    def _lines(self, write: RecordedWrite) -> Iterator[str]:
         fact, evidence = write.fact, write.fact.evidence
         yield f"  {write.version}. {ACTIONS[type(fact)]} {format_time(write.at)} by {AUTHORS[fact.author]}"
         if write.version in self._forgotten:
@@ -275,12 +278,12 @@ class Provenance:
             if said is not None:
                 yield f"     you said: {one_line(said)}"
 
-    def _found(self, write: Write) -> VerificationView | None:
+    def _found(self, write: RecordedWrite) -> VerificationView | None:
         """What was found of an entry that a review wrote."""
         review = write.fact.evidence.session if write.fact.evidence is not None else ""
         return self._verified.get(("memory", str(write.version), review))
 
-    def _of(self, entry: MemoryEntry) -> list[Write]:
+    def _of(self, entry: MemoryEntry) -> list[RecordedWrite]:
         facts = [write.fact for write in self._writes]
         return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
 

@@ -23,7 +23,7 @@ from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import Write
+    from hermes_jobs.agent.memory.memory_files import RecordedWrite
     from hermes_jobs.views.counts import Unattended
     from hermes_jobs.views.reviews import ReviewView
 
@@ -127,7 +127,7 @@ def _learned(context: CliContext, since: str) -> Iterator[str]:
             yield review.message
 
 
-def _entries(review: ReviewView, writes: Sequence[Write]) -> Iterator[str]:
+def _entries(review: ReviewView, writes: Sequence[RecordedWrite]) -> Iterator[str]:
     for write in writes:
         if write.fact.evidence is None or write.fact.evidence.session != review.id:
             continue

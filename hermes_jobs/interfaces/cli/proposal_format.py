@@ -11,7 +11,7 @@ import msgspec
 
 from hermes_jobs.domain.events import MergeProposed
 from hermes_jobs.domain.skill import curation as curations
-from hermes_jobs.domain.skill.curation import Curation, Proposal
+from hermes_jobs.domain.skill.curation import Curation, CurationProposal
 from hermes_jobs.domain.skill.skill import Skill, stream_of
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 
@@ -72,7 +72,7 @@ def print_proposals(application: Application, review: str) -> None:
         note(f"Nothing is changed yet. To carry it out: hermes-jobs reviews apply {review} [--only N]")
 
 
-def _shown(proposal: Proposal, skills: Collection[Skill]) -> ProposalView:
+def _shown(proposal: CurationProposal, skills: Collection[Skill]) -> ProposalView:
     proposed = proposal.proposed
     merge = proposed if isinstance(proposed, MergeProposed) else None
     return ProposalView(
@@ -87,7 +87,7 @@ def _shown(proposal: Proposal, skills: Collection[Skill]) -> ProposalView:
     )
 
 
-def _is_stale(proposal: Proposal, skills: Collection[Skill]) -> bool:
+def _is_stale(proposal: CurationProposal, skills: Collection[Skill]) -> bool:
     versions = {skill.stream: skill.version for skill in skills}
     return any(versions.get(stream_of(name), 0) != version for name, version in proposal.versions.items())
 

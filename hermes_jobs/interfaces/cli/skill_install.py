@@ -26,7 +26,7 @@ from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.skills.guard import Concern
-    from hermes_jobs.agent.skills.installation import Candidate
+    from hermes_jobs.agent.skills.installation import InstallCandidate
     from hermes_jobs.domain.events import SkillOrigin
     from hermes_jobs.domain.skill.skill import Files, Skill
 
@@ -133,7 +133,7 @@ def update_skills(
 
 def _installed(
     context: CliContext,
-    candidate: Candidate,
+    candidate: InstallCandidate,
     name: str,
     category: str,
     *,
@@ -178,7 +178,7 @@ def _updated(
     anyway: bool,
     yes: bool,
     quiet: bool,
-    newest: Candidate | None = None,
+    newest: InstallCandidate | None = None,
 ) -> Installed:
     """Bring a skill up to date with the newest of its origin, which is fetched where it is not given."""
     from hermes_jobs.agent.skills.guard import new_concerns
@@ -204,7 +204,7 @@ def _updated(
     return Installed(skill=skill.name, status="updated", origin=candidate.origin, rules=rules)
 
 
-def _newest(origin: SkillOrigin) -> Candidate:
+def _newest(origin: SkillOrigin) -> InstallCandidate:
     """The skill as it is at its origin now. Raises `Rejected`."""
     from hermes_jobs.agent.skills.installation import candidates
     from hermes_jobs.agent.skills.sources import fetch

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.curation import Curate, Proposal, UndoCuration, curations, proposals
+from hermes_jobs.domain.memory.curation import Curate, MemoryProposal, UndoCuration, curations, proposals
 from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, known_entries, placed
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.errors import Rejected
@@ -21,16 +21,16 @@ TUESDAY, THURSDAY = "The gym at Aireside is on Tuesdays", "The gym at Aireside i
 
 def proposed(
     facts: Sequence[e.MemoryEvent], limits: Limits = LIMITS, since: Since = NEVER
-) -> tuple[Proposal, ...]:
+) -> tuple[MemoryProposal, ...]:
     writes = [Recorded(at, fact, f"2026-01-{at:02d}") for at, fact in enumerate(facts, start=1)]
     return proposals(placed(known_entries(folded(facts), writes), limits, since=since))
 
 
-def curated(facts: Sequence[e.MemoryEvent], wanted: Sequence[Proposal]) -> list[e.MemoryEvent]:
+def curated(facts: Sequence[e.MemoryEvent], wanted: Sequence[MemoryProposal]) -> list[e.MemoryEvent]:
     return [*facts, *facts_of(decided(facts, Curate(wanted, len(facts), "c1", "curator")))]
 
 
-def told(found: Sequence[Proposal]) -> list[tuple[str, str]]:
+def told(found: Sequence[MemoryProposal]) -> list[tuple[str, str]]:
     return [(each.rule, each.entry.text) for each in found]
 
 

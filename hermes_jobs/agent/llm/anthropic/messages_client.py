@@ -23,7 +23,7 @@ from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
 from hermes_jobs.agent.llm.client import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
-from hermes_jobs.agent.llm.errors import Refusal, model_error, refusal_in, shortened
+from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, refusal_in, shortened
 from hermes_jobs.agent.llm.sse import drain, events_of
 from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
@@ -142,7 +142,7 @@ class MessagesClient:
                 ) from error
 
     def _adapted(
-        self, request: ModelRequest, conduct: RequestOptions, refusal: Refusal, message: MessageAssembler
+        self, request: ModelRequest, conduct: RequestOptions, refusal: ApiRefusal, message: MessageAssembler
     ) -> str | None:
         """The options without the refused feature; None if that would not help."""
         if message.begun or refusal.status not in {400, 422}:
@@ -245,7 +245,7 @@ class MessagesClient:
         if shown := message.feed(event):
             on_text(shown)
 
-    def _refused(self, refusal: Refusal, message: MessageAssembler) -> ModelError:
+    def _refused(self, refusal: ApiRefusal, message: MessageAssembler) -> ModelError:
         error = self._failing.refused(refusal, message.usage)
         if error.kind == "auth":
             error.hint = AUTH_HINT

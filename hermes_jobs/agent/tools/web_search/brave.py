@@ -10,12 +10,12 @@ import msgspec
 
 from hermes_jobs.agent.tools.web_search.query import (
     Age,
-    Found,
     Hit,
     HttpRequest,
     SearchFailed,
     SearchQuery,
     SearchRefusal,
+    SearchResults,
     decoded_or,
     kind_of,
 )
@@ -78,11 +78,11 @@ class Brave:
         headers = {"accept": "application/json", "x-subscription-token": self._key}
         return HttpRequest(path="/web/search", params=params, headers=headers)
 
-    def found(self, body: bytes) -> Found:
+    def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=_Answer)
         results = answer.web.results if answer.web is not None else []
-        return Found(
+        return SearchResults(
             tuple(
                 Hit(_plain(each.title), each.url, _plain(each.description), (each.page_age or "")[:10])
                 for each in results

@@ -11,10 +11,10 @@ from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.web_search.query import (
     Age,
     FailureKind,
-    Found,
     Hit,
     SearchFailed,
     SearchQuery,
+    SearchResults,
 )
 from hermes_jobs.engine.ports import Cancel, StepInterrupted
 
@@ -61,7 +61,7 @@ class DuckDuckGo:
         self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
         self._seconds = seconds
 
-    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+    def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
         """See `WebSearcher.search`."""
         if not is_installed():
             raise SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
@@ -83,4 +83,4 @@ class DuckDuckGo:
         answer = answers[-1]
         if answer.kind is not None:
             raise SearchFailed(answer.kind, answer.message)
-        return Found(answer.hits)
+        return SearchResults(answer.hits)

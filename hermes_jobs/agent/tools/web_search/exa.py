@@ -9,11 +9,11 @@ import msgspec
 
 from hermes_jobs.agent.tools.web_search.query import (
     AGE_DAYS,
-    Found,
     Hit,
     HttpRequest,
     SearchQuery,
     SearchRefusal,
+    SearchResults,
     decoded_or,
     kind_of,
 )
@@ -59,10 +59,10 @@ class Exa:
             body["includeDomains"] = [query.site]
         return HttpRequest(path="/search", headers={"x-api-key": self._key}, body=body)
 
-    def found(self, body: bytes) -> Found:
+    def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=_Answer)
-        return Found(tuple(map(_hit, answer.results)))
+        return SearchResults(tuple(map(_hit, answer.results)))
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""

@@ -12,12 +12,12 @@ import msgspec
 from hermes_jobs.agent.tools.web_search.catalogue import SearchProvider
 from hermes_jobs.agent.tools.web_search.query import (
     SAID_CHARS,
-    Found,
     HttpRequest,
     SearchApi,
     SearchFailed,
     SearchQuery,
     SearchRefusal,
+    SearchResults,
     one_line,
 )
 from hermes_jobs.engine.ports import Cancel
@@ -69,7 +69,7 @@ class HttpSearcher:
         """See `WebSearcher.title`."""
         return self._provider.title
 
-    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+    def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
         """See `WebSearcher.search`."""
         from httpx2 import HTTPError, InvalidURL, TimeoutException
 

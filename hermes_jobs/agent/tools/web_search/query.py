@@ -45,7 +45,7 @@ class Hit(msgspec.Struct, frozen=True):
     published: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchResults(msgspec.Struct, frozen=True):
     """The results, best first. `note` is the provider's own word about them, such as engines that failed."""
 
     hits: tuple[Hit, ...]
@@ -72,7 +72,7 @@ class WebSearcher(Protocol):
     def title(self) -> str:
         """Its name for people."""
 
-    def search(self, query: SearchQuery, cancel: Cancel) -> Found:
+    def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
         """The results. Raises `SearchFailed`, `StepInterrupted`."""
 
 
@@ -98,7 +98,7 @@ class SearchApi(Protocol):
     def request(self, query: SearchQuery) -> HttpRequest:
         """The request. Raises `SearchFailed` for a query that the provider does not take."""
 
-    def found(self, body: bytes) -> Found:
+    def found(self, body: bytes) -> SearchResults:
         """The results in a successful answer. Raises `msgspec.DecodeError`."""
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.tools.web_search.query import (
-    Found,
     Hit,
     HttpRequest,
     SearchQuery,
     SearchRefusal,
+    SearchResults,
     kind_of,
     one_line,
 )
@@ -41,7 +41,7 @@ class SearXNG:
             params["time_range"] = query.newer_than
         return HttpRequest(path="/search", params=params, headers={"accept": "application/json"})
 
-    def found(self, body: bytes) -> Found:
+    def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=_Answer)
         hits = [
@@ -51,7 +51,7 @@ class SearXNG:
         ]
         failed = [": ".join(map(str, each[:2])) for each in answer.unresponsive_engines]
         note = one_line(f"engines that did not answer: {', '.join(failed)}", 300) if failed else ""
-        return Found(tuple(hits), note)
+        return SearchResults(tuple(hits), note)
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`: 403 is its answer to a format that is not offered."""

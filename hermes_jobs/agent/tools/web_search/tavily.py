@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.tools.web_search.query import (
-    Found,
     Hit,
     HttpRequest,
     SearchFailed,
     SearchQuery,
     SearchRefusal,
+    SearchResults,
     decoded_or,
     kind_of,
 )
@@ -59,10 +59,10 @@ class Tavily:
             body["include_domains"] = [query.site]
         return HttpRequest(path="/search", headers={"authorization": f"Bearer {self._key}"}, body=body)
 
-    def found(self, body: bytes) -> Found:
+    def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=_Answer)
-        return Found(
+        return SearchResults(
             tuple(
                 Hit(each.title or "", each.url, each.content or "", each.published_date or "")
                 for each in answer.results

@@ -14,10 +14,10 @@ from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
 from hermes_jobs.agent.tools.web import CAUTION
 from hermes_jobs.agent.tools.web_search.query import (
     Age,
-    Found,
     Hit,
     SearchFailed,
     SearchQuery,
+    SearchResults,
     WebSearcher,
     one_line,
 )
@@ -88,7 +88,7 @@ def told(failed: SearchFailed) -> str:
     )
 
 
-def listed(found: Found, query: SearchQuery, title: str) -> str:
+def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
     """The results as the model reads them: a header, the caution, then each with its number."""
     shown: list[str] = []
     room = RESULT_CHARS
