@@ -24,6 +24,8 @@ _QUERIES = {
     " AND review < ? ORDER BY position DESC LIMIT ?",
     "deliveries": "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ?"
     " ORDER BY position DESC LIMIT ?",
+    "labels": "SELECT value, count(*) || ' of the turns' FROM turns, json_each(turns.labels) WHERE value >= ?"
+    " AND value < ? GROUP BY value ORDER BY max(position) DESC LIMIT ?",
     "rules": "SELECT cast(number AS TEXT), text FROM approval_rules WHERE cast(number AS TEXT) >= ?"
     " AND cast(number AS TEXT) < ? ORDER BY number DESC LIMIT ?",
 }
@@ -35,7 +37,7 @@ _REFERRED = {
     "deliveries": "delivery",
 }
 REFERENCES = 5  # of `last`, `last~1` ... that are offered
-What = Literal["turns", "waiting", "sessions", "schedules", "reviews", "deliveries", "rules"]
+What = Literal["turns", "waiting", "sessions", "schedules", "reviews", "deliveries", "rules", "labels"]
 PATIENCE = 0.1  # seconds to wait for a writer
 
 

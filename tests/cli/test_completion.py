@@ -48,6 +48,17 @@ def test_ids_of_recent_turns_and_sessions_are_offered_as_far_as_the_views_have_c
     assert offered(home, "hermes-jobs send -s a") == ["aa"]
 
 
+def test_labels_are_offered_where_one_is_wanted(home: WrittenHome) -> None:
+    home.answered("aa", "abc1")
+    home.answered("bb", "abd2")
+    home.run("turns", "label", "abc1", "invoices", "hard")
+    home.run("turns", "label", "abd2", "invoices")
+    home.run("turns", "list")
+    assert offered(home, "hermes-jobs turns list --label ") == ["invoices", "hard"]
+    assert offered(home, "hermes-jobs turns label abd2 h") == ["hard"]
+    assert offered(home, "hermes-jobs turns label abd2 --remove i") == ["invoices"]
+
+
 def test_numbers_of_rules_are_offered_while_they_are_in_force(home: WrittenHome) -> None:
     for pattern in ("npm test *", "make *", "edit:src/*"):
         home.run("approvals", "add", "allow", pattern)

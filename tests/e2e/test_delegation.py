@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.eventlog.export_log import export_log
 from hermes_jobs.eventlog.log import EventLog
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
 from tests.home import Home, endpoint
@@ -154,7 +158,17 @@ def test_children_and_parent_survive_the_death_of_their_process(
 
 @pytest.fixture
 def parted(home: Home, model_server: ModelServer, tmp_path: Path) -> tuple[Home, Path]:
-    """An empty home, and the export of a session whose sub-agents are at work: it has none of them."""
+    """An empty home, and an export of a session whose sub-agents are at work, which has none of them."""
+    with at_work(home, model_server) as session, home.open_log() as log:
+        alone = export_log(log, version="0", made_at=iso(0.0), streams={stream_of(session)})
+        file = tmp_path / "session.jsonl"
+        file.write_bytes(b"".join(alone))
+    return Home(tmp_path / "elsewhere", endpoint(model_server.base_url)), file
+
+
+@contextmanager
+def at_work(home: Home, model_server: ModelServer) -> Iterator[str]:
+    """A session whose two sub-agents are at work."""
     model_server.follow(
         Script(
             rules=(
@@ -166,11 +180,48 @@ def parted(home: Home, model_server: ModelServer, tmp_path: Path) -> tuple[Home,
             )
         )
     )
-    file = tmp_path / "session.jsonl"
     with home.start("send", "Look into both."):
         model_server.wait_until(lambda: len(model_server.requests) == 3)
-        assert home.run("export", str(file), "--session", conversations(home)[0]["session"]).code == 0
-    return Home(tmp_path / "elsewhere", endpoint(model_server.base_url)), file
+        yield conversations(home)[0]["session"]
+
+
+@pytest.mark.parametrize(
+    "command", [("export", "FILE", "--session", "ID"), ("sessions", "export", "ID", "-o", "FILE")]
+)
+def test_a_session_moves_with_its_sub_agents(
+    home: Home, model_server: ModelServer, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file, there = tmp_path / "session.jsonl", Home(tmp_path / "elsewhere", endpoint(model_server.base_url))
+    with at_work(home, model_server) as session:
+        named = {"FILE": str(file), "ID": session}
+        assert home.run(*(named.get(each, each) for each in command)).code == 0
+
+    assert there.run("import", str(file)).code == 0
+
+    (turn,) = conversations(there)
+    tree = there.run("turns", "tree", turn["turn"], "--json").json
+    assert (tree["status"], [each["status"] for each in tree["children"]]) == ("cancelled", ["cancelled"] * 2)
+    assert there.run("events", "verify").code == 0
+    with there.open_log() as log:
+        assert_views_agree(log, there.path / "views")
+
+
+def test_a_session_that_moves_with_its_sub_agents_goes_on_with_them(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    file, there = tmp_path / "session.jsonl", Home(tmp_path / "elsewhere", endpoint(model_server.base_url))
+    with at_work(home, model_server) as session:
+        assert home.run("sessions", "export", session, "-o", str(file)).code == 0
+    model_server.release()
+
+    assert there.run("import", str(file), "--resume").code == 0
+
+    (turn,) = conversations(there)
+    assert there.run("turns", "wait", turn["turn"], "--json").json["result"] == "Nobody knows."
+    with there.open_log() as log:
+        assert len(list(_of(log, e.ChildEnded))) == 2
+        assert_all_is_done_once(log, [turn["turn"]])
+        assert_views_agree(log, there.path / "views")
 
 
 def test_a_session_that_moved_without_its_sub_agents_hears_that_nothing_is_known_of_them(

@@ -75,6 +75,11 @@ def test_variants_are_asked_checked_judged_and_compared_turn_by_turn(
     assert (recorded["answers"], brief["answers"], recorded["missing"], brief["failed"]) == (4, 4, 0, 0)
     assert recorded["checks"] == {"number": 1.0, "json": 0.0, "command": 0.0}
     assert brief["checks"] == {"number": 0.0, "json": 0.0, "command": 1.0}
+    assert recorded["told"]["command"] == "[exit code 1]"
+    assert (
+        "not all answers keep command, the first one: [exit code 1]"
+        in home.run("experiments", "show", "first").err
+    )
     [compared] = found["compared"]
     differences = compared["differences"]
     assert compared["name"] == "brief"
@@ -207,6 +212,7 @@ def test_turns_are_chosen_by_their_labels(home: Home, asked: list[str]) -> None:
     )
     made = new(home, "--json", query="label:HARD")
     assert (made.code, made.json["turns"]) == (0, asked[1:]), made
+    assert "#hard #rechnungen " in home.run("turns", "list").out
     assert "No turn fits" in new(home, query="label:soft", name="second").err
 
 

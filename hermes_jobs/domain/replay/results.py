@@ -19,7 +19,8 @@ JUDGED, PERSON = "better, by the judge", "better, by a person"
 
 class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of a variant: how many are there, missing, failed, and unreadably judged; the share that
-    keeps each check; tokens, cost and seconds of an answer on average, None where one is not known."""
+    keeps each check, and what a check says of the first answer that does not; tokens, cost and seconds of an
+    answer on average, None where one is not known."""
 
     name: str
     answers: int
@@ -27,6 +28,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     unreadable: int
     checks: dict[str, float | None]
+    told: dict[str, str]
     output_tokens: float | None
     cost_usd: float | None
     seconds: float | None
@@ -77,10 +79,22 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
         checks={
             check.name: _mean(experiment, there, _check(at)) for at, check in enumerate(definition.checks)
         },
+        told={
+            check.name: told
+            for at, check in enumerate(definition.checks)
+            if (told := _told(experiment, there, at))
+        },
         output_tokens=_mean(experiment, there, _output_tokens),
         cost_usd=_mean(experiment, there, _cost),
         seconds=_mean(experiment, there, _seconds),
     )
+
+
+def _told(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
+    """What a check says of the first of these answers that does not keep it; empty for none."""
+    checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
+    failed = (each.kept[at].told for each in checked if each is not None and not each.kept[at].ok)
+    return next(failed, "")
 
 
 def _failed(experiment: Experiment, number: int) -> int:

@@ -15,6 +15,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
+from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +70,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     sessions = sum(len(each.sessions) for each in persons)
     longest = max(len(each.texts) for each in persons)
     calls = 3 * texts + sessions + len(WAYS) * facts + longest + SUMMARIES
-    note(
-        f"At least {calls:,} calls of {settings.main_model.model}: {len(persons)} people, {facts} questions."
-    )
+    asked = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
+    note(f"At least {calls:,} calls of {settings.main_model.model}: {asked}.")
     if not confirmed("Begin?", "Nothing was asked", yes=yes):
         note("Nothing was asked.")
         return FAILED

@@ -13,7 +13,7 @@ from hermes_jobs.domain.replay.results import Results, VariantResult, results
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading
+from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_fields, print_heading
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, print_table
 from hermes_jobs.text.figures import duration, money
@@ -22,6 +22,7 @@ from hermes_jobs.text.plural import pluralize
 
 MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}
 """What the measures that all experiments have are called."""
+TOLD = 160  # columns of what a check says
 
 
 def status(experiment: Experiment) -> str:
@@ -37,6 +38,12 @@ def waiting_line(experiment: Experiment) -> str:
     """Until when it waits for the budget of a day, and which; empty where it does not."""
     call = experiment.waiting
     return f"waiting until {format_time(iso(call.retry_at))}: {call.lacks}" if call is not None else ""
+
+
+def _status_line(experiment: Experiment) -> str:
+    stopped = experiment.stopped
+    is_told = stopped is not None and stopped.kind not in {NEW, CANCELLED}
+    return f"{status(experiment)}: {stopped.message}" if stopped and is_told else status(experiment)
 
 
 def required_definition(experiment: Experiment) -> e.ExperimentDefined:
@@ -74,7 +81,7 @@ def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     print_fields(
         [
             ("Experiment", experiment.stream.removeprefix(PREFIX)),
-            ("Status", waiting_line(experiment) or status(experiment)),
+            ("Status", waiting_line(experiment) or _status_line(experiment)),
             ("Turns", f"{len(plan.turns)} ({definition.query})"),
             ("Samples", f"{plan.samples} of each turn in each variant"),
             ("Judge", f"{judge.model}: {judge.rubric}" if judge else ""),
@@ -119,6 +126,8 @@ def remarks(found: Results) -> Iterator[str]:
             told = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
             told += [f"{each.failed} failed"] if each.failed else []
             yield f"{each.name}: {', '.join(told)}."
+        for check, why in each.told.items():
+            yield f"{each.name}: not all answers keep {check}, the first one: {cut(one_line(why), TOLD)}"
         if each.unreadable:
             yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
 

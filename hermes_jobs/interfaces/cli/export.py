@@ -131,7 +131,7 @@ def exported_lines(application: Application, lineages: Sequence[str]) -> Iterato
         log,
         version=__version__,
         made_at=iso(application.clock.now()),
-        streams=_with_ancestors(log, lineages) if lineages else None,
+        streams=_with_relatives(log, lineages) if lineages else None,
     )
 
 
@@ -178,9 +178,10 @@ def _shown_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"
 
 
-def _with_ancestors(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
-    """The streams of these lineages and of all that they were forked from."""
-    from hermes_jobs.domain.events import SessionStarted
+def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
+    """The streams of these lineages, of all that they were forked from, and of all their sub-agents that are
+    here."""
+    from hermes_jobs.domain.events import ChildrenStarted, SessionStarted
     from hermes_jobs.domain.session.session import stream_of
 
     found: set[str] = set()
@@ -192,7 +193,10 @@ def _with_ancestors(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
         if log.head(stream) is None:
             raise Rejected(f"There is no stream {stream!r}.", kind="unknown_stream")
         found.add(stream)
-        first = log.read(stream, upto=1)[0].event
+        first, *others = (recorded.event for recorded in log.read(stream))
         if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
             waiting.append(stream_of(first.parent))
+        begun = (event for event in others if isinstance(event, ChildrenStarted))
+        children = (stream_of(each.session) for event in begun for each in event.children)
+        waiting.extend(child for child in children if log.head(child) is not None)
     return found

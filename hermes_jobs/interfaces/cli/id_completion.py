@@ -141,6 +141,8 @@ complete_review = _recent("reviews")
 complete_delivery = _recent("deliveries")
 complete_rule = _recent("rules")
 """Numbers of the rules for approvals."""
+complete_label = _recent("labels")
+"""Labels of turns, with how many have each."""
 complete_skill = completion(_skills)
 complete_key = completion(_keys)
 """Keys of the configuration, and sections that stand for one of theirs."""

@@ -53,7 +53,7 @@ def export_session(
 ) -> None:
     """Write a session to a file or to standard output.
 
-    What it was forked from goes with it.
+    What it was forked from goes with it, and its sub-agents do.
 
     `jsonl` is one event a line: `hermes-jobs import` brings them in elsewhere. `md` and `html` are the
     conversation for people.

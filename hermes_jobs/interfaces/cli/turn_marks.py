@@ -9,6 +9,7 @@ import click
 from hermes_jobs.domain.events import Rating
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_label
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
@@ -58,8 +59,15 @@ def rating_label(turn: TurnView) -> str:
     ),
 )
 @turn_argument
-@click.argument("names", metavar="[NAME]...", type=NonEmpty(), nargs=-1)
-@click.option("--remove", metavar="NAME", type=NonEmpty(), multiple=True, help="Take that label away.")
+@click.argument("names", metavar="[NAME]...", type=NonEmpty(), nargs=-1, shell_complete=complete_label)
+@click.option(
+    "--remove",
+    metavar="NAME",
+    type=NonEmpty(),
+    multiple=True,
+    shell_complete=complete_label,
+    help="Take that label away.",
+)
 @json_option
 @pass_context
 def label_turn(

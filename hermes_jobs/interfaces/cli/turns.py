@@ -9,6 +9,7 @@ import click
 from hermes_jobs.domain.session.labels import normal
 from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_label
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_option
 from hermes_jobs.interfaces.cli.output import note
@@ -45,7 +46,13 @@ for act in (show_turn, show_tree, *ACTS, answer_input, *OF_FILES, rate_turn, lab
 @click.option(
     "--status", type=click.Choice((*get_args(TurnStatus), STOPPED)), help="Only those in this state."
 )
-@click.option("--label", metavar="NAME", type=NonEmpty(), help="Only those with this label.")
+@click.option(
+    "--label",
+    metavar="NAME",
+    type=NonEmpty(),
+    shell_complete=complete_label,
+    help="Only those with this label.",
+)
 @click.option(
     "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents and of deleted sessions, too."
 )
@@ -88,8 +95,9 @@ def _status(turn: TurnView) -> str:
 
 
 def _about(turn: TurnView) -> str:
-    """Its text; of a sub-agent also the turn at the root of its tree."""
-    return turn.text if turn.place is None else f"{turn.place.root_turn} › {turn.text}"
+    """Its text behind its labels; of a sub-agent also the turn at the root of its tree."""
+    text = " ".join([*(f"#{label}" for label in turn.labels), turn.text])
+    return text if turn.place is None else f"{turn.place.root_turn} › {text}"
 
 
 TURNS: Resource[TurnView] = Resource(
