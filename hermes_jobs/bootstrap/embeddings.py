@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hermes_jobs.domain.embedding import digest_of, plan
 from hermes_jobs.domain.events import EmbeddedText
 from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
@@ -27,17 +29,14 @@ CALLS = 20  # that are planned at a time; the rest when workers look again
 QUIET = 600.0  # seconds without a word, after which a conversation's last exchange counts as complete
 
 
-class EmbeddingPlans:
+class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
     """Plans calls for vectors, and finds the texts that a plan names. Nothing while embeddings are off."""
 
-    def __init__(
-        self, settings: Settings, *, log: EventLog, views: Views, memory: SyncedMemory, clock: Clock
-    ) -> None:
-        self._settings = settings
-        self._log = log
-        self._views = views
-        self._memory = memory
-        self._clock = clock
+    settings: Settings
+    log: EventLog
+    views: Views
+    memory: SyncedMemory
+    clock: Clock
 
     def add(self, engine: Engine, model: str, *, quiet: float = QUIET, again: str = "") -> list[str]:
         """Plan calls for what has no vector of that model; the streams of the plans.
@@ -45,9 +44,9 @@ class EmbeddingPlans:
         Two that plan the same at once make one plan of it. What has failed for good is planned again on
         another day, or with another `again`. Raises `LogUnavailable`.
         """
-        newest = self._log.key(KEY_SCOPE, NEWEST)
+        newest = self.log.key(KEY_SCOPE, NEWEST)
         forgotten = newest.position if newest is not None else 0
-        day = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
+        day = datetime.fromtimestamp(self.clock.now(), UTC).date().isoformat()
         streams: list[str] = []
         for texts in self._calls(model, quiet):
             name = digest_of((model, day, str(forgotten), again, *(each.digest for each in texts)))[:16]
@@ -59,24 +58,23 @@ class EmbeddingPlans:
         """The texts of a plan by their digests, as far as they are still there and long."""
         digests = {each.digest for each in wanted}
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
-        exchanges = self._views.exchanges(digests - entries.keys())
-        said = {digest: "\n".join(each.texts(self._views.texts_at)) for digest, each in exchanges.items()}
+        exchanges = self.views.exchanges(digests - entries.keys())
+        said = {digest: "\n".join(each.texts(self.views.texts_at)) for digest, each in exchanges.items()}
         return {
-            digest: text[: self._settings.embeddings.max_chars]
-            for digest, text in {**entries, **said}.items()
+            digest: text[: self.settings.embeddings.max_chars] for digest, text in {**entries, **said}.items()
         }
 
     def _calls(self, model: str, quiet: float) -> Iterator[list[EmbeddedText]]:
         """The texts of each call."""
         entries = self._entries()
-        missing = self._views.without_vectors(model, entries)
+        missing = self.views.without_vectors(model, entries)
         waiting = [
             (EmbeddedText(MEMORY, digest), len(text)) for digest, text in entries.items() if digest in missing
         ]
-        if self._settings.memory.recall:
-            before = iso(self._clock.now() - quiet)
-            said = self._views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
-            longest = self._settings.embeddings.max_chars
+        if self.settings.memory.recall:
+            before = iso(self.clock.now() - quiet)
+            said = self.views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
+            longest = self.settings.embeddings.max_chars
             waiting += [(EmbeddedText(each.stream, each.digest), min(each.chars, longest)) for each in said]
         call: list[EmbeddedText] = []
         chars = 0
@@ -90,5 +88,5 @@ class EmbeddingPlans:
             yield call
 
     def _entries(self) -> dict[str, str]:
-        memory = self._memory.logged()
+        memory = self.memory.logged()
         return {digest_of((text,)): text for target in TARGETS for text in memory.entries(target)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hermes_jobs.domain.memory.curation import MemoryProposal, proposals
 from hermes_jobs.domain.memory.entries import Placement, Since, placed, with_uses
 from hermes_jobs.domain.memory.memory import TARGETS, chars
@@ -20,39 +22,36 @@ if TYPE_CHECKING:
 DAY = 86_400.0
 
 
-class MemoryPlaces:
+class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
     """Where the memory's entries are: in prompts, recalled, or left out."""
 
-    def __init__(
-        self, settings: MemorySettings, files: SyncedMemory, limits: Limits, views: Views, clock: Clock
-    ) -> None:
-        self._settings = settings
-        self._files = files
-        self.limits = limits
-        self._views = views
-        self._clock = clock
+    settings: MemorySettings
+    files: SyncedMemory
+    limits: Limits
+    views: Views
+    clock: Clock
 
     def __call__(self, lineage: str = "") -> Placement:
         """The places in a session of that lineage; empty: in a new one. Raises `LogUnavailable`."""
-        return self._of(self._files.sync(), lineage)
+        return self._of(self.files.sync(), lineage)
 
     def of_session(self, lineage: str) -> Placement:
         """The same for the prompt of a session, which needs no uses where prompts have all entries: the views
         are not asked then, which a worker would have to bring up to date."""
-        memory = self._files.sync()
+        memory = self.files.sync()
         return self._of(memory, lineage, uses=not self._fits(memory))
 
     def recalled(self, lineage: str) -> tuple[Entry, ...]:
         """The entries that only recall finds, as the log has them. Raises `LogUnavailable`."""
-        memory = self._files.logged()
+        memory = self.files.logged()
         return () if self._fits(memory) else self._of(memory, lineage).recalled
 
     def proposed(self) -> tuple[int, tuple[MemoryProposal, ...]]:
         """The memory's version, and what the curator proposes for it. Raises `LogUnavailable`."""
-        memory = self._files.sync()
+        memory = self.files.sync()
         harmful = {
             int(each.name): each.why
-            for each in self._views.verifications()
+            for each in self.views.verifications()
             if each.kind == "memory" and each.is_proposal
         }
         return memory.version, proposals(self._of(memory, ""), harmful)
@@ -64,9 +63,9 @@ class MemoryPlaces:
         return all(chars(memory.entries(target)) <= self.limits.of(target) for target in TARGETS)
 
     def _of(self, memory: Memory, lineage: str, *, uses: bool = True) -> Placement:
-        entries = with_uses(self._files.entries(memory), self._views.memory_uses() if uses else {})
-        since = Since(self._ago(self._settings.episodic_days), self._ago(self._settings.working_days))
+        entries = with_uses(self.files.entries(memory), self.views.memory_uses() if uses else {})
+        since = Since(self._ago(self.settings.episodic_days), self._ago(self.settings.working_days))
         return placed(entries, self.limits, allowed=memory.allowed, lineage=lineage, since=since)
 
     def _ago(self, days: int) -> str:
-        return iso(self._clock.now() - days * DAY) if days else ""
+        return iso(self.clock.now() - days * DAY) if days else ""

@@ -232,10 +232,10 @@ class StepHandlers:
         flusher = self._models.flush
         return session_handlers(
             prefetch=Prefetch(
-                self._prompt,
-                self._limits,
-                self._models.window_of,
-                of.providers.recall,
+                prompt=self._prompt,
+                limits=self._limits,
+                window_of=self._models.window_of,
+                recall=of.providers.recall,
                 toolsets_on=of.toolbox.toolsets_on,
                 ensemble_of=partial(ensemble_of, self._settings),
                 clock=self._clock,
@@ -258,7 +258,7 @@ class StepHandlers:
                 requests=self._requests,
                 rules=self._rules,
             ),
-            run_tool=RunTool(of.toolbox, keep=of.on_result, rules=self._rules, heard=of.on_delta),
+            run_tool=RunTool(of.toolbox, keep=of.on_result, rules=self._rules, on_delta=of.on_delta),
             flush=Flush(
                 flusher.model,
                 of.toolbox,
@@ -294,7 +294,7 @@ class StepHandlers:
             "replay.call": AskAgain(
                 requests=replayed_requests(of.engine.sessions, self.build_request),
                 at=self._models.turn,
-                approve=self.budget_guard.approve_replay,
+                reserve=self.budget_guard.approve_replay,
                 read=ReadTools(of.toolbox, lambda call: of.asking(call) is not None, self._rules),
                 retries=self._retries,
                 clock=self._clock,
@@ -320,7 +320,7 @@ class StepHandlers:
         return Embed(
             embedder=embedder,
             texts=self._parts.embedded_texts,
-            approve=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
+            reserve=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
             retries=self._retries,
         )
 
@@ -332,7 +332,7 @@ class StepHandlers:
             own_model=self._model_of,
             turns=of.consolidations.turns,
             known=of.consolidations.known,
-            approve=lambda request: self.budget_guard.approve_consolidation(
+            reserve=lambda request: self.budget_guard.approve_consolidation(
                 request, chosen.pricing, settings.consolidate_day_usd
             ),
             limit=settings.memory_chars,

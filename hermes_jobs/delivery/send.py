@@ -57,21 +57,13 @@ Couriers = Callable[[TargetKind], DeliveryChannel]
 """Returns the channel of a kind of target. Raises `DeliveryError` where this process has none."""
 
 
-class SendDelivery:
+class SendDelivery(msgspec.Struct, frozen=True, eq=False):
     """Handles the step. `redact` removes secrets from error messages."""
 
-    def __init__(
-        self,
-        channels: Couriers,
-        *,
-        clock: Clock,
-        ids: Ids,
-        redact: Callable[[str], str] = str,
-    ) -> None:
-        self._channels = channels
-        self._clock = clock
-        self._ids = ids
-        self._redact = redact
+    channels: Couriers
+    clock: Clock
+    ids: Ids
+    redact: Callable[[str], str] = str
 
     def run(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
         """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
@@ -81,7 +73,7 @@ class SendDelivery:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         try:
             target = parse_target(delivery.requested.target)
-            outcome = self._channels(target.kind).deliver(delivery, target.address, cancel)
+            outcome = self.channels(target.kind).deliver(delivery, target.address, cancel)
         except StepInterrupted:
             raise
         except DeliveryError as error:
@@ -97,13 +89,13 @@ class SendDelivery:
         return e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=outcome.receipt)
 
     def _failed(self, delivery: Delivery, error: DeliveryError) -> e.DeliveryFailed:
-        message = self._redact(error.message)
+        message = self.redact(error.message)
         if error.lasting:
             return e.DeliveryFailed(delivery=delivery.id, attempt=delivery.attempt, message=message)
         return failed(
             delivery,
             message,
-            now=self._clock.now(),
-            fraction=self._ids.fraction(),
+            now=self.clock.now(),
+            fraction=self.ids.fraction(),
             retry_after=error.retry_after,
         )

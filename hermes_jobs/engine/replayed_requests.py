@@ -122,20 +122,13 @@ class PutIntoRequest(Protocol):
     def __call__(self, request: ModelRequest, item: e.PutIn, *, unrelated: bool) -> ModelRequest: ...
 
 
-class ReplayedRequests:
+class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
     """Builds the requests of replays from the log. Safe for many threads."""
 
-    def __init__(
-        self,
-        sessions: StreamRepository,
-        build: BuildRequest,
-        leave_out: LeaveOut,
-        put_in: PutIntoRequest,
-    ) -> None:
-        self._sessions = sessions
-        self._build = build
-        self._leave_out = leave_out
-        self._put_in = put_in
+    sessions: StreamRepository
+    build: BuildRequest
+    leave_out: LeaveOut
+    put_in: PutIntoRequest
 
     def recorded(self, turn: e.ReplayedTurn, number: int) -> ModelRequest:
         """The request of that call of the turn, from 1, as it was. Raises `Rejected` where the log does not
@@ -143,12 +136,12 @@ class ReplayedRequests:
         call = turn.calls[number - 1]
         session = self.session(turn, number)
         assert session.current is not None
-        return self._build(session, session.current, call.step)
+        return self.build(session, session.current, call.step)
 
     def session(self, turn: e.ReplayedTurn, number: int) -> Session:
         """The session as it was when that call was made. Raises as `recorded` does."""
         call = turn.calls[number - 1]
-        session = self._sessions.load_at(turn.stream, call.version)
+        session = self.sessions.load_at(turn.stream, call.version)
         if session.current is None or session.started is None:
             raise Rejected(f"The log does not have the prompt of {call.step}.", kind="usage")
         return session
@@ -157,9 +150,9 @@ class ReplayedRequests:
         """The same request in that variant. Raises as `recorded` does."""
         request = self.recorded(turn, number)
         for each in variant.without:
-            request = self._leave_out(request, each)
+            request = self.leave_out(request, each)
         for item in variant.including:
-            request = self._put_in(request, item, unrelated=turn.unrelated)
+            request = self.put_in(request, item, unrelated=turn.unrelated)
         system = request.system_prompt if variant.system is None else variant.system
         return replace(request, model=variant.model or request.model, system_prompt=system)
 

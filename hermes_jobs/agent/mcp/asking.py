@@ -25,33 +25,24 @@ LONGEST_WORDS = 200
 CANCELLED = b'{"action":"cancel"}'
 
 
-class InputQuestions:
+class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Questions of servers, as facts of sessions. For several threads.
 
     `state(stream)` and `execute(stream, command)` are the log's. `seconds`: how long an answer is waited for.
     """
 
-    def __init__(
-        self,
-        *,
-        state: Callable[[str], Any],
-        execute: Callable[[str, c.SessionCommand], object],
-        clock: Clock,
-        seconds: float,
-        redact: Callable[[str], str],
-    ) -> None:
-        self._state = state
-        self._execute = execute
-        self._clock = clock
-        self._seconds = seconds
-        self._redact = redact
+    state: Callable[[str], Any]
+    execute: Callable[[str, c.SessionCommand], object]
+    clock: Clock
+    seconds: float
+    redact: Callable[[str], str]
 
     def request(self, server: str, asked: Asked, context: ToolContext) -> c.RequestInput | Failed:
         """The question of a call that is made again with the answers."""
         if context.input is not None and context.input.rounds >= MAX_ROUNDS:
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
         state = asked.state
-        if state is not None and (len(state) > LARGEST_STATE or self._redact(state) != state):
+        if state is not None and (len(state) > LARGEST_STATE or self.redact(state) != state):
             why = "is too large" if len(state) > LARGEST_STATE else "holds a secret of yours"
             return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
         try:
@@ -79,7 +70,7 @@ class InputQuestions:
                 live=True,
                 attempt=context.attempt,
             )
-            self._execute(stream, question)
+            self.execute(stream, question)
             call = self._waited(stream, question, cancel, gone)
         except (Unanswerable, HermesJobsError):  # a call that is under way goes on
             return CANCELLED
@@ -99,28 +90,28 @@ class InputQuestions:
                 call = self._call(stream, question.step)
                 if call is None or not call.waits_for_input or cancel.reason is not None or gone():
                     return call
-                if self._clock.now() >= question.expires_at:
+                if self.clock.now() >= question.expires_at:
                     self._give_up(stream, call)
                 stopped.wait(LOOK_EVERY)
         finally:
             forget()
 
     def _give_up(self, stream: str, call: Call) -> None:
-        session: Session = self._state(stream)
+        session: Session = self.state(stream)
         turn = session.current
         if turn is not None:
-            self._execute(stream, c.AnswerInput(turn=turn.id, call=call.id, action="cancel", by="timeout"))
+            self.execute(stream, c.AnswerInput(turn=turn.id, call=call.id, action="cancel", by="timeout"))
 
     def _call(self, stream: str, call: str) -> Call | None:
-        session: Session = self._state(stream)
+        session: Session = self.state(stream)
         return session.current.call(call) if session.current is not None else None
 
     def words(self, text: str) -> str:
         """What a server says, as a line that can be shown."""
-        return " ".join(clean(self._redact(text)).split())[:LONGEST_WORDS]
+        return " ".join(clean(self.redact(text)).split())[:LONGEST_WORDS]
 
     def _requests(self, asked: Mapping[str, Any]) -> tuple[InputRequest, ...]:
-        return requests_of(asked, self._redact)
+        return requests_of(asked, self.redact)
 
     def _expiry(self) -> float:
-        return self._clock.now() + self._seconds
+        return self.clock.now() + self.seconds

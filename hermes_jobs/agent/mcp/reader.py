@@ -43,25 +43,22 @@ class McpContent(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
-class McpReader:
+class McpReader(msgspec.Struct, frozen=True, eq=False):
     """Asks the servers of one configuration. For several threads. `questions` answers what they ask first."""
 
-    def __init__(
-        self, launches: Launches, servers: Servers, questions: ReaderQuestions, known: KnownResources
-    ) -> None:
-        self._launches = launches
-        self._servers = servers
-        self._questions = questions
-        self._known = known
+    launches: Launches
+    servers: Servers
+    questions: ReaderQuestions
+    listed: KnownResources
 
     def asking(self, person: Person | None) -> McpReader:
         """The same for a person who answers what servers ask; None: nobody is there."""
-        return McpReader(self._launches, self._servers, self._questions.by(person), self._known)
+        return McpReader(self.launches, self.servers, self.questions.by(person), self.listed)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The servers that are on, sorted."""
-        return tuple(sorted(self._launches.config))
+        return tuple(sorted(self.launches.config))
 
     def resources(self, server: str, workdir: str) -> tuple[McpResource, ...]:
         """What the server has, then its templates, each by address; kept as known. Raises `Rejected`."""
@@ -71,17 +68,17 @@ class McpReader:
             *(_resource(server, each, "uriTemplate") for each in _dicts(answer.get("templates"))),
         ]
         found = sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
-        self._known.keep(server, found)
+        self.listed.keep(server, found)
         return tuple(found)
 
     def known(self, server: str) -> tuple[McpResource, ...]:
         """What the server has listed last. Nobody is asked."""
-        return self._known.of(server)
+        return self.listed.of(server)
 
     def is_running(self, server: str, workdir: str) -> bool:
         """Whether the server can be asked without being started."""
         try:
-            return self._servers.is_running(self._launches.launch(server, workdir))
+            return self.servers.is_running(self.launches.launch(server, workdir))
         except (Rejected, KeyError):
             return False
 
@@ -101,14 +98,14 @@ class McpReader:
     def _ask(
         self, server: str, workdir: str, what: Inquiry, arguments: Mapping[str, Any], named: str
     ) -> dict[str, Any]:
-        config = self._launches.config.get(server)
+        config = self.launches.config.get(server)
         if config is None:
             known = ", ".join(self.names) or "none"
             raise Rejected(
                 f"There is no MCP server {server!r} that is on. There are: {known}.", kind="unknown"
             )
         try:
-            launch = self._launches.launch(server, workdir)
+            launch = self.launches.launch(server, workdir)
         except Rejected as refused:
             raise Rejected(f"{server}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
         inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
@@ -125,7 +122,7 @@ class McpReader:
         refusals: list[str] = []
 
         def answered(asked: Mapping[str, Any], gone: Callable[[], bool]) -> dict[str, msgspec.Raw]:
-            answers = self._questions.answers(launch.server, named, asked, gone)
+            answers = self.questions.answers(launch.server, named, asked, gone)
             return msgspec.json.decode(answers, type=dict[str, msgspec.Raw])
 
         def ask_now(asked: AskNow, gone: Callable[[], bool]) -> bytes:
@@ -136,7 +133,7 @@ class McpReader:
                 return CANCELLED
 
         for _ in range(MAX_ROUNDS + 1):
-            reply = self._servers.read(launch, inquire, Never(), ask_now)
+            reply = self.servers.read(launch, inquire, Never(), ask_now)
             if isinstance(reply, Failed) and refusals:
                 return Failed(kind="asks", message=refusals[-1])
             if not isinstance(reply, Asked):

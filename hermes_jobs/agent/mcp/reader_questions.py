@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from hermes_jobs.agent.mcp.elicitation import Unanswerable, requests_of
 from hermes_jobs.agent.mcp.servers import NOBODY
 from hermes_jobs.domain.events import InputAnswered, InputRequest, InputRequested
@@ -20,38 +22,35 @@ Person = Callable[[InputRequested, Callable[[], bool]], Sequence[InputAnswered]]
 second tells whether the server does not wait any more. Raises `Rejected` where the person goes away."""
 
 
-class ReaderQuestions:
+class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Answers for servers by a `person`; None: nobody is there. An answer is waited for `seconds`."""
 
-    def __init__(
-        self, *, clock: Clock, seconds: float, redact: Callable[[str], str], person: Person | None = None
-    ) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self._redact = redact
-        self._person = person
+    clock: Clock
+    seconds: float
+    redact: Callable[[str], str]
+    person: Person | None = None
 
     def by(self, person: Person | None) -> ReaderQuestions:
         """The same, answered by that person."""
-        return ReaderQuestions(clock=self._clock, seconds=self._seconds, redact=self._redact, person=person)
+        return ReaderQuestions(clock=self.clock, seconds=self.seconds, redact=self.redact, person=person)
 
     def answers(self, server: str, what: str, asked: Mapping[str, Any], gone: Callable[[], bool]) -> bytes:
         """The answers as JSON by the server's names for what it asks.
 
         Raises `Unanswerable` where nobody is there, or for what no person is asked.
         """
-        if self._person is None:
+        if self.person is None:
             raise Unanswerable(NOBODY)
-        requests = requests_of(asked, self._redact)
+        requests = requests_of(asked, self.redact)
         question = InputRequested(
             turn="",
             call=what,
             server=server,
             requests=requests,
-            expires_at=self._clock.now() + self._seconds,
+            expires_at=self.clock.now() + self.seconds,
         )
         refused = [_answer(question, each, "decline", "policy") for each in requests if each.refusal]
-        given = self._person(question, gone) if len(refused) < len(requests) else ()
+        given = self.person(question, gone) if len(refused) < len(requests) else ()
         found = OpenInput(request=question, rounds=1, answers=(*refused, *given))
         late = [_answer(question, each, "cancel", "timeout") for each in found.unanswered]
         return as_mcp(OpenInput(request=question, rounds=1, answers=(*found.answers, *late)))

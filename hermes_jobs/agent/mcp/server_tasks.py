@@ -38,27 +38,19 @@ class Inquirer(Protocol):
     ) -> Result | Failed: ...
 
 
-class ServerTasks:
+class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """For several threads. `seconds`: how long a task may take."""
 
-    def __init__(
-        self,
-        *,
-        clock: Clock,
-        seconds: float,
-        questions: InputQuestions,
-        redact: Callable[[str], str],
-    ) -> None:
-        self._clock = clock
-        self._seconds = seconds
-        self._questions = questions
-        self._redact = redact
+    clock: Clock
+    seconds: float
+    questions: InputQuestions
+    redact: Callable[[str], str]
 
     def begun(self, server: str, handle: bytes, context: ToolContext) -> c.BeginServerTask | Failed:
         """The call has become a task."""
         state: Mapping[str, Any] = decoded(handle)
-        task, now = str(state["taskId"]), self._clock.now()
-        if not 0 < len(task) <= LONGEST_ID or self._redact(task) != task:
+        task, now = str(state["taskId"]), self.clock.now()
+        if not 0 < len(task) <= LONGEST_ID or self.redact(task) != task:
             return Failed(kind="bad_result", message="its task has no usable name", sent=True)
         return c.BeginServerTask(
             step=context.call,
@@ -74,11 +66,11 @@ class ServerTasks:
     ) -> Result | Waits | Failed:
         """Ask about the task, or have it cancelled with its turn, or because it takes too long."""
         named: dict[str, Any] = {"taskId": task.begun.task}
-        now = self._clock.now()
+        now = self.clock.now()
         age = now - task.begun.at
-        if context.is_ending or age > self._seconds:
+        if context.is_ending or age > self.seconds:
             inquire("cancel_task", msgspec.json.encode(named), CANCEL_SECONDS, cancel)
-            why = f"its task took longer than {self._seconds:g} s and was cancelled"
+            why = f"its task took longer than {self.seconds:g} s and was cancelled"
             return Failed(kind="timeout", message=why, sent=True)
         if context.input is not None:
             named["answers"] = msgspec.Raw(as_mcp(context.input))
@@ -88,7 +80,7 @@ class ServerTasks:
         state: Mapping[str, Any] = decoded(reply.content)
         requests = _new_requests(state, task, context)
         if state.get("status") == "input_required" and requests:
-            return self._questions.request(server, Asked(requests=msgspec.json.encode(requests)), context)
+            return self.questions.request(server, Asked(requests=msgspec.json.encode(requests)), context)
         if state.get("status") in {"working", "input_required"}:
             return self._goes_on(context, _pause(state, age), message=self._message(state))
         return self._ended(state, reply.listing)
@@ -111,21 +103,21 @@ class ServerTasks:
 
     def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
         """Nothing is known of the task: its server is away, for now or for good."""
-        if self._clock.now() - task.seen_at > PATIENCE:
+        if self.clock.now() - task.seen_at > PATIENCE:
             why = f"it was away for {PATIENCE / 60:g} minutes while it had a task: {failed.message}"
             return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
-        return self._goes_on(context, _pause({}, self._clock.now() - task.begun.at), reached=False)
+        return self._goes_on(context, _pause({}, self.clock.now() - task.begun.at), reached=False)
 
     def _goes_on(
         self, context: ToolContext, pause: float, *, message: str = "", reached: bool = True
     ) -> c.PollServerTask:
-        now = self._clock.now()
+        now = self.clock.now()
         return c.PollServerTask(
             step=context.call, at=now, poll_at=now + pause, message=message, reached=reached
         )
 
     def _message(self, state: Mapping[str, Any]) -> str:
-        return clean(self._redact(str(state.get("statusMessage", ""))))[:LONGEST_MESSAGE]
+        return clean(self.redact(str(state.get("statusMessage", ""))))[:LONGEST_MESSAGE]
 
 
 def _pause(state: Mapping[str, Any], age: float) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
@@ -81,38 +82,37 @@ ToolsetsOn = Callable[[Sequence[str] | None], Collection[str]]
 """The toolsets that have tools among those named, None: among the configured ones."""
 
 
-class BeginReview:
+class BeginReview(msgspec.Struct, frozen=True, eq=False):
     """Begins the review that is due. `model` is the one that reviews; None: the conversation's own. It gets
     the tools for what is on in the conversation, as `toolsets_on` says. `verify`: how what it saves is
     verified."""
 
-    def __init__(self, ids: Ids, model: str | None, toolsets_on: ToolsetsOn, verify: VerifyMode) -> None:
-        self._ids = ids
-        self._model = model
-        self._toolsets_on = toolsets_on
-        self._verify = verify
+    ids: Ids
+    model: str | None
+    toolsets_on: ToolsetsOn
+    verify: VerifyMode
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The review's session and its one turn, begun together with the event that says so."""
-        turn = self._ids.name("t")
+        turn = self.ids.name("t")
 
         def change(load: StateLoader) -> DecisionResult:
             conversation: Session = load(step.stream)
             review = to_begin(conversation)
             if review is None or step.id != f"{review.id}-begin" or conversation.started is None:
                 return DecisionResult()
-            toolsets = review_toolsets(self._toolsets_on(conversation.started.toolsets))
+            toolsets = review_toolsets(self.toolsets_on(conversation.started.toolsets))
             begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = replace(
                 conversation.started,
                 session=review.id,
                 kind="review",
                 source=f"{SOURCE}{review.kind}",
-                model=self._model or conversation.model or conversation.started.model,
+                model=self.model or conversation.model or conversation.started.model,
                 parent=conversation.lineage,
                 at=review.at,
                 toolsets=toolsets,
-                verify=self._verify,
+                verify=self.verify,
             )
             submitted = TurnSubmitted(
                 turn=turn,
@@ -152,17 +152,16 @@ def requesting(review: str, reason: str) -> Decision:
     return change
 
 
-class BeginCuration:
+class BeginCuration(msgspec.Struct, frozen=True, eq=False):
     """Begins the look that is due, by `model`. `stock` lists the skills, empty where there are none."""
 
-    def __init__(self, ids: Ids, model: str, stock: Callable[[], str]) -> None:
-        self._ids = ids
-        self._model = model
-        self._stock = stock
+    ids: Ids
+    model: str
+    stock: Callable[[], str]
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """The session and its one turn; where there are no skills, that is the end of it."""
-        turn, stock = self._ids.name("t"), self._stock()
+        turn, stock = self.ids.name("t"), self.stock()
 
         def change(load: StateLoader) -> DecisionResult:
             session: Session = load(step.stream)
@@ -177,7 +176,7 @@ class BeginCuration:
                 session=review.id,
                 kind="review",
                 source=CURATED,
-                model=self._model,
+                model=self.model,
                 system_prompt=f"{CURATOR}\n",
                 toolsets=TOOLSETS,
             )

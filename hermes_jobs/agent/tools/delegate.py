@@ -75,34 +75,24 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 Tasks: TypeAlias = Annotated[tuple[Task, ...], Meta(min_length=1, max_length=MAX_TASKS)]
 
 
-class DelegateTool:
+class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The tool over the kinds of sub-agents that are there.
 
     `roles(workdir)` are those for a session in that folder. `toolsets` names all toolsets;
     `check_model(name)` raises where a turn with that model could not run.
     """
 
-    def __init__(
-        self,
-        *,
-        limits: DelegationLimits,
-        roles: Callable[[str], Mapping[str, AgentRole]],
-        toolsets: Callable[[], Sequence[str]],
-        check_model: Callable[[str], object],
-        paths: PathPolicy,
-        ids: Ids,
-    ) -> None:
-        self._limits = limits
-        self._roles = roles
-        self._toolsets = toolsets
-        self._check_model = check_model
-        self._paths = paths
-        self._ids = ids
+    limits: DelegationLimits
+    roles: Callable[[str], Mapping[str, AgentRole]]
+    toolsets: Callable[[], Sequence[str]]
+    check_model: Callable[[str], object]
+    paths: PathPolicy
+    ids: Ids
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         return (
-            tool(toolset=TOOLSET, effect="idempotent", available=lambda: self._limits.depth > 0)(
+            tool(toolset=TOOLSET, effect="idempotent", available=lambda: self.limits.depth > 0)(
                 self.delegate
             ),
         )
@@ -121,9 +111,9 @@ class DelegateTool:
         with things nobody needs afterwards. Not for what one or two calls of your own can do. They share your
         budget. Read their status before you rely on an answer.
         """
-        if context.depth >= self._limits.depth:
+        if context.depth >= self.limits.depth:
             raise ToolFailed(
-                f"sub-agents may be {self._limits.depth} levels deep, and you are one of the last level: "
+                f"sub-agents may be {self.limits.depth} levels deep, and you are one of the last level: "
                 "do it yourself."
             )
         plans = tuple(self._plan(context, task, f"tasks[{at}]") for at, task in enumerate(tasks))
@@ -131,8 +121,8 @@ class DelegateTool:
             step=context.call,
             children=plans,
             waits=wait,
-            per_root=self._limits.per_root,
-            per_home=self._limits.per_home,
+            per_root=self.limits.per_root,
+            per_home=self.limits.per_home,
         )
         return ToolOutcome(content="", delegated=start)
 
@@ -150,8 +140,8 @@ class DelegateTool:
         about = f"\n\n# What you have to know\n{task.context.strip()}" if task.context else ""
         text = FORKED.format(goal=goal) if task.fork else goal
         return ChildPlan(
-            session=self._ids.name("s"),
-            turn=self._ids.name("t"),
+            session=self.ids.name("s"),
+            turn=self.ids.name("t"),
             text=f"{text}{about}",
             goal=" ".join(goal.split()),
             role=task.agent or "",
@@ -169,7 +159,7 @@ class DelegateTool:
     def _role(self, context: ToolContext, task: Task, at: str) -> AgentRole:
         if task.agent is None:
             return SAME
-        roles = self._roles(context.workdir)
+        roles = self.roles(context.workdir)
         role = roles.get(task.agent)
         if role is None:
             raise ToolFailed(
@@ -179,12 +169,12 @@ class DelegateTool:
         return role
 
     def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> tuple[str, ...]:
-        may_delegate = context.depth + 1 < self._limits.depth
+        may_delegate = context.depth + 1 < self.limits.depth
         named = task.toolsets if task.toolsets is not None else role.toolsets
         if named is None:
             withheld = WITHHELD if may_delegate else WITHHELD | {TOOLSET}
             return tuple(each for each in context.toolsets if each not in withheld and each not in ALWAYS)
-        known = set(self._toolsets())
+        known = set(self.toolsets())
         is_given = task.toolsets is None and role.trusted
         for name in named:
             if name not in known:
@@ -194,7 +184,7 @@ class DelegateTool:
                 )
             if name == TOOLSET and not may_delegate:
                 raise ToolFailed(
-                    f"{at}: sub-agents may be {self._limits.depth} levels deep: this one cannot have "
+                    f"{at}: sub-agents may be {self.limits.depth} levels deep: this one cannot have "
                     f"`{TOOLSET}`."
                 )
             missing = [each for each in TOOLSETS.get(name, (name,)) if each not in context.toolsets]
@@ -207,12 +197,12 @@ class DelegateTool:
 
     def _check(self, model: str, at: str) -> None:
         try:
-            self._check_model(model)
+            self.check_model(model)
         except (Rejected, Misconfigured) as error:
             raise ToolFailed(f"{at}: the model `{model}` cannot be used: {error}") from error
 
     def _budget(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> float | None:
-        limits = [each.budget_usd for each in context.payers] + [self._limits.turn_usd]
+        limits = [each.budget_usd for each in context.payers] + [self.limits.turn_usd]
         most = min((each for each in limits if each is not None), default=None)
         if task.budget is not None and most is not None and task.budget > most:
             raise ToolFailed(
@@ -226,9 +216,9 @@ class DelegateTool:
             return None
         if not context.workdir:
             raise ToolFailed(f"{at}: this session has no working folder, so none can be inside it.")
-        real = self._paths.real(task.workdir, context.workdir)
-        roots = self._paths.real_roots(context.workdir)
-        if not any(is_inside(real, root) for root in roots) or self._paths.is_private(real):
+        real = self.paths.real(task.workdir, context.workdir)
+        roots = self.paths.real_roots(context.workdir)
+        if not any(is_inside(real, root) for root in roots) or self.paths.is_private(real):
             raise ToolFailed(
                 f"{at}: the folder {task.workdir} is outside those that may be used: {', '.join(roots)}."
             )

@@ -71,27 +71,18 @@ class _Asked(msgspec.Struct):
     limit: int = SESSIONS
 
 
-class SessionSearch:
+class SessionSearch(msgspec.Struct, frozen=True, eq=False):
     """Searches the archive; with a summariser the answer is told, without one it is quoted.
 
     `zone` is where days begin that are asked for; null for this machine's. With `expand` the summariser is
     asked for other words where no message holds all that is looked for.
     """
 
-    def __init__(
-        self,
-        archive: ConversationSearch,
-        choose: Choose,
-        *,
-        zone: tzinfo | None = None,
-        seconds: float = SECONDS,
-        expand: bool = False,
-    ) -> None:
-        self._archive = archive
-        self._choose = choose
-        self._zone = zone
-        self._seconds = seconds
-        self._expand = expand
+    archive: ConversationSearch
+    choose: Choose
+    zone: tzinfo | None = None
+    seconds: float = SECONDS
+    expand: bool = False
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -130,7 +121,7 @@ class SessionSearch:
         )
         sessions = min(limit, MOST_SESSIONS)
         if not query.strip():
-            return ToolOutcome(content=_listed(self._archive.recent(scope=scope, limit=sessions)))
+            return ToolOutcome(content=_listed(self.archive.recent(scope=scope, limit=sessions)))
         passages, spent = self._found(query, scope, cancel)
         asked_for = _booked(caller, EXPANSION, spent)
         if not passages:
@@ -146,29 +137,29 @@ class SessionSearch:
         self, query: str, scope: Scope, cancel: Cancel
     ) -> tuple[tuple[Passage, ...], tuple[Summary, ...]]:
         """The passages, and what was paid for other words to look for."""
-        found = self._archive.passages(query, scope=scope, limit=HITS)
+        found = self.archive.passages(query, scope=scope, limit=HITS)
         exact = any(not each.hit.relaxed for each in found)
-        summariser = self._choose() if self._expand and not exact and question(query) is not None else None
+        summariser = self.choose() if self.expand and not exact and question(query) is not None else None
         if summariser is None:
             return found, ()
-        words, spent = expansion(summariser, query, cancel, seconds=min(self._seconds, EXPANSION_SECONDS))
-        others = self._archive.passages(words, scope=scope, limit=HITS) if words else ()
+        words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
+        others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
         known = {each.hit.position: each for each in (*others, *found)}
         total = fused([each.hit.position for each in found], [each.hit.position for each in others])
         order = sorted(known, key=lambda position: -total[position])[:HITS]
         return tuple(_as_relaxed(known[position]) for position in order), (spent,)
 
     def _told(self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel) -> tuple[Summary, ...]:
-        summariser = self._choose()
+        summariser = self.choose()
         if summariser is None:
             return tuple(Summary(None, "no model is set for it") for _ in groups)
         excerpts = [self._excerpt(query, [each.hit for each in group]) for group in groups]
-        return summaries(summariser, query, excerpts, cancel, seconds=self._seconds)
+        return summaries(summariser, query, excerpts, cancel, seconds=self.seconds)
 
     def _excerpt(self, query: str, hits: Sequence[SearchHit]) -> str:
         """The matches, and the part of the conversation that holds most of them."""
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
-        said = normal("\n\n".join(map(line_of, self._archive.transcript(hits[0].session))))
+        said = normal("\n\n".join(map(line_of, self.archive.transcript(hits[0].session))))
         room = EXCERPT_CHARS - len(quoted)
         asked_for = question(query)
         expression = parse(query)
@@ -186,7 +177,7 @@ class SessionSearch:
             return None
         try:
             given = datetime.fromisoformat(written.strip())
-            moment = given.replace(tzinfo=self._zone) if given.tzinfo is None else given
+            moment = given.replace(tzinfo=self.zone) if given.tzinfo is None else given
             return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         except (ValueError, OverflowError):
             like = "such as 2026-11-20 or 2026-11-20T14:30"
@@ -207,7 +198,7 @@ class SessionSearch:
             limits.append("reviews and sub-agents left out")
             wider.append("include_hidden")
         limits.append("this conversation left out")
-        return no_results_hint(query, self._archive.searched(scope), limits, wider)
+        return no_results_hint(query, self.archive.searched(scope), limits, wider)
 
 
 def roles_of(written: str) -> tuple[Role, ...]:

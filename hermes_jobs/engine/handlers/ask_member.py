@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ReferenceFailed, ReferenceReplied
@@ -30,24 +31,23 @@ OVERFLOW = "context_overflow"
 EMPTY = "empty_answer"
 
 
-class AskMember:
+class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """`turn.reference`: one request to a member of the turn's ensemble, and its answer or its failure.
 
     What it says is shown to nobody while it says it: the answer is the aggregator's.
     """
 
-    def __init__(self, *, models: Models, requests: MemberRequests, retries: Retries) -> None:
-        self._models = models
-        self._requests = requests
-        self._retries = retries
+    models: Models
+    requests: MemberRequests
+    retries: Retries
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """See `StepHandler.run`. Raises `StepInterrupted` where the process stops."""
-        turn, at = running_turn(session), self._models.of(session)
+        turn, at = running_turn(session), self.models.of(session)
         asked = turn.reference(step.id)
         assert asked is not None, f"{step.id} is no reference of {turn.id}"
-        request = self._requests.build(session, turn, asked)
-        if not self._requests.fits(request):
+        request = self.requests.build(session, turn, asked)
+        if not self.requests.fits(request):
             message = "the conversation does not fit its window"
             return c.FinishReference(step=step.id, outcome=_failure(turn, step, asked, OVERFLOW, message))
         heard: list[str] = []
@@ -88,7 +88,7 @@ class AskMember:
         """The time of the next attempt; None where the turn should not wait for this member."""
         if asked.retries >= MAX_RETRIES or (error.retry_after or 0.0) > QUOTA_SECONDS:
             return None
-        return self._retries.at(error, asked.retries, shortened=shortened)
+        return self.retries.at(error, asked.retries, shortened=shortened)
 
 
 def _outcome(

@@ -33,7 +33,7 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
     failed: Callable[[ModelError], None] | None = None
 
 
-class StandIn:
+class StandIn(msgspec.Struct, frozen=True, eq=False):
     """A `Model` that is asked unless it has failed lately; then the session's own answers in its place.
 
     `main` asks any model by its name; `own(lineage)` names the session's own. `paused(model)` says whether it
@@ -41,31 +41,22 @@ class StandIn:
     so that it is booked and people are told.
     """
 
-    def __init__(
-        self,
-        preferred: Model,
-        main: Model,
-        own: Callable[[str], str],
-        *,
-        paused: Callable[[str], bool],
-        failed: Callable[[str, ModelError], None],
-    ) -> None:
-        self._preferred = preferred
-        self._main = main
-        self._own = own
-        self._paused = paused
-        self._failed = failed
+    preferred: Model
+    main: Model
+    own: Callable[[str], str]
+    paused: Callable[[str], bool]
+    failed: Callable[[str, ModelError], None]
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
-        if self._paused(request.model):
+        if self.paused(request.model):
             return self._instead(request, cancel, on_text)
         try:
-            return self._preferred.reply(request, cancel, on_text)
+            return self.preferred.reply(request, cancel, on_text)
         except ModelError as error:
             if error.kind in ABOUT_THE_REQUEST:
                 raise
-            self._failed(request.model, error)
+            self.failed(request.model, error)
             failed = FailedCall(request.model, error)
         try:
             return replace(self._instead(request, cancel, on_text), instead_of=failed)
@@ -74,4 +65,4 @@ class StandIn:
             raise
 
     def _instead(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
-        return self._main.reply(replace(request, model=self._own(request.session)), cancel, on_text)
+        return self.main.reply(replace(request, model=self.own(request.session)), cancel, on_text)

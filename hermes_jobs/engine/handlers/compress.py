@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import CompressionFailed, ContextCompressed, ResponseBooked, SessionStarted
@@ -39,7 +40,7 @@ AGAIN = frozenset({"context_overflow"})
 """Kinds of failures after which the same model is asked once more: what it takes has been learned."""
 
 
-class Compress:
+class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """`compression.compress`: the summary, and the session that goes on with it.
 
     `helpers(session)` are the models that can summarise, the preferred one first; `retries` say when to try
@@ -47,30 +48,19 @@ class Compress:
     session that goes on.
     """
 
-    def __init__(
-        self,
-        *,
-        contexts: ContextEngines,
-        helpers: Callable[[Session], Sequence[Helper]],
-        retries: Retries,
-        prompt: PromptBuilder,
-        sizing: CompressionPolicy,
-        ids: Ids,
-        title_of: Callable[[Session], str | None] = lambda session: continued_title(
-            session.named, session.num_compressed + 2
-        ),
-    ) -> None:
-        self._contexts = contexts
-        self._helpers = helpers
-        self._retries = retries
-        self._prompt = prompt
-        self._sizing = sizing
-        self._ids = ids
-        self._title_of = title_of
+    contexts: ContextEngines
+    helpers: Callable[[Session], Sequence[Helper]]
+    retries: Retries
+    prompt: PromptBuilder
+    sizing: CompressionPolicy
+    ids: Ids
+    title_of: Callable[[Session], str | None] = lambda session: continued_title(
+        session.named, session.num_compressed + 2
+    )
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        job = _Job(session, step, compression_of(session), self._contexts.of(session))
-        sizing = self._sizing
+        job = _Job(session, step, compression_of(session), self.contexts.of(session))
+        sizing = self.sizing
         size = sizing.size(session, session.current)
         estimated = size.fixed + job.context.estimate(session.messages)
         window = job.asked.window or size.window
@@ -108,7 +98,7 @@ class Compress:
 
     def _summarised(self, job: _Job, history: History, cancel: Cancel) -> CompressedHistory:
         """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""
-        for helper in self._helpers(job.session):
+        for helper in self.helpers(job.session):
             try:
                 return self._by(helper, job, history, cancel)
             except ModelError as error:
@@ -141,7 +131,7 @@ class Compress:
         is tried again, and in the end its middle is set aside."""
         if not (job.asked.reason == "overflow" or full):
             return job.failure(error.kind, job.why())
-        retry_at = self._retries.at(error, job.step.attempt - 1)
+        retry_at = self.retries.at(error, job.step.attempt - 1)
         if retry_at is not None:
             return replace(job.failure(error.kind, job.why()), retry_at=retry_at)
         return job.context.set_aside(history)
@@ -159,7 +149,7 @@ class Compress:
         compressed = ContextCompressed(
             turn=job.asked.turn,
             step=job.step.id,
-            into=self._ids.name("s"),
+            into=self.ids.name("s"),
             removed=shortened.removed,
             summary=shortened.summary,
             messages=shortened.messages,
@@ -176,7 +166,7 @@ class Compress:
             outcome=compressed,
             responses=job.responses,
             system_prompt=started.system_prompt if started else None,
-            title=self._title_of(session),
+            title=self.title_of(session),
             mcp=started.mcp if started else None,
             mcp_away=started.mcp_away if started else (),
             mcp_search=started.mcp_search if started else False,
@@ -185,7 +175,7 @@ class Compress:
     def _rebuilt(self, session: Session) -> SessionStarted | None:
         """The session's start as it would be today, with a note about the summary; None: as it was."""
         try:
-            started = self._prompt.start(session)
+            started = self.prompt.start(session)
         except Rejected:
             return None
         return replace(started, system_prompt=f"{started.system_prompt.rstrip()}\n\n{PROMPT_NOTE}\n")

@@ -20,33 +20,25 @@ TOO_MUCH = 0.5
 """The part of the window that system prompt and tools may take, before a person is told."""
 
 
-class CompressionPolicy:
+class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
     """Looks at a session with its context engine. `window_of(session, model)` and all sizes are in tokens.
 
     `automatic` false: nothing is compressed but at a person's request.
     """
 
-    def __init__(
-        self,
-        contexts: ContextEngines,
-        toolbox: Toolbox,
-        window_of: Callable[[Session, str], int],
-        *,
-        automatic: bool = True,
-    ) -> None:
-        self._contexts = contexts
-        self._toolbox = toolbox
-        self._window_of = window_of
-        self._automatic = automatic
+    contexts: ContextEngines
+    toolbox: Toolbox
+    window_of: Callable[[Session, str], int]
+    automatic: bool = True
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
         """What has to happen before the next model call, if anything."""
-        if not self._automatic or session.compression_paused:
+        if not self.automatic or session.compression_paused:
             return None
         turn = session.current
         if turn is None or session.compression is not None:
             return None
-        size, context = self.size(session, turn), self._contexts.of(session)
+        size, context = self.size(session, turn), self.contexts.of(session)
         if session.ineffective_compressions >= MAX_INEFFECTIVE and not is_rearmed(
             session.ineffective_at, size.tokens, size.window
         ):
@@ -63,7 +55,7 @@ class CompressionPolicy:
         too_long = error.kind in OVERFLOWS
         larger = error.unexplained and 0 < session.accepted < len(session.messages)
         attempts = MAX_REFITS if too_long else int(larger)
-        if not self._automatic or turn.overflow_compressions >= attempts:
+        if not self.automatic or turn.overflow_compressions >= attempts:
             return None
         size = self.size(session, turn)
         window = min(size.window, size.tokens)  # whatever is assumed: so much is refused
@@ -84,7 +76,7 @@ class CompressionPolicy:
 
     def _largest(self, session: Session, turn: Turn, size: ContextSize) -> dict[str, int]:
         """The largest toolsets that are on, without which half of the window is free; with their tokens."""
-        toolbox = self._toolbox.of(session)
+        toolbox = self.toolbox.of(session)
         on = toolbox.toolsets_on(toolsets_of(session, turn))
         sizes = {
             name: sum(spec.num_characters for spec in toolbox.specs((name,))) // CHARACTERS_A_TOKEN
@@ -99,14 +91,14 @@ class CompressionPolicy:
         return largest
 
     def _has_content(self, session: Session, size: ContextSize) -> bool:
-        context = self._contexts.of(session)
+        context = self.contexts.of(session)
         estimated = size.fixed + context.estimate(session.messages)
         window = in_estimates(size.window, size.tokens, estimated)
         return context.has_content_to_compress(session.messages, window, size.fixed)
 
     def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """What to tell people of how full the context is, where that has changed."""
-        context, size = self._contexts.of(session), self.size(session, turn)
+        context, size = self.contexts.of(session), self.size(session, turn)
         tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
         size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
         advice = self.advice(session, turn)
@@ -124,14 +116,14 @@ class CompressionPolicy:
     def size(self, session: Session, turn: Turn | None) -> ContextSize:
         """What the next call would send."""
         model = (turn.model if turn else None) or session.model or ""
-        context = self._contexts.of(session)
+        context = self.contexts.of(session)
         measured, fixed = session.prompt_tokens > 0, self.overhead(session, turn)
         if measured:
             tokens = session.prompt_tokens + context.estimate(session.messages[session.measured_messages :])
         else:
             tokens = fixed + context.estimate(session.messages)
         return ContextSize(
-            window=self._window_of(session, model),
+            window=self.window_of(session, model),
             tokens=tokens,
             num_messages=len(session.messages),
             is_measured=measured,
@@ -146,7 +138,7 @@ class CompressionPolicy:
             session = msgspec.structs.replace(session, started=started)
         prompt = session.started.system_prompt if session.started else ""
         toolsets = toolsets_of(session, turn) if turn else None
-        tools = sum(spec.num_characters for spec in self._toolbox.of(session).specs(toolsets))
+        tools = sum(spec.num_characters for spec in self.toolbox.of(session).specs(toolsets))
         return (token_weight(prompt) + tools) // CHARACTERS_A_TOKEN
 
 

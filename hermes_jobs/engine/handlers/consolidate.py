@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
@@ -46,47 +47,33 @@ Known = Callable[[str], Sequence[str]]
 Approve = Callable[[ModelRequest], SpendingApproval]
 
 
-class Consolidate:
+class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A `PaidStepHandler`. `own_model(lineage)` names the model where `chosen` names none; `limit` is of an
     entry, in characters; `by_clock`: whether what the clock asked for is still wanted."""
 
-    def __init__(  # noqa: PLR0913 - the ports it needs
-        self,
-        *,
-        chosen: ConfiguredModel,
-        own_model: Callable[[str], str],
-        turns: Turns,
-        known: Known,
-        approve: Approve,
-        limit: int,
-        by_clock: bool,
-        retry: RetryPlan,
-        clock: Clock,
-        ids: Ids,
-    ) -> None:
-        self._chosen = chosen
-        self._own_model = own_model
-        self._turns = turns
-        self._known = known
-        self._approve = approve
-        self._limit = limit
-        self._by_clock = by_clock
-        self._retry = retry
-        self._clock = clock
-        self._ids = ids
+    chosen: ConfiguredModel
+    own_model: Callable[[str], str]
+    turns: Turns
+    known: Known
+    reserve: Approve
+    limit: int
+    by_clock: bool
+    retry: RetryPlan
+    clock: Clock
+    ids: Ids
 
     def approve(self, state: Consolidation, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. What is not wanted any more, or whose workers died, is given up; where
         nothing is left to read, that is the end of it."""
         asked = _asked(state)
-        if asked.by == "clock" and not self._by_clock:
+        if asked.by == "clock" and not self.by_clock:
             return self._given_up(state, "off", "memory.consolidate is off.")
         if state.starts >= MAX_STARTS:
             return self._given_up(state, "worker_lost", f"{state.starts} workers in a row died with it.")
-        turns = self._turns(state)
+        turns = self.turns(state)
         if not turns:
             return ended(state.stream, _end(state, ""))
-        return self._approve(self._request(state, turns))
+        return self.reserve(self._request(state, turns))
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
@@ -102,12 +89,12 @@ class Consolidate:
 
     def run(self, state: Consolidation, step: Step, cancel: Cancel) -> Decision:
         """Ask. Raises `StepInterrupted`."""
-        turns = self._turns(state)
+        turns = self.turns(state)
         if not turns:
             return ended(state.stream, _end(state, ""))
         request = self._request(state, turns)
         ask = Summariser(
-            self._chosen.model, request.model, self._chosen.pricing, PURPOSE, cancel, state.lineage
+            self.chosen.model, request.model, self.chosen.pricing, PURPOSE, cancel, state.lineage
         )
         try:
             content = ask(request.system_prompt, request.messages[0].content, ANSWER)
@@ -116,23 +103,23 @@ class Consolidate:
                 raise StepInterrupted from error
             return failed(state.stream, self._failed(state, error), ask.booked(None, step.id))
         booked = ask.booked(None, step.id)
-        if tuple(self._turns(state)) != tuple(turns):  # something of it was forgotten meanwhile
+        if tuple(self.turns(state)) != tuple(turns):  # something of it was forgotten meanwhile
             return failed(state.stream, self._soon(state, "changed", "The conversation has changed."), booked)
         answers = answers_of(content)
         if answers is None:
             return failed(state.stream, self._nonsense(state), booked)
         found, refused = observations(answers, turns)
         outcome = replace(_end(state, booked[-1].model), refused=refused)
-        return ended(state.stream, outcome, found, booked, self._limit)
+        return ended(state.stream, outcome, found, booked, self.limit)
 
     def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
         said = "\n".join(f"{each.asked}\n{each.answered}" for each in turns)
-        model = self._chosen.name or self._own_model(state.lineage)
-        return consolidation_request(turns, self._known(said), model=model, lineage=state.lineage)
+        model = self.chosen.name or self.own_model(state.lineage)
+        return consolidation_request(turns, self.known(said), model=model, lineage=state.lineage)
 
     def _failed(self, state: Consolidation, error: ModelError) -> e.ConsolidationFailed:
-        wait = self._retry(error.kind, state.attempt - 1, error.retry_after, self._ids.fraction())
-        at = self._clock.now() + wait if error.retryable and wait is not None else None
+        wait = self.retry(error.kind, state.attempt - 1, error.retry_after, self.ids.fraction())
+        at = self.clock.now() + wait if error.retryable and wait is not None else None
         return failure(state, error.kind, error.message, retry_at=at)
 
     def _nonsense(self, state: Consolidation) -> e.ConsolidationFailed:
@@ -142,7 +129,7 @@ class Consolidate:
         return failure(state, "no_list", message)
 
     def _soon(self, state: Consolidation, kind: str, message: str) -> e.ConsolidationFailed:
-        return failure(state, kind, message, retry_at=self._clock.now())
+        return failure(state, kind, message, retry_at=self.clock.now())
 
     def _given_up(self, state: Consolidation, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charged
 from hermes_jobs.domain.decision import Decision
@@ -30,33 +32,25 @@ Approve = Callable[[Embedding, int], SpendingApproval]
 """Reserves what a call with that many tokens may cost."""
 
 
-class Embed:
+class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A `PaidStepHandler`. `embedder` None: embeddings are off."""
 
-    def __init__(
-        self,
-        *,
-        embedder: Embedder | None,
-        texts: Texts,
-        approve: Approve,
-        retries: Retries,
-    ) -> None:
-        self._embedder = embedder
-        self._texts = texts
-        self._approve = approve
-        self._retries = retries
+    embedder: Embedder | None
+    texts: Texts
+    reserve: Approve
+    retries: Retries
 
     def approve(self, state: Embedding, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. What another model was to embed, or whose workers died, is given up."""
         plan = _plan(state)
-        if self._embedder is None or self._embedder.model != plan.model:
+        if self.embedder is None or self.embedder.model != plan.model:
             return self._given_up(state, step, "off", f"Embeddings are not made with {plan.model} any more.")
         if state.starts >= MAX_STARTS:
             return self._given_up(
                 state, step, "worker_lost", f"{state.starts} workers in a row died with it."
             )
-        found = self._texts(plan.texts)
-        return self._approve(state, sum(map(tokens, found.values())))
+        found = self.texts(plan.texts)
+        return self.reserve(state, sum(map(tokens, found.values())))
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
@@ -71,9 +65,9 @@ class Embed:
 
     def run(self, state: Embedding, step: Step, cancel: Cancel) -> Decision:
         """Ask. Raises `StepInterrupted`."""
-        assert self._embedder is not None, "nobody approved it"
+        assert self.embedder is not None, "nobody approved it"
         plan = _plan(state)
-        found = self._texts(plan.texts)
+        found = self.texts(plan.texts)
         if not found:
             nothing = e.EmbeddingEnded(
                 step=step.id, attempt=state.attempt, model=plan.model, dimensions=0, cost_usd=0.0
@@ -81,13 +75,13 @@ class Embed:
             return ended(state.stream, nothing)
         asked = list(dict.fromkeys(found.values()))
         try:
-            answer = self._embedder.embed(asked, cancel)
+            answer = self.embedder.embed(asked, cancel)
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
-            return ended(state.stream, self._failed(self._embedder, state, step, asked, error))
+            return ended(state.stream, self._failed(self.embedder, state, step, asked, error))
         vector_of = dict(zip(asked, answer.vectors, strict=True))
-        still = self._texts(plan.texts)  # what was forgotten meanwhile gets no vector
+        still = self.texts(plan.texts)  # what was forgotten meanwhile gets no vector
         vectors = [vector_of.get(still.get(each.digest, ""), b"") for each in plan.texts]
         estimated = Usage(sum(map(tokens, asked))) if answer.usage == NO_USAGE else NO_USAGE
         outcome = e.EmbeddingEnded(
@@ -96,9 +90,9 @@ class Embed:
             model=answer.model,
             dimensions=len(answer.vectors[0]) // 4,
             usage=answer.usage,
-            cost_usd=None if answer.usage == NO_USAGE else self._embedder.cost_usd(answer.usage),
+            cost_usd=None if answer.usage == NO_USAGE else self.embedder.cost_usd(answer.usage),
             estimated=estimated,
-            estimated_cost_usd=0.0 if estimated == NO_USAGE else self._embedder.cost_usd(estimated),
+            estimated_cost_usd=0.0 if estimated == NO_USAGE else self.embedder.cost_usd(estimated),
         )
         return ended(state.stream, outcome, [b64encode(vector).decode() for vector in vectors])
 
@@ -113,7 +107,7 @@ class Embed:
             kind=error.kind,
             message=error.message,
             model=embedder.model,
-            retry_at=self._retries.at(error, state.attempt - 1),
+            retry_at=self.retries.at(error, state.attempt - 1),
             usage=error.usage,
             cost_usd=embedder.cost_usd(error.usage),
             estimated=estimated,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.schedule.runs import Fire, Run
 from hermes_jobs.domain.schedule.schedule import Schedule
@@ -9,14 +11,13 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel, Clock, Ids
 
 
-class FireSchedule:
+class FireSchedule(msgspec.Struct, frozen=True, eq=False):
     """The job of a due time. Its change may find that somebody else has decided about it."""
 
-    def __init__(self, clock: Clock, ids: Ids) -> None:
-        self._clock = clock
-        self._ids = ids
+    clock: Clock
+    ids: Ids
 
     def run(self, state: Schedule, step: Step, cancel: Cancel) -> Decision:
         """Nothing is done before the change is written: it is the whole effect."""
-        run = Run(turn=self._ids.name("t"), session=self._ids.name("s"))
-        return Fire(stream=step.stream, due=step.not_before, now=self._clock.now(), run=run)
+        run = Run(turn=self.ids.name("t"), session=self.ids.name("s"))
+        return Fire(stream=step.stream, due=step.not_before, now=self.clock.now(), run=run)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import Message, ToolCall, UserMessage
@@ -33,46 +35,35 @@ patterns, only then details of the task. Nothing to save is a good answer. Do no
 itself.]"""
 
 
-class Flush:
+class Flush(msgspec.Struct, frozen=True, eq=False):
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
     `name` is the model that is asked; None: the session's own. `before(session)` is called when it has been
     asked: the last moment at which all that was said is there.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        toolbox: Toolbox,
-        pricing: Pricing,
-        contexts: ContextEngines,
-        window_of: Callable[[str], int],
-        name: str | None = None,
-        *,
-        before: Callable[[Session], None] | None = None,
-    ) -> None:
-        self._model = model
-        self._toolbox = toolbox
-        self._pricing = pricing
-        self._contexts = contexts
-        self._window_of = window_of
-        self._name = name
-        self._before = before
+    model: Model
+    toolbox: Toolbox
+    pricing: Pricing
+    contexts: ContextEngines
+    window_of: Callable[[str], int]
+    name: str | None = None
+    before: Callable[[Session], None] | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         outcome = self._flushed(session, step, cancel)
-        if self._before is not None:
-            self._before(session)
+        if self.before is not None:
+            self.before(session)
         return outcome
 
     def _flushed(self, session: Session, step: Step, cancel: Cancel) -> c.FinishFlush:
         job = compression_of(session)
-        on = self._toolbox.toolsets_on(session.started.toolsets if session.started else None)
-        tools = tuple(spec for spec in self._toolbox.specs((FLUSH_TOOLSET,)) if spec.name == "memory")
+        on = self.toolbox.toolsets_on(session.started.toolsets if session.started else None)
+        tools = tuple(spec for spec in self.toolbox.specs((FLUSH_TOOLSET,)) if spec.name == "memory")
         if FLUSH_TOOLSET not in on or not tools or session.started is None:
             return c.FinishFlush(step=step.id, message="memory is turned off")
-        name = self._name or session.model or session.started.model
-        summariser = Summariser(self._model, name, self._pricing, "flush", cancel, session.lineage)
+        name = self.name or session.model or session.started.model
+        summariser = Summariser(self.model, name, self.pricing, "flush", cancel, session.lineage)
         try:
             reply = summariser.ask(
                 session.started.system_prompt, self._material(session, name), tools, FLUSH_ANSWER
@@ -97,8 +88,8 @@ class Flush:
     def _material(self, session: Session, model: str) -> tuple[Message, ...]:
         """The conversation as far as it fits into the window, the oldest left out, and the note behind it."""
         assert session.started is not None
-        room = int(self._window_of(model) * 0.9) - FLUSH_ANSWER
-        context = self._contexts.of(session)
+        room = int(self.window_of(model) * 0.9) - FLUSH_ANSWER
+        context = self.contexts.of(session)
         room -= context.estimate((UserMessage(session.started.system_prompt),))
         said = context.newest(session.messages, room)
         if said and isinstance(said[-1], UserMessage):
@@ -117,4 +108,4 @@ class Flush:
             author="flush",
             lineage=session.lineage,
         )
-        return self._toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change
+        return self.toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change

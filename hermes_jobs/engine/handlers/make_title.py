@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import msgspec
+
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
@@ -29,28 +31,22 @@ _LABEL = re.compile(r"(?:\*\*)?(?:title|titel|titre|título|标题)(?:\*\*)?\s*[
 _AROUND = " \t\"'`*_#“”„‟«»‹›「」『』."
 
 
-class MakeTitle:
+class MakeTitle(msgspec.Struct, frozen=True, eq=False):
     """A `StepHandler`: one small request, whose answer becomes the title.
 
     `is_free(session, title)` says whether no other lineage has that title. A failed call is retried by
     `retries`, like one of a turn.
     """
 
-    def __init__(
-        self,
-        chosen: ConfiguredModel,
-        is_free: Callable[[Session, str], bool],
-        retries: Retries,
-    ) -> None:
-        self._chosen = chosen
-        self._is_free = is_free
-        self._retries = retries
+    chosen: ConfiguredModel
+    is_free: Callable[[Session, str], bool]
+    retries: Retries
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Ask for the title. Raises `StepInterrupted`."""
-        request = title_request(session, self._chosen.name)
+        request = title_request(session, self.chosen.name)
         ask = Summariser(
-            self._chosen.model, request.model, self._chosen.pricing, "title", cancel, session.lineage
+            self.chosen.model, request.model, self.chosen.pricing, "title", cancel, session.lineage
         )
         try:
             reply = ask(request.system_prompt, request.messages[0].content, TITLE_ANSWER)
@@ -62,7 +58,7 @@ class MakeTitle:
                 responses=ask.booked(None, step.id),
                 kind=error.kind,
                 message=error.message,
-                retry_at=self._retries.at(error, step.attempt - 1),
+                retry_at=self.retries.at(error, step.attempt - 1),
             )
         title = self._free(session, title_of(reply))
         kind = "" if title else "no_title"
@@ -74,7 +70,7 @@ class MakeTitle:
         if not title:
             return None
         wanted = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
-        return next((each for each in wanted if self._is_free(session, each)), None)
+        return next((each for each in wanted if self.is_free(session, each)), None)
 
 
 def title_of(reply: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -27,20 +28,13 @@ ROOM = 0.85
 """The share of a member's window that its request may take; the rest is for its answer."""
 
 
-class MemberRequests:
+class MemberRequests(msgspec.Struct, frozen=True, eq=False):
     """Makes the requests to members. `window_of(model)` and `estimate(request)` are in tokens."""
 
-    def __init__(
-        self,
-        requests: RequestBuilder,
-        limits: TurnLimits,
-        window_of: Callable[[str], int],
-        estimate: Callable[[ModelRequest], int],
-    ) -> None:
-        self._requests = requests
-        self._limits = limits
-        self._window_of = window_of
-        self._estimate = estimate
+    requests: RequestBuilder
+    limits: TurnLimits
+    window_of: Callable[[str], int]
+    estimate: Callable[[ModelRequest], int]
 
     def build(self, session: Session, turn: Turn, reference: Reference) -> ModelRequest:
         """The member's request; long results of tools are shortened where its window is too small for them.
@@ -48,8 +42,8 @@ class MemberRequests:
         `max_tokens` is what was reserved for the answer, else what is wanted.
         """
         assert session.started is not None, f"{session.stream} has no prompt"
-        wanted = reference.max_tokens or self._limits.max_tokens
-        said = self._requests.messages(session, turn)
+        wanted = reference.max_tokens or self.limits.max_tokens
+        said = self.requests.messages(session, turn)
         request = ModelRequest(
             model=reference.model,
             system_prompt=f"{session.started.system_prompt.rstrip()}\n\n{NOTE}".lstrip(),
@@ -63,7 +57,7 @@ class MemberRequests:
 
     def fits(self, request: ModelRequest) -> bool:
         """Whether the request leaves room for an answer in the window of its model."""
-        return self._estimate(request) <= self._window_of(request.model) * ROOM
+        return self.estimate(request) <= self.window_of(request.model) * ROOM
 
 
 def without_tools(messages: Sequence[Message], result_chars: int | None = None) -> tuple[Message, ...]:

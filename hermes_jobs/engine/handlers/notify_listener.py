@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import cast
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import subscriptions
@@ -32,13 +33,12 @@ logger = logging.getLogger(__name__)
 GONE = "this installation has no such listener"
 
 
-class NotifyListener:
+class NotifyListener(msgspec.Struct, frozen=True, eq=False):
     """A `StepHandler`; `listener` is the configured one of that kind, if any."""
 
-    def __init__(self, listener: Listener | None, clock: Clock, ids: Ids) -> None:
-        self._listener = listener
-        self._clock = clock
-        self._ids = ids
+    listener: Listener | None
+    clock: Clock
+    ids: Ids
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Notify the listener of the session's new events; the decision says how far that went."""
@@ -46,18 +46,18 @@ class NotifyListener:
 
     def told(self, session: Session, due: Subscription) -> ListenerTold:
         """What came of telling the listener."""
-        if self._listener is None or self._listener.name != due.name:
+        if self.listener is None or self.listener.name != due.name:
             gone = self.not_told(due, due.cursor, GONE)  # perhaps another worker has it
             return gone if gone.retry_at is not None else replace(gone, upto=session.version)
         try:
-            self._listener.hear(session, due.cursor)
+            self.listener.hear(session, due.cursor)
         except ListenerError as error:
             return self.not_told(due, error.upto, error.message)
         return ListenerTold(listener=due.name, upto=session.version, attempt=due.attempt)
 
     def not_told(self, due: Subscription, upto: int, message: str) -> ListenerTold:
         """It was told up to that version, and when the rest is tried again."""
-        now, fraction = self._clock.now(), self._ids.fraction()
+        now, fraction = self.clock.now(), self.ids.fraction()
         return notification_failed(due, upto, message, now=now, fraction=fraction)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+import msgspec
+
 from hermes_jobs.domain.events import ContextPrefetched, ResponseBooked, SessionKind, SessionStarted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.loop_guard import MAX_REFUSALS
@@ -40,37 +42,27 @@ RECALLING = frozenset({"conversation", "scheduled"})
 are told all they need."""
 
 
-class Prefetch:
-    """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn."""
+class Prefetch(msgspec.Struct, frozen=True, eq=False):
+    """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn.
 
-    def __init__(  # noqa: PLR0913 - the parts it works with
-        self,
-        prompt: PromptBuilder,
-        limits: TurnLimits,
-        window_of: Callable[[Session, str], int] = lambda session, model: UNLIMITED,
-        recall: Recall | None = None,
-        *,
-        toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING,
-        ensemble_of: Callable[[str], Ensemble | None] = lambda model: None,
-        clock: Clock,
-        ids: Ids,
-    ) -> None:
-        """`window_of(session, model)` is a context window in tokens; the limits of results shrink with it.
-        Nothing is reviewed for toolsets that are not on in a session. `ensemble_of(model)` is the ensemble of
-        that name, if it is one."""
-        self._prompt = prompt
-        self._limits = limits
-        self._window_of = window_of
-        self._recall = recall
-        self._toolsets_on = toolsets_on
-        self._ensemble_of = ensemble_of
-        self._clock = clock
-        self._ids = ids
+    `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. Nothing
+    is reviewed for toolsets that are not on in a session. `ensemble_of(model)` is the ensemble of that name,
+    if it is one.
+    """
+
+    prompt: PromptBuilder
+    limits: TurnLimits
+    clock: Clock
+    ids: Ids
+    window_of: Callable[[Session, str], int] = lambda session, model: UNLIMITED
+    recall: Recall | None = None
+    toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING
+    ensemble_of: Callable[[str], Ensemble | None] = lambda model: None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
         try:
-            started = self._prompt.start(session) if session.started is None else None
+            started = self.prompt.start(session) if session.started is None else None
         except NotYet as away:
             return self._postpone(turn, step, away)
         except Rejected as refused:
@@ -81,25 +73,25 @@ class Prefetch:
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 
     def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
-        if self._recall is None or _kind(started or session.started) not in RECALLING:
+        if self.recall is None or _kind(started or session.started) not in RECALLING:
             return Recalled()
-        return self._recall(session, "\n\n".join(turn.texts))
+        return self.recall(session, "\n\n".join(turn.texts))
 
     def _prefetched(
         self, session: Session, turn: Turn, started: SessionStarted | None, recalled: Recalled
     ) -> ContextPrefetched:
         """What holds for this turn."""
-        begun, limits = started or session.started, self._limits
+        begun, limits = started or session.started, self.limits
         kind = _kind(begun)
-        on = self._toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
+        on = self.toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
         model = turn.model or session.model or (started.model if started else "")
-        ensemble = self._ensemble_of(turn.ensemble or model)
+        ensemble = self.ensemble_of(turn.ensemble or model)
         if ensemble is not None:
             model = ensemble.aggregator
         # The members of a resumed turn have been asked; a review needs no other opinions.
         asks = kind != "review" and (not turn.references or bool(turn.open_references))
-        room = result_budget(self._window_of(session, model))
+        room = result_budget(self.window_of(session, model))
         return ContextPrefetched(
             turn=turn.id,
             model=model,
@@ -122,13 +114,13 @@ class Prefetch:
 
     def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:
         """The turn begins later; it fails where it has waited for as long as it may."""
-        now = self._clock.now()
+        now = self.clock.now()
         since = turn.postponed_since or now
-        left = since + self._limits.wait_for_required - now
+        left = since + self.limits.wait_for_required - now
         if left <= 0:
             waited = f" The turn waited for {duration(now - since)}." if now > since else ""
             return c.FailTurn(step=step.id, kind=away.kind, message=f"{away.message}{waited}", hint=away.hint)
-        pause = min(FIRST_PAUSE * 2.0**turn.postponements, LONGEST_PAUSE) * (1 + self._ids.fraction() / 10)
+        pause = min(FIRST_PAUSE * 2.0**turn.postponements, LONGEST_PAUSE) * (1 + self.ids.fraction() / 10)
         retry_at = now + min(pause, left)
         return c.PostponeTurn(
             step=step.id, reason=away.message, retry_at=retry_at, since=since, what=away.what
@@ -138,7 +130,7 @@ class Prefetch:
         if kind == "review":
             return REVIEW_ITERATIONS
         place = session.delegation_of(turn.id)
-        return (place.max_iterations if place else None) or self._limits.max_iterations
+        return (place.max_iterations if place else None) or self.limits.max_iterations
 
 
 def _kind(begun: SessionStarted | None) -> SessionKind:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
@@ -48,27 +49,21 @@ from hermes_jobs.errors import OutOfBudget, Rejected
 from hermes_jobs.text.tokens import tokens
 
 
-class ReadTools:
+class ReadTools(msgspec.Struct, frozen=True, eq=False):
     """`pays(call)`: whether a call asks a model. `rules()` are the standing rules in force for tool calls."""
 
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        pays: Callable[[ToolCall], bool],
-        rules: Callable[[], tuple[ApprovalRule, ...]],
-    ) -> None:
-        self._toolbox = toolbox
-        self._pays = pays
-        self._rules = rules
+    toolbox: Toolbox
+    pays: Callable[[ToolCall], bool]
+    rules: Callable[[], tuple[ApprovalRule, ...]]
 
     def __call__(self, session: Session, call: ToolCall, cancel: Cancel) -> str | None:
         """What the tool answers now, in the session's folder; None where it does more than read, asks a
         model, or would have to ask a person."""
-        turn, toolbox = running_turn(session), self._toolbox.of(session)
+        turn, toolbox = running_turn(session), self.toolbox.of(session)
         (plan,) = toolbox.plan("replay", (call,), workdir_of(session))
-        if plan.effect != "read" or self._pays(call):
+        if plan.effect != "read" or self.pays(call):
             return None
-        context = tool_context(session, turn, plan.call, self._rules())
+        context = tool_context(session, turn, plan.call, self.rules())
         if toolbox.verdict(call, context).decision != "allow":
             return None
         outcome = toolbox.run(call, context, toolsets_of(session, turn), cancel)
@@ -81,25 +76,15 @@ Read = Callable[[Session, ToolCall, Cancel], str | None]
 """What a tool that only reads answers to a call now; None where the tool does more, or may not run."""
 
 
-class AskAgain:
-    """A `PaidStepHandler`. `approve` reserves what a request may cost."""
+class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """A `PaidStepHandler`. `reserve` reserves what a request may cost."""
 
-    def __init__(
-        self,
-        *,
-        requests: ReplayedRequests,
-        at: ConfiguredModel,
-        approve: Approve,
-        read: Read,
-        retries: Retries,
-        clock: Clock,
-    ) -> None:
-        self._requests = requests
-        self._at = at
-        self._approve = approve
-        self._read = read
-        self._retries = retries
-        self._clock = clock
+    requests: ReplayedRequests
+    at: ConfiguredModel
+    reserve: Approve
+    read: Read
+    retries: Retries
+    clock: Clock
 
     def approve(self, state: Replay, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, is given up."""
@@ -110,7 +95,7 @@ class AskAgain:
             )
         if call.starts >= MAX_STARTS:
             return self._given_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
-        return self._approve(state, self._requests.of(state, call))
+        return self.reserve(state, self.requests.of(state, call))
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
@@ -137,24 +122,24 @@ class AskAgain:
     def run(self, state: Replay, step: Step, cancel: Cancel) -> Decision:
         """Ask. Raises `StepInterrupted`."""
         call = _call(state, step)
-        request = self._requests.of(state, call)
+        request = self.requests.of(state, call)
         if call.reserved is not None and call.reserved.max_tokens is not None:
             request = replace(request, max_tokens=call.reserved.max_tokens)
-        began = self._clock.monotonic()
+        began = self.clock.monotonic()
         try:
             reply = self._reply(request, cancel)
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
             return append(state.stream, self._failed(call, request, error))
-        seconds = round(self._clock.monotonic() - began, 3)
+        seconds = round(self.clock.monotonic() - began, 3)
         return append(state.stream, self._ended(state, call, request, reply, seconds, cancel))
 
     def _reply(self, request: ModelRequest, cancel: Cancel) -> Reply:
         """The reply; a shorter one where the model's answers cannot be as long as those of the recorded."""
         while True:
             try:
-                return self._at.model.reply(request, cancel, lambda text: None)
+                return self.at.model.reply(request, cancel, lambda text: None)
             except ModelError as error:
                 shorter = shorter_answer(request.max_tokens, error.limit)
                 if error.kind != OUTPUT_LIMIT or shorter is None:
@@ -170,7 +155,7 @@ class AskAgain:
         seconds: float,
         cancel: Cancel,
     ) -> e.ReplayCallEnded:
-        billed = bill(reply, request.model, self._at.pricing)
+        billed = bill(reply, request.model, self.at.pricing)
         estimated = NO_USAGE
         if reply.usage == NO_USAGE and call.reserved is not None:
             estimated = Usage(call.reserved.input_tokens, tokens(reply.content + reply.reasoning))
@@ -188,7 +173,7 @@ class AskAgain:
             estimated=estimated,
             estimated_cost_usd=0.0
             if estimated == NO_USAGE
-            else self._at.pricing.cost_usd(billed.model, estimated),
+            else self.at.pricing.cost_usd(billed.model, estimated),
             followed=self._followed(state, call, reply, cancel),
         )
 
@@ -200,13 +185,13 @@ class AskAgain:
         if not plan.follow or not 0 < call.number < MAX_FOLLOWED or reply.finish_reason == "length":
             return ()
         turn, variant = plan.turns[call.turn], plan.variants[call.variant]
-        results = self._requests.recorded_results(turn, variant)
+        results = self.requests.recorded_results(turn, variant)
         found: list[e.FollowedCall] = []
         for asked in reply.tool_calls:
             if normalised(asked) in results:
                 found.append(e.FollowedCall("recorded"))
                 continue
-            read = self._read(self._requests.session(turn, 1), asked, cancel) if plan.allow_reads else None
+            read = self.read(self.requests.session(turn, 1), asked, cancel) if plan.allow_reads else None
             if read is None:
                 return ()
             found.append(e.FollowedCall("read", read))
@@ -216,14 +201,14 @@ class AskAgain:
         sent = call.reserved.input_tokens if call.reserved is not None else 0
         unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
         estimated = Usage(sent) if unreported else NO_USAGE
-        price = self._at.pricing.cost_usd
+        price = self.at.pricing.cost_usd
         return e.ReplayCallFailed(
             step=call.id,
             attempt=call.attempt,
             kind=error.kind,
             message=error.message,
             model=request.model,
-            retry_at=self._retries.at(error, call.attempt - 1),
+            retry_at=self.retries.at(error, call.attempt - 1),
             usage=error.usage,
             cost_usd=price(request.model, error.usage),
             estimated=estimated,

@@ -43,22 +43,17 @@ OUTPUT_LIMIT = "output_limit"
 Beside = Callable[[UserMessage, str], UserMessage]
 
 
-class RequestBuilder:
-    """Makes the requests of turns, as configured."""
+class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
+    """Makes the requests of turns, as configured.
 
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        limits: TurnLimits,
-        beside: Beside | None = None,
-        longest: Callable[[str], int | None] | None = None,
-    ) -> None:
-        """`beside(message, recalled)` is the message as it is sent, with what was recalled for it;
-        `longest(model)` is how many tokens an answer of that model can have, None where that is not known."""
-        self._longest = longest
-        self._toolbox = toolbox
-        self._limits = limits
-        self._beside = beside
+    `beside(message, recalled)` is the message as it is sent, with what was recalled for it; `longest(model)`
+    is how many tokens an answer of that model can have, None where that is not known.
+    """
+
+    toolbox: Toolbox
+    limits: TurnLimits
+    beside: Beside | None = None
+    longest: Callable[[str], int | None] | None = None
 
     def build(self, session: Session, turn: Turn) -> ModelRequest:
         """The turn's next request. `max_tokens` is what was reserved for the answer, else what is wanted."""
@@ -68,7 +63,7 @@ class RequestBuilder:
             model=model,
             system_prompt=session.started.system_prompt,
             messages=self.messages(session, turn),
-            tools=self._toolbox.of(session).specs(toolsets_of(session, turn)),
+            tools=self.toolbox.of(session).specs(toolsets_of(session, turn)),
             tool_choice="auto" if turn.may_call_tools else "none",
             max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn, model),
             session=session.lineage,
@@ -78,19 +73,19 @@ class RequestBuilder:
     def messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
         """The history, with what was recalled beside the message that began the turn."""
         messages = session.messages
-        if self._beside is None or not turn.recalled:
+        if self.beside is None or not turn.recalled:
             return messages
         for at in range(len(messages) - 1, -1, -1):
             said = messages[at]
             if isinstance(said, UserMessage) and _holds(said.content, turn.asked):
-                return (*messages[:at], self._beside(said, turn.recalled), *messages[at + 1 :])
+                return (*messages[:at], self.beside(said, turn.recalled), *messages[at + 1 :])
         return messages
 
     def _wanted_answer(self, turn: Turn, model: str) -> int | None:
-        limit = self._limits.max_tokens
+        limit = self.limits.max_tokens
         if turn.output_limit_raises:
             larger = max((limit or USUAL_ANSWER) * 2**turn.output_limit_raises, 2 * turn.cut_at)
-            longest = self._longest(model) if self._longest is not None else None
+            longest = self.longest(model) if self.longest is not None else None
             limit = min(larger, longest or larger)
         if turn.max_tokens is not None:
             limit = min(limit or turn.max_tokens, turn.max_tokens)

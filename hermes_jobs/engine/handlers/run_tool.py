@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.approval_rules import ApprovalRule
@@ -20,22 +21,17 @@ from hermes_jobs.engine.live import DeltaStream, OnDelta, nobody_listens
 from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
 
 
-class RunTool:
-    """`turn.run_tool`: runs one tool call; ends a wait for a person that has expired."""
+class RunTool(msgspec.Struct, frozen=True, eq=False):
+    """`turn.run_tool`: runs one tool call; ends a wait for a person that has expired.
 
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        keep: Callable[[str, str], None] | None = None,
-        rules: Callable[[], tuple[ApprovalRule, ...]] = tuple,
-        heard: OnDelta = nobody_listens,
-    ) -> None:
-        """`keep(call, content)` writes a large result to a file, which the log holds in any case. `rules()`
-        are the standing rules in force. `heard` is told how far calls are."""
-        self._toolbox = toolbox
-        self._rules = rules
-        self._keep = keep
-        self._heard = heard
+    `keep(call, content)` writes a large result to a file, which the log holds in any case. `rules()` are the
+    standing rules in force. `on_delta` is called with how far calls are.
+    """
+
+    toolbox: Toolbox
+    keep: Callable[[str, str], None] | None = None
+    rules: Callable[[], tuple[ApprovalRule, ...]] = tuple
+    on_delta: OnDelta = nobody_listens
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""
@@ -82,24 +78,24 @@ class RunTool:
             rule=outcome.rule,
         )
         kept = outcome.content if large else None
-        if kept is not None and self._keep is not None:
-            self._keep(call.id, kept)
+        if kept is not None and self.keep is not None:
+            self.keep(call.id, kept)
         return c.FinishToolCall(
             step=call.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change
         )
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
         """Have the server cancel its task, with which the turn ends."""
-        context = tool_context(session, turn, call.id, self._rules())
-        self._toolbox.of(session).run(call.asked, context, toolsets_of(session, turn), CancelToken())
+        context = tool_context(session, turn, call.id, self.rules())
+        self.toolbox.of(session).run(call.asked, context, toolsets_of(session, turn), CancelToken())
         stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
         return c.FinishToolCall(step=call.id, outcome=stopped)
 
     def _outcome(self, session: Session, turn: Turn, call: Call, cancel: Cancel) -> ToolOutcome:
         if is_blocked(repeats_before(turn, call.id), call.asked):
             return ToolOutcome(content=REFUSAL, ok=False)
-        context = tool_context(session, turn, call.id, self._rules())
-        toolbox = self._toolbox.of(session)
+        context = tool_context(session, turn, call.id, self.rules())
+        toolbox = self.toolbox.of(session)
         verdict = toolbox.verdict(call.asked, context)
         if verdict.decision == "deny" or (verdict.decision == "ask" and call.approval != "given"):
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
@@ -107,7 +103,7 @@ class RunTool:
         if cancel.reason not in {None, CANCELLED}:
             raise StepInterrupted
         told = DeltaStream(
-            self._heard,
+            self.on_delta,
             turn=turn.id,
             step=call.id,
             attempt=call.attempt,

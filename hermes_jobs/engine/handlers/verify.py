@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
+import msgspec
+
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.replay import verification
@@ -25,28 +27,27 @@ Saved = Callable[[e.VerificationRequested], Sequence[e.PutIn]]
 """What the review saved that is provisional, and that no other verification is about."""
 
 
-class PlanVerification:
+class PlanVerification(msgspec.Struct, frozen=True, eq=False):
     """A `StepHandler`. `judge` is the model that compares answers, `budget_usd` the limit of one."""
 
-    def __init__(self, saved: Saved, turns: VerifiedTurns, *, judge: str, budget_usd: float | None) -> None:
-        self._saved = saved
-        self._turns = turns
-        self._judge = judge
-        self._budget_usd = budget_usd
+    saved: Saved
+    turns: VerifiedTurns
+    judge: str
+    budget_usd: float | None
 
     def run(self, state: Experiment, step: Step, cancel: Cancel) -> Decision:
         """Choose the turns, and plan each thing that was saved as a variant."""
         request = state.request
         assert request is not None, f"{state.stream} verifies nothing"
-        items = self._saved(request)
-        turns = self._turns.of(request, [item.text for item in items]) if items else ()
+        items = self.saved(request)
+        turns = self.turns.of(request, [item.text for item in items]) if items else ()
         if not turns:
             return verification.give_up(state.stream, items, NO_TURNS)
         defined = e.ExperimentDefined(
             experiment=request.experiment,
             query=f"review {request.review}",
             seed=int.from_bytes(sha256(request.experiment.encode()).digest()[:4]),
-            judge=e.Judge(model=self._judge, rubric=RUBRIC) if request.mode == "full" else None,
+            judge=e.Judge(model=self.judge, rubric=RUBRIC) if request.mode == "full" else None,
         )
         variants = (
             e.Variant(name=AS_RECORDED),
@@ -57,7 +58,7 @@ class PlanVerification:
             turns=turns,
             variants=variants,
             samples=SAMPLES[request.mode],
-            budget_usd=self._budget_usd,
+            budget_usd=self.budget_usd,
         )
         return verification.plan(state.stream, defined, planned)
 
