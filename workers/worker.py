@@ -77,7 +77,7 @@ def run(
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
     live = channel_of(application)
-    engine = application.engine("worker", dispatcher, heard=live.publish)
+    engine = application.engine("worker", dispatcher, on_delta=live.publish)
     lease = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
     maintenance = MaintenanceThread(

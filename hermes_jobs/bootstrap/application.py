@@ -319,7 +319,7 @@ class Application:
     # --- engine --------------------------------------------------------------------------------
 
     def engine(
-        self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, heard: OnDelta = nobody_listens
+        self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, on_delta: OnDelta = nobody_listens
     ) -> Engine:
         """The engine of the worker with that id; without a dispatcher one that decides and never runs
         steps."""
@@ -348,7 +348,7 @@ class Application:
             file_sync=self._follow,
             append_hook=self._append_hook,
             parts=SettingsOfTurns(
-                self.live, self.log, self.clock, lambda settings: self._step_parts(settings, heard)
+                self.live, self.log, self.clock, lambda settings: self._step_parts(settings, on_delta)
             ),
         )
 
@@ -418,11 +418,11 @@ class Application:
             log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), handlers={}
         )
 
-    def _append_hook(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+    def _append_hook(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Pass appended events to the traces, and end the processes of what has ended. See `AppendHook`."""
-        self.process_endings.follow(facts, getattr(after, "lineage", ""))
+        self.process_endings.follow(events, getattr(after, "lineage", ""))
         if self.tracing is not None:
-            self.tracing.on_append(before, facts, after)
+            self.tracing.on_append(before, events, after)
 
     @cached_property
     def tracing(self) -> Tracing | None:

@@ -50,7 +50,7 @@ def create_context_engines(
             lambda: factory(setup),
             own,
             circuit=circuit,
-            facts=EventReplay(log),
+            events=EventReplay(log),
             model_of=lambda session: model_in_use(settings, endpoints, session),
             limits=TimeLimits(),
         )

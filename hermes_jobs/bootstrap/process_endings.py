@@ -28,10 +28,10 @@ class ProcessEndings:
         self._clock = clock
         self._looked_at = float("-inf")
 
-    def follow(self, facts: Sequence[Event], lineage: str) -> None:
+    def follow(self, events: Sequence[Event], lineage: str) -> None:
         """Ask the processes to end that live as long as a session or turn among what has ended."""
-        ended = [each for each in facts if isinstance(each, e.SessionEnded) and each.reason != "compression"]
-        turns = {each.turn for each in facts if isinstance(each, e.TurnEnd)}
+        ended = [each for each in events if isinstance(each, e.SessionEnded) and each.reason != "compression"]
+        turns = {each.turn for each in events if isinstance(each, e.TurnEnd)}
         if not (ended or turns) or not self._folder.is_dir():
             return
         self._processes().kill_where(

@@ -253,7 +253,7 @@ class StepHandlers:
                 clock=self._clock,
                 ids=self._ids,
                 limits=self._limits,
-                heard=of.on_delta,
+                on_delta=of.on_delta,
                 sizing=self._sizing,
                 requests=self._requests,
                 rules=self._rules,

@@ -97,7 +97,7 @@ def discarded_events(
     if isinstance(command, c.AbandonStep):
         return ()
     step = held.step
-    fact = OutcomeDiscarded(
+    event = OutcomeDiscarded(
         turn=step.turn or "",
         step=step.id,
         worker=held.owner or "",
@@ -105,21 +105,21 @@ def discarded_events(
         attempt=step.attempt,
     )
     if isinstance(command, c.FinishReference):
-        booked = _with_usage_of(command.outcome, fact)
+        booked = _with_usage_of(command.outcome, event)
         return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None),)
     if isinstance(command, c.FinishModelCall):
-        booked = _with_usage_of(command.outcome, fact)
-        failed = tuple(_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE)
+        booked = _with_usage_of(command.outcome, event)
+        failed = tuple(_with_usage_of(each, event) for each in command.responses if each.usage != NO_USAGE)
         return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None), *failed)
     if isinstance(command, c.FinishFlush | c.FinishCompression | c.FinishTitle):
-        reported = [_with_usage_of(each, fact) for each in command.responses if each.usage != NO_USAGE]
-        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
+        reported = [_with_usage_of(each, event) for each in command.responses if each.usage != NO_USAGE]
+        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
     if isinstance(command, c.FinishToolCall):
         paid_for = [each for each in command.facts if isinstance(each, ResponseBooked)]
-        reported = [_with_usage_of(each, fact) for each in paid_for]
-        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (fact,)
-    return (fact,)
+        reported = [_with_usage_of(each, event) for each in paid_for]
+        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
+    return (event,)
 
 
-def _with_usage_of(response: CallOutcome | ResponseBooked, fact: OutcomeDiscarded) -> OutcomeDiscarded:
-    return replace(fact, usage=response.usage, cost_usd=response.cost_usd, model=response.model)
+def _with_usage_of(response: CallOutcome | ResponseBooked, event: OutcomeDiscarded) -> OutcomeDiscarded:
+    return replace(event, usage=response.usage, cost_usd=response.cost_usd, model=response.model)

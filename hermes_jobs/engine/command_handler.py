@@ -36,7 +36,7 @@ class _StreamChange(msgspec.Struct, frozen=True):
     """The change of one stream: its state before and after the events."""
 
     before: StreamState
-    facts: tuple[Event, ...]
+    events: tuple[Event, ...]
     after: StreamState
 
 
@@ -89,15 +89,15 @@ class CommandHandler:
             load = _ReadSet(self._repository, session)
             try:
                 decided, changed = _answered(command, session, load)
-                facts = decide(decided, session)
-                if not facts and guard is None:
+                events = decide(decided, session)
+                if not events and guard is None:
                     return session
                 begun = (
                     delegation.first_texts(decided, session, load)
                     if isinstance(decided, c.StartChildren)
                     else ()
                 )
-                all_writes = with_reactions([StreamEvents(stream, facts), *begun, *changed.writes], load)
+                all_writes = with_reactions([StreamEvents(stream, events), *begun, *changed.writes], load)
                 written = load.writes(all_writes)
                 self._append(
                     written,
@@ -172,12 +172,12 @@ class CommandHandler:
         """Claim or release a step without an event. Raises `StepLost`, `LogUnavailable`."""
         self._append((), EventMeta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
 
-    def append_event(self, stream: str, fact: SessionEvent) -> None:
+    def append_event(self, stream: str, event: SessionEvent) -> None:
         """Append an event that depends on no state. Raises `LogUnavailable`."""
         doubts = _Doubts(self._repository)
         while True:
             session = self._repository.load(stream)
-            write = _StreamChange(session, (fact,), self._repository.fold(session, (fact,)))
+            write = _StreamChange(session, (event,), self._repository.fold(session, (event,)))
             try:
                 self._append([write], self._meta(session, None, None))
             except Conflict:
@@ -196,7 +196,7 @@ class CommandHandler:
         limits: tuple[Limit, ...] = (),
         durable: bool = True,
     ) -> None:
-        written = [write for write in writes if write.facts]
+        written = [write for write in writes if write.events]
         stored = [_stored(write) for write in written]
         now = self._clock.now()
         self._log.append(
@@ -222,11 +222,11 @@ class CommandHandler:
             self._follow(others)
         if self._append_hook is not None:
             for write in written:
-                self._append_hook(write.before, write.facts, write.after)
+                self._append_hook(write.before, write.events, write.after)
 
     def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
         today = self._today()
-        return tuple(charge for write in writes for charge in charges(write.before, write.facts, today))
+        return tuple(charge for write in writes for charge in charges(write.before, write.events, today))
 
     def _meta(self, session: Session, guard: StepGuard | None, cause: c.SessionCommand | None) -> EventMeta:
         turn = getattr(cause, "turn", None) or (session.current.id if session.current else None)
@@ -312,7 +312,7 @@ def _stored(write: _StreamChange) -> StreamWrite:
     still = {step.id for step in due}
     return StreamWrite(
         stream=write.before.stream,
-        events=write.facts,
+        events=write.events,
         expected=write.before.version,
         due=tuple(step for step in due if step not in before),
         gone=tuple(sorted(step.id for step in before if step.id not in still)),

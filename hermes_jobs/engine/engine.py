@@ -345,8 +345,8 @@ class Engine:
             assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
             return self._finish(held, msgspec.structs.replace(command, warnings=()), reserved)
         except StepLost:
-            for fact in discarded_events(held, command, reserved):
-                self._command_handler.append_event(step.stream, fact)
+            for event in discarded_events(held, command, reserved):
+                self._command_handler.append_event(step.stream, event)
             return "discarded"
         except LogUnavailable:
             self._save_later(partial(self._finish, held, command, reserved))

@@ -61,9 +61,9 @@ class DeltaStream:
     """The text of one attempt, told piece by piece as it is made. For one thread."""
 
     def __init__(
-        self, heard: OnDelta, *, turn: str, step: str, attempt: int, call: str, tool: bool = False
+        self, on_delta: OnDelta, *, turn: str, step: str, attempt: int, call: str, tool: bool = False
     ) -> None:
-        self._heard = heard
+        self._on_delta = on_delta
         self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0, tool=tool)
         self._said: list[str] = []
         self._length = 0
@@ -75,13 +75,13 @@ class DeltaStream:
 
     def say(self, text: str) -> None:
         """The next piece of text."""
-        self._heard(msgspec.structs.replace(self._piece, at=self._length, text=text))
+        self._on_delta(msgspec.structs.replace(self._piece, at=self._length, text=text))
         self._said.append(text)
         self._length += len(text)
 
     def end(self) -> None:
         """Nothing more is said."""
-        self._heard(msgspec.structs.replace(self._piece, at=self._length, over=True))
+        self._on_delta(msgspec.structs.replace(self._piece, at=self._length, over=True))
 
 
 class LiveTranscript:

@@ -15,16 +15,16 @@ class ReplayedEvent(NamedTuple):
     """One event of a session, with the session before and after it."""
 
     before: Session
-    fact: SessionEvent
+    event: SessionEvent
     after: Session
 
 
-Facts = Callable[[str, int, int], Iterable[ReplayedEvent]]
+EventsOf = Callable[[str, int, int], Iterable[ReplayedEvent]]
 """The events of a stream after one version, up to another."""
 
 
 class EventReplay:
-    """The `Facts` of a log. Continues from a cache instead of reading events twice. Thread-safe."""
+    """The `EventsOf` of a log. Continues from a cache instead of reading events twice. Thread-safe."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -39,9 +39,9 @@ class EventReplay:
             news = self._log.read(stream, after=session.version, upto=min(session.version + BATCH, upto))
             for recorded in news:
                 before = session
-                fact = cast(SessionEvent, recorded.event)
-                session = cast(Session, self._sessions.fold(before, (fact,)))
-                yield ReplayedEvent(before, fact, session)
+                event = cast(SessionEvent, recorded.event)
+                session = cast(Session, self._sessions.fold(before, (event,)))
+                yield ReplayedEvent(before, event, session)
             if not news:
                 break
         self._sessions.keep(session)

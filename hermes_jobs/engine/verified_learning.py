@@ -43,19 +43,19 @@ def saved_items(log: EventLog, review: str) -> tuple[e.PutIn, ...]:
 
 def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
     recorded = log.read(memories.STREAM)
-    facts = [cast(e.MemoryEvent, each.event) for each in recorded]
-    now = reduce(memories.evolve, facts, memories.Memory())
-    for version, fact in enumerate(facts, start=1):
-        if not isinstance(fact, e.MemoryAdded | e.MemoryReplaced) or not _is_of(fact, review):
+    events = [cast(e.MemoryEvent, each.event) for each in recorded]
+    now = reduce(memories.evolve, events, memories.Memory())
+    for version, event in enumerate(events, start=1):
+        if not isinstance(event, e.MemoryAdded | e.MemoryReplaced) or not _is_of(event, review):
             continue
-        if version not in now.undone and fact.content in now.entries(fact.target):
+        if version not in now.undone and event.content in now.entries(event.target):
             yield e.PutIn(
                 kind="memory",
                 name=str(version),
-                text=fact.content,
+                text=event.content,
                 versions=(version,),
-                target=fact.target,
-                old=fact.old if isinstance(fact, e.MemoryReplaced) else "",
+                target=event.target,
+                old=event.old if isinstance(event, e.MemoryReplaced) else "",
             )
 
 

@@ -90,7 +90,7 @@ def forget(
     log: SqlEventLog,
     removal: Removal,
     matches: Matches,
-    fact: TextsForgotten,
+    event: TextsForgotten,
     *,
     meta: EventMeta,
     recorded_at: str,
@@ -98,8 +98,8 @@ def forget(
 ) -> int:
     """Remove what was found, and what was appended since; the position of the event that records it.
 
-    0: there was nothing. `fact` says everything but what was changed. Raises what `find` does, and `Rejected`
-    where work is under way there, unless `force` is set.
+    0: there was nothing. `event` says everything but what was changed. Raises what `find` does, and
+    `Rejected` where work is under way there, unless `force` is set.
     """
 
     def act(connection: Connection) -> int:
@@ -109,8 +109,8 @@ def forget(
         if not force:
             _check_rest(connection, removal, found)
         _rewrite(connection, found)
-        said = replace(fact, tombstones=_tombstones(found), results=tuple(found.results))
-        write = StreamWrite(stream=f"{PREFIX}{fact.forgetting}", events=(said,), expected=0)
+        said = replace(event, tombstones=_tombstones(found), results=tuple(found.results))
+        write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(said,), expected=0)
         change = Append(meta=meta, recorded_at=recorded_at, writes=(write,))
         [recorded] = PreparedAppend(change, log.codec).execute(connection)
         connection.execute(sql.MOVE_KEY, moved(NEWEST, recorded.stream, recorded.position))

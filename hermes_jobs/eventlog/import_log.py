@@ -194,9 +194,9 @@ class _Import:
         if line.type != TextsForgotten.__name__:
             return False
         with suppress(msgspec.MsgspecError):
-            fact = msgspec.json.decode(line.data, type=TextsForgotten)
-            self._tombstones.add(fact)
-            return any(map(self._is_new, fact.tombstones))
+            event = msgspec.json.decode(line.data, type=TextsForgotten)
+            self._tombstones.add(event)
+            return any(map(self._is_new, event.tombstones))
         return False
 
     def _check_changed(self) -> None:

@@ -149,10 +149,10 @@ class Tombstones:
         """How many events have lost texts."""
         return len(self._hashes)
 
-    def add(self, fact: TextsForgotten) -> None:
+    def add(self, event: TextsForgotten) -> None:
         """Take in one more forgetting."""
-        for stream, tombstones in fact.tombstones.items():
-            self._by_stream.setdefault(stream, set()).add(fact.forgetting)
+        for stream, tombstones in event.tombstones.items():
+            self._by_stream.setdefault(stream, set()).add(event.forgetting)
             for each in tombstones:
                 self._hashes[stream, each.version] = each.hash
 

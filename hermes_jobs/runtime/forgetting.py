@@ -97,7 +97,7 @@ class Forgetter:
 
     def _deleted_streams(self) -> set[str]:
         past = (cast(e.TextsForgotten, recorded.event) for recorded in self.past())
-        return {stream_of(session) for fact in past for session in fact.sessions}
+        return {stream_of(session) for event in past for session in event.sessions}
 
     def schedules_of(self, sessions: Collection[str]) -> list[str]:
         """The ids of the schedules that go on in one of these sessions."""
@@ -132,7 +132,7 @@ class Forgetter:
         """
         application = self._application
         self._scrub_files(removal)
-        fact = e.TextsForgotten(
+        event = e.TextsForgotten(
             forgetting=application.ids.name("f"),
             cause=cause,
             by=by,
@@ -143,12 +143,12 @@ class Forgetter:
             self._log,
             removal,
             matches,
-            fact,
+            event,
             meta=EventMeta(worker="cli" if by == "user" else by),
             recorded_at=iso(application.clock.now()),
             force=force,
         )
-        return fact.forgetting if position else None
+        return event.forgetting if position else None
 
     def observed_in(self, sessions: Collection[str]) -> frozenset[str]:
         """The texts of the observations of these sessions."""
@@ -309,7 +309,7 @@ def forgotten_in(past: Sequence[RecordedEvent], stream: str) -> dict[int, Record
     """What was forgotten in a stream: for each version the newest forgetting."""
     found = {}
     for recorded in past:
-        fact = recorded.event
-        if isinstance(fact, e.TextsForgotten):
-            found.update(dict.fromkeys((each.version for each in fact.tombstones.get(stream, ())), recorded))
+        event = recorded.event
+        if isinstance(event, e.TextsForgotten):
+            found.update(dict.fromkeys((each.version for each in event.tombstones.get(stream, ())), recorded))
     return found

@@ -30,7 +30,7 @@ OBSERVE_EVERY = 1.0  # seconds between checks of the other workers
 class InlineWorker:
     """Runs due steps of one stream (or all) in this process while `work` is called.
 
-    `heard` is called with text deltas of answers, `news` with every event appended after the worker was
+    `on_delta` is called with text deltas of answers, `news` with every event appended after the worker was
     entered.
     """
 
@@ -38,13 +38,13 @@ class InlineWorker:
         self,
         application: Application,
         *,
-        heard: OnDelta = nobody_listens,
+        on_delta: OnDelta = nobody_listens,
         news: Callable[[Sequence[RecordedEvent]], None] = lambda events: None,
     ) -> None:
         self._news = news
         self._observer = application.observer()
         self._stop_seconds = application.settings.workers.stop_seconds
-        self.engine = application.engine(dispatcher=self, heard=heard)
+        self.engine = application.engine(dispatcher=self, on_delta=on_delta)
         self._lease = WorkerLease(self.engine, lambda: application.lease("inline"))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
         self._stream: str | None = None

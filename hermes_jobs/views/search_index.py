@@ -194,5 +194,5 @@ class _Batch:
 @lru_cache(maxsize=1000)
 def _known(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
     """What is known of such a message."""
-    facts = (metadata_token("role", role), metadata_token("source", source), metadata_token("kind", kind))
-    return " ".join((*facts, ECHO) if echo else facts)
+    events = (metadata_token("role", role), metadata_token("source", source), metadata_token("kind", kind))
+    return " ".join((*events, ECHO) if echo else events)

@@ -110,7 +110,7 @@ class Conversation:
             clock=clock,
             ids=ids,
             limits=TurnLimits(max_iterations=90, max_tokens=None, approval_seconds=60),
-            heard=lambda piece: None,
+            on_delta=lambda piece: None,
             sizing=self.sizing,
         )
         self._compress = Compress(

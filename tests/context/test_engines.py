@@ -65,7 +65,7 @@ class Life:
             lambda: Noting(self),
             compressor.from_setup(SETUP),
             circuit=CircuitBreaker("context engine noting", SystemClock(), redact=lambda text: text),
-            facts=self.replay,
+            events=self.replay,
             model_of=lambda session: ModelInUse(session.model or "", self.window),
             limits=PATIENT,
         )
@@ -200,7 +200,7 @@ def test_one_without_hooks_is_one_for_all_and_listens_to_nothing() -> None:
         lambda: SlidingWindow(SETUP),
         compressor.from_setup(SETUP),
         circuit=CircuitBreaker("context engine sliding", SystemClock(), redact=lambda text: text),
-        facts=nothing,
+        events=nothing,
         model_of=lambda session: ModelInUse("m", WINDOW),
         limits=PATIENT,
     )

@@ -348,7 +348,7 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
                     clock=clock,
                     ids=ids,
                     limits=LIMITS,
-                    heard=lambda piece: None,
+                    on_delta=lambda piece: None,
                 ),
                 run_tool=RunTool(tools),
             ),

@@ -72,7 +72,7 @@ def spending_engine(
         clock=clock,
         ids=ids,
         limits=limits,
-        heard=lambda piece: None,
+        on_delta=lambda piece: None,
     )
     return Engine(
         log=log,

@@ -62,7 +62,7 @@ class Office:
             clock=clock,
             ids=ids,
             limits=LIMITS,
-            heard=lambda piece: None,
+            on_delta=lambda piece: None,
         )
         return Engine(
             log=log or self.log,

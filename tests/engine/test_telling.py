@@ -191,7 +191,7 @@ def test_every_fact_of_a_session_can_be_replayed_as_it_was(house: House) -> None
     session = house.engine.sessions.load(STREAM)
     replay = EventReplay(house.log)
     whole = list(replay(STREAM, 0, session.version))
-    assert [type(each.fact) in get_args(e.SessionEvent) for each in whole] == [True] * 6
+    assert [type(each.event) in get_args(e.SessionEvent) for each in whole] == [True] * 6
     assert [each.before.version for each in whole] == list(range(6))
     assert whole[-1].after == session
     parts: Sequence[object] = [*replay(STREAM, 0, 2), *replay(STREAM, 2, 5), *replay(STREAM, 5, 6)]

@@ -69,7 +69,7 @@ class OneSession:
             clock=self.clock,
             ids=ids,
             limits=limits,
-            heard=lambda piece: self.shown.append(piece.text),
+            on_delta=lambda piece: self.shown.append(piece.text),
         )
         self._engine = Engine(
             log=self._log,

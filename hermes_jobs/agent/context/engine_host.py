@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
-from hermes_jobs.engine.replay import Facts, ReplayedEvent
+from hermes_jobs.engine.replay import EventsOf, ReplayedEvent
 from hermes_jobs.engine.session_info import SessionInfo, session_info
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
 from hermes_jobs.plugins.instances import Instances, TimeLimits
@@ -120,7 +120,7 @@ class _EngineInstance:
 class PluginContextEngines:
     """A plugin's engine. `own` is used while it fails; `circuit` is around every call to it.
 
-    Safe for many threads. `make` returns a new instance, `facts` replays the events of conversations,
+    Safe for many threads. `make` returns a new instance, `events` replays the events of conversations,
     `model_of` returns the model that a session uses.
     """
 
@@ -131,7 +131,7 @@ class PluginContextEngines:
         own: ContextEngine,
         *,
         circuit: CircuitBreaker,
-        facts: Facts,
+        events: EventsOf,
         model_of: Callable[[Session], ModelInUse],
         limits: TimeLimits,
     ) -> None:
@@ -140,7 +140,7 @@ class PluginContextEngines:
         self._make = make
         self._own = own
         self._circuit = circuit
-        self._facts = facts
+        self._events = events
         self._model_of = model_of
         self._limits = limits
         self._apart = make()
@@ -224,18 +224,18 @@ class PluginContextEngines:
         engine = instance.engine
         if engine is None:
             engine = instance.engine = self._circuit.call(self._make, self._limits.begin)
-        for each in self._facts(stream, instance.version, upto):
+        for each in self._events(stream, instance.version, upto):
             try:
                 self._tell(instance, engine, each)
             except Exception as error:
                 if each.after.version > heard:
                     raise
-                self._circuit.passed_over(type(each.fact).__name__, error)
+                self._circuit.passed_over(type(each.event).__name__, error)
             instance.version = each.after.version
         return engine
 
     def _tell(self, instance: _EngineInstance, engine: ContextEngine, heard: ReplayedEvent) -> None:
-        match heard.fact:
+        match heard.event:
             case e.SessionStarted():
                 self._call(engine, "on_session_start", session_info(heard.after))
                 self._told_model(instance, engine, self._model_of(heard.after))

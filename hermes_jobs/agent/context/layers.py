@@ -132,10 +132,10 @@ def _once(prose: str, seen: set[str]) -> str:
     kept: list[str] = []
     for line in prose.splitlines():
         if _LISTED.match(line):
-            fact = plain(line)
-            if fact and fact in seen:
+            event = plain(line)
+            if event and event in seen:
                 continue
-            seen.add(fact)
+            seen.add(event)
         kept.append(line)
     return "\n".join(kept).strip()
 

@@ -159,7 +159,7 @@ class SyncedMemory(SyncedFolder):
             events = [write.fact for write in self.writes()[: memory.version]]
             known = self._contents(target, history(events))
             followed = self._history.of(target)[-1].version if known else 0
-            found = import_edits(memory, target, saved, held=known, followed=followed, facts=events)
+            found = import_edits(memory, target, saved, held=known, followed=followed, events=events)
             return DecisionResult(writes=(StreamEvents(STREAM, found),) if found else ())
 
         self._engine.change(change, HAND_EDIT)

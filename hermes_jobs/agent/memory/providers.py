@@ -14,7 +14,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ListenerError, Recall, Recalled, ToolContext, ToolSpec
-from hermes_jobs.engine.replay import Facts
+from hermes_jobs.engine.replay import EventsOf
 from hermes_jobs.engine.session_info import kind_of, session_info
 from hermes_jobs.text.scan import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight
@@ -31,13 +31,13 @@ Block = Callable[[Session], str]
 class Providers:
     """The built-in memory, which is `block` and `recall`, and one provider that `add` puts beside it.
 
-    The added provider is given the events that `facts` replays. Safe for many threads.
+    The added provider is given the events that `events` replays. Safe for many threads.
     """
 
-    def __init__(self, block: Block, recall: Recall, facts: Facts, *, recall_tokens: int) -> None:
+    def __init__(self, block: Block, recall: Recall, events: EventsOf, *, recall_tokens: int) -> None:
         self._block = block
         self._recall = recall
-        self._facts = facts
+        self._events = events
         self._room = recall_tokens
         self._external: ProviderHost | None = None
 
@@ -123,9 +123,9 @@ class Providers:
         """Pass a session's new events to the added provider. See `Listener`. Raises `ListenerError`."""
         if self._external is None or kind_of(session) not in KINDS:
             return
-        for before, fact, then in self._facts(session.stream, after, session.version):
+        for before, event, then in self._events(session.stream, after, session.version):
             try:
-                _tell(self._external, before, fact, then)
+                _tell(self._external, before, event, then)
             except Exception as error:
                 raise ListenerError(self._external.told(error), upto=before.version) from error
 
@@ -151,21 +151,21 @@ def switch(provider: MemoryProvider, session: ProviderSession) -> None:
     _hook(provider, "on_session_switch", session, reset=False, reason="compression")
 
 
-def _tell(external: ProviderHost, before: Session, fact: e.SessionEvent, after: Session) -> None:
+def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after: Session) -> None:
     """Call the hook for one event. Raises what the hook raises."""
-    match fact:
+    match event:
         case e.TurnCompleted():
-            turn = before.find(fact.turn)
+            turn = before.find(event.turn)
             said = "\n\n".join(turn.texts) if turn is not None else ""
-            external.tell(session_info(before), lambda each: each.sync_turn(said, fact.answer))
+            external.tell(session_info(before), lambda each: each.sync_turn(said, event.answer))
             external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
         case e.ChildEnded():
-            goals = (each.ref.goal for each in before.children if each.ref.session == fact.child)
-            task, result = next(goals, ""), fact.answer or f"{fact.status}: {fact.message}"
+            goals = (each.ref.goal for each in before.children if each.ref.session == event.child)
+            task, result = next(goals, ""), event.answer or f"{event.status}: {event.message}"
             external.tell(session_info(before), lambda each: _hook(each, "on_delegation", task, result))
         case e.SessionStarted(parent=str(), at=None):
             external.go_on(session_info(after))
-        case e.SessionEnded() if fact.reason != "compression":
+        case e.SessionEnded() if event.reason != "compression":
             turns = _turns(before.messages)
             external.tell(session_info(before), lambda each: _hook(each, "on_session_end", turns))
             external.end(session_info(before))

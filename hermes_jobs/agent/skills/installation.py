@@ -187,7 +187,7 @@ def installing(
             rules=rules,
             author="user",
         )
-        facts = (came, *changes(evolve(skill, came), files, author="user"))
-        return DecisionResult.of(skill.stream, *facts, answer="installed")
+        events = (came, *changes(evolve(skill, came), files, author="user"))
+        return DecisionResult.of(skill.stream, *events, answer="installed")
 
     return change

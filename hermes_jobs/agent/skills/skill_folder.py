@@ -81,8 +81,8 @@ class SkillFolder(SyncedFolder):
         """The skill at each of its versions, from version 0 on."""
         stream = stream_of(name)
         # A skill's stream holds nothing but a skill's events.
-        facts = [recorded.event for recorded in self._engine.log.read(stream)]
-        return history(stream, facts)  # type: ignore[arg-type]
+        events = [recorded.event for recorded in self._engine.log.read(stream)]
+        return history(stream, events)  # type: ignore[arg-type]
 
     def why_blocked(self, name: str, path: str) -> str | None:
         """Why a file of a skill cannot be written on this host; None where it can."""
@@ -180,8 +180,8 @@ class SkillFolder(SyncedFolder):
 
         def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
-            facts = import_edits(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
-            return DecisionResult(writes=(StreamEvents(now.stream, facts),) if facts else ())
+            events = import_edits(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
+            return DecisionResult(writes=(StreamEvents(now.stream, events),) if events else ())
 
         changed = self._engine.change(change, HAND_EDIT)
         after = self._load(skill.name) if changed.writes else skill

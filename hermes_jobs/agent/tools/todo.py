@@ -49,8 +49,8 @@ def todo(
         raise ToolFailed("two items have the same id: give each its own.")
     if len(new) > MAX_ITEMS:
         raise ToolFailed(f"the list would have {len(new)} items; it may have {MAX_ITEMS}.")
-    facts = () if new == context.todos else (TodosWritten(session=context.session, items=new),)
-    return ToolOutcome(content=shown(new), facts=facts)
+    events = () if new == context.todos else (TodosWritten(session=context.session, items=new),)
+    return ToolOutcome(content=shown(new), facts=events)
 
 
 def _merged(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:

@@ -205,8 +205,8 @@ class Toolbox:
         on = replace(context, toolsets=usable, approved=approved)
         outcome = _called(known, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
-        facts = tuple(map(self._redacted_fact, outcome.facts))
-        return replace(outcome, content=_storable(self._redact(outcome.content)), facts=facts, change=change)
+        events = tuple(map(self._redacted_fact, outcome.facts))
+        return replace(outcome, content=_storable(self._redact(outcome.content)), facts=events, change=change)
 
     def _redacted(self, change: Decision) -> Decision:
         def redacted(load: StateLoader) -> DecisionResult:
@@ -215,10 +215,10 @@ class Toolbox:
 
         return redacted
 
-    def _redacted_fact(self, fact: SessionEvent) -> SessionEvent:
-        if not isinstance(fact, FileWritten):
-            return fact
-        return replace(fact, diff=_storable(self._redact(fact.diff)))
+    def _redacted_fact(self, event: SessionEvent) -> SessionEvent:
+        if not isinstance(event, FileWritten):
+            return event
+        return replace(event, diff=_storable(self._redact(event.diff)))
 
     def _offered(self, toolsets: Sequence[str] | None) -> dict[str, Tool]:
         wanted = self._wanted(toolsets)

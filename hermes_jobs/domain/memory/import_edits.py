@@ -37,24 +37,24 @@ def import_edits(
     *,
     held: Sequence[Content[Entries]],
     followed: int,
-    facts: Sequence[e.MemoryEvent],
+    events: Sequence[e.MemoryEvent],
 ) -> tuple[e.MemoryEvent, ...]:
     """The events that a saved file comes to.
 
     `held` is what the file held before, as far as that is known, and `followed` the version of the log that
-    the newest of it followed. `facts` are all that the memory was folded from.
+    the newest of it followed. `events` are all that the memory was folded from.
     """
-    past = [each.entries(target) for each in history(facts)]
+    past = [each.entries(target) for each in history(events)]
     theirs, ours = saved.value, memory.entries(target)
     if theirs == ours or _is_written_since(theirs, past, followed if held else len(past)):
         return ()
     digest = digest_of(theirs)
-    if any(fact.file == digest and fact.target == target for fact in facts[followed if held else 0 :]):
+    if any(event.file == digest and event.target == target for event in events[followed if held else 0 :]):
         return ()  # it was taken in by a process that died before it could write the file
     base = begun_from(held, saved, nearest=nearest, shares=_shares)
     if base is None:  # nothing is known of what the file held: what the log once had is no edit
         base = theirs if theirs in past else nearest(past, theirs)
-    return () if base == theirs else tuple(_Merge(target, digest, facts).events(base, ours, theirs))
+    return () if base == theirs else tuple(_Merge(target, digest, events).events(base, ours, theirs))
 
 
 def _is_written_since(theirs: Entries, past: Sequence[Entries], followed: int) -> bool:
@@ -99,10 +99,10 @@ def _fewest_steps(base: Collection[str], theirs: Collection[str]) -> int:
 class _Merge:
     """One file's edit of one target, on the events that the log has."""
 
-    def __init__(self, target: e.MemoryTarget, digest: str, facts: Sequence[e.MemoryEvent]) -> None:
+    def __init__(self, target: e.MemoryTarget, digest: str, events: Sequence[e.MemoryEvent]) -> None:
         self._target = target
         self._digest = digest
-        self._facts = [fact for fact in facts if fact.target == target]
+        self._facts = [event for event in events if event.target == target]
 
     def events(self, base: Entries, ours: Entries, theirs: Entries) -> Iterator[e.MemoryEvent]:
         """What the person did to the base, done to ours."""
@@ -151,18 +151,18 @@ class _Merge:
 
     def _became(self, entry: str) -> str | None:
         """What an entry that was there became; None where it was removed."""
-        last = max((at for at, fact in enumerate(self._facts) if _gives(fact) == entry), default=-1)
+        last = max((at for at, event in enumerate(self._facts) if _gives(event) == entry), default=-1)
         now: str | None = entry
-        for fact in self._facts[last + 1 :]:
-            if isinstance(fact, e.MemoryReplaced) and fact.old == now:
-                now = fact.content
-            elif isinstance(fact, e.MemoryRemoved) and fact.old == now:
+        for event in self._facts[last + 1 :]:
+            if isinstance(event, e.MemoryReplaced) and event.old == now:
+                now = event.content
+            elif isinstance(event, e.MemoryRemoved) and event.old == now:
                 return None
         return now
 
 
-def _gives(fact: e.MemoryEvent) -> str | None:
-    return fact.content if isinstance(fact, e.MemoryAdded | e.MemoryReplaced) else None
+def _gives(event: e.MemoryEvent) -> str | None:
+    return event.content if isinstance(event, e.MemoryAdded | e.MemoryReplaced) else None
 
 
 def ordered(entries: Sequence[str], wanted: Sequence[str]) -> Entries:

@@ -93,9 +93,9 @@ def stream_of(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def history(stream: str, facts: Iterable[e.SkillEvent]) -> tuple[Skill, ...]:
+def history(stream: str, events: Iterable[e.SkillEvent]) -> tuple[Skill, ...]:
     """The skill as it was at each version, from version 0 on."""
-    return tuple(accumulate(facts, evolve, initial=Skill(stream=stream)))
+    return tuple(accumulate(events, evolve, initial=Skill(stream=stream)))
 
 
 def evolve(skill: Skill, event: e.SkillEvent) -> Skill:

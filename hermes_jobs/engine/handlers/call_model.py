@@ -64,7 +64,7 @@ class CallModel:
         clock: Clock,
         ids: Ids,
         limits: TurnLimits,
-        heard: OnDelta,
+        on_delta: OnDelta,
         sizing: CompressionPolicy | None = None,
         requests: RequestBuilder | None = None,
         rules: Callable[[], tuple[ApprovalRule, ...]] = tuple,
@@ -76,7 +76,7 @@ class CallModel:
         self._clock = clock
         self._ids = ids
         self._limits = limits
-        self._heard = heard
+        self._on_delta = on_delta
         self._sizing = sizing
         self._requests = requests or RequestBuilder(toolbox, limits)
         self._rules = rules
@@ -85,7 +85,7 @@ class CallModel:
         turn, at = running_turn(session), self._models.of(session)
         request = self._requests.build(session, turn)
         speech = DeltaStream(
-            self._heard, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
+            self._on_delta, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
         )
         try:
             reply = at.model.reply(request, cancel, speech.say)

@@ -37,11 +37,11 @@ def booked(
         return ()
     usage, model = failed.error.usage, failed.model
     cost = pricing.cost_usd(model, usage)
-    fact = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
+    event = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
     if usage != NO_USAGE:
-        return (fact,)
+        return (event,)
     used = Usage(sent)
-    return (replace(fact, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
+    return (replace(event, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
 
 
 def told(failed: FailedCall | None) -> str:

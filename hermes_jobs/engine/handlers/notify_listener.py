@@ -86,8 +86,8 @@ class NotifyMemoryProvider:
             before = self._heard(due.name)
             heard, problem = self._tell_writes(self._listener, session, before, due, cancel)
             if heard > before:
-                fact = WritesTold(listener=due.name, upto=heard)
-                yield StreamEvents(subscriptions.stream_of(due.name), (fact,))
+                event = WritesTold(listener=due.name, upto=heard)
+                yield StreamEvents(subscriptions.stream_of(due.name), (event,))
         told = self._facts.not_told(due, due.cursor, problem) if problem else self._facts.told(session, due)
         yield StreamEvents(session.stream, (told,))
 

@@ -57,7 +57,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         if cancel.reason != CANCELLED:
             raise StepInterrupted
         stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
-        paid_for = tuple(fact for fact in outcome.facts if isinstance(fact, ResponseBooked))
+        paid_for = tuple(event for event in outcome.facts if isinstance(event, ResponseBooked))
         return c.FinishToolCall(step=call.id, outcome=stopped, facts=paid_for)
 
     def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome) -> c.FinishToolCall:

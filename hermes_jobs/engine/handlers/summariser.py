@@ -96,7 +96,7 @@ class Summariser:
 
     def _book(self, request: ModelRequest, billed: Bill, usage: Usage, said: str | None) -> None:
         """Book a call; `said` is the answer, None for a failed call."""
-        fact = ResponseBooked(
+        event = ResponseBooked(
             turn=None,
             step="",
             purpose=self._purpose,
@@ -107,9 +107,9 @@ class Summariser:
         if usage == NO_USAGE:
             sent = (request.system_prompt, *(message.content for message in request.messages))
             used = Usage(sum(map(token_weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
-            fact = replace(
-                fact,
+            event = replace(
+                event,
                 estimated=used,
                 estimated_cost_usd=self._pricing.cost_usd(billed.model, used),
             )
-        self.responses.append(fact)
+        self.responses.append(event)

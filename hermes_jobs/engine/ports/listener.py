@@ -21,7 +21,7 @@ class AppendHook(Protocol):
     """Is called at once with what this process has appended, and lost with it; a `Listener` misses
     nothing."""
 
-    def __call__(self, before: StreamState, facts: Sequence[Event], after: StreamState) -> None:
+    def __call__(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Handle new events of one stream. Never raises or blocks."""
 
 

@@ -96,7 +96,9 @@ class Chat:
         self._display = LiveDisplay(self._surface)
         local, broker = LocalChannel(), channel_of(application)
         self._channels: tuple[LiveChannel, ...] = (local, broker)
-        self._worker = FallbackWorker(application, lambda _: None, heard=local.publish, own=self._own_stream)
+        self._worker = FallbackWorker(
+            application, lambda _: None, on_delta=local.publish, own=self._own_stream
+        )
         self._actions = ThreadPoolExecutor(1, thread_name_prefix="action")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")

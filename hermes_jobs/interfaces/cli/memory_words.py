@@ -15,24 +15,24 @@ from hermes_jobs.text.plural import pluralize
 SCANNED = "Say it without that. If it is harmless, `memory add --anyway` takes it as it is."
 
 
-def written(facts: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
+def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
     """What a write did, and how full its target is by now. `limit` in characters."""
     size = chars(entries)
     fill = f"{pluralize(len(entries), 'entry', 'entries')}, {size * 100 // limit} % of {limit:,} characters"
     if size > limit:
         fill += "; what prompts have no room for is recalled"
-    done = [_done(fact) for fact in facts]
+    done = [_done(event) for event in events]
     return f"{', '.join(done) or 'Nothing to do: it reads so already'}. {target.capitalize()}: {fill}."
 
 
-def _done(fact: e.Event) -> str:
-    match fact:
+def _done(event: e.Event) -> str:
+    match event:
         case e.MemoryAdded():
             return "Added"
-        case e.MemoryReplaced(anyway=True) if fact.old == fact.content:
+        case e.MemoryReplaced(anyway=True) if event.old == event.content:
             return "Let into prompts"
-        case e.MemoryReplaced() if fact.old == fact.content:
-            return f"Now {fact.kind}" if fact.kind else "Tagged"
+        case e.MemoryReplaced() if event.old == event.content:
+            return f"Now {event.kind}" if event.kind else "Tagged"
         case e.MemoryConfirmed():
             return "Confirmed: it is there already"
         case e.MemoryReplaced():

@@ -164,10 +164,10 @@ def _show(context: CliContext, changed: DecisionResult) -> None:
     """Show what was understood, as it would be recorded."""
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
-    fact = changed.writes[0].events[-1]
-    assert isinstance(fact, ScheduleAdded | ScheduleEdited), f"{fact} is no plan"
+    event = changed.writes[0].events[-1]
+    assert isinstance(event, ScheduleAdded | ScheduleEdited), f"{event} is no plan"
     note("Understood:")
-    print_plan(fact.plan, rule_of(fact.plan).upcoming(fact.next_due, NEXT), folder_of(context, fact.plan))
+    print_plan(event.plan, rule_of(event.plan).upcoming(event.next_due, NEXT), folder_of(context, event.plan))
 
 
 def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bool) -> None:

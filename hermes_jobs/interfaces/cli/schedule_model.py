@@ -53,7 +53,7 @@ def _record_usage(
 
     settings, application = context.settings, context.application
     billed = bill(reply, settings.main_model.model, application.endpoints.by_name)
-    fact = ScheduleWorded(
+    event = ScheduleWorded(
         schedule=schedule,
         said=sentence,
         proposed=(proposal.timing if proposal else None) or "",
@@ -62,7 +62,7 @@ def _record_usage(
         cost_usd=billed.cost_usd,
     )
     try:
-        application.engine().change(append(stream_of(schedule), fact), "schedule wording")
+        application.engine().change(append(stream_of(schedule), event), "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
     told = "cost unknown" if billed.cost_usd is None else money(billed.cost_usd)

@@ -61,7 +61,7 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
     """All of it, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
     skill = application.skills.past(name)
     writes = skill_writes(application, name)
-    facts = {each.version: each.event for each in application.log.read(stream_of(name))}
+    events = {each.version: each.event for each in application.log.read(stream_of(name))}
     verified = application.views.verifications()
     found = {each.review: each for each in verified if (each.kind, each.name) == ("skill", name)}
     rows = writes if limit is None else writes[-limit:]
@@ -70,13 +70,13 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
         there=skill.exists,
         installed_from=origin_line(skill.origin) if skill.origin is not None else "",
         use=application.views.skill_uses().get(name, SkillUse()),
-        writes=tuple(_write(application, row, facts[row.version], found) for row in rows),
+        writes=tuple(_write(application, row, events[row.version], found) for row in rows),
         undo=f"hermes-jobs skills undo {name}" if skill.past else "",
     )
 
 
 def _write(
-    application: Application, row: WriteRow, fact: e.Event, found: dict[str, VerificationView]
+    application: Application, row: WriteRow, event: e.Event, found: dict[str, VerificationView]
 ) -> WhyWrite:
     review = row.session if row.author == "review" else None
     return WhyWrite(
@@ -88,7 +88,7 @@ def _write(
         reason=_reason(application, review),
         turn=row.turn,
         model=_model(application, row.turn),
-        provisional=getattr(fact, "provisional", False),
+        provisional=getattr(event, "provisional", False),
         turns=tuple(_turns(application, row, review)),
         tried_out=found.get(review or ""),
     )

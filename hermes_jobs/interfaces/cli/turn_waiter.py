@@ -178,7 +178,7 @@ class TurnWaiter:
         from hermes_jobs.runtime.inline_worker import InlineWorker
 
         log_to_file(self._context, self._application.settings.paths.logs)
-        return InlineWorker(self._application, heard=self._printer.on_delta, news=self._printer.on_events)
+        return InlineWorker(self._application, on_delta=self._printer.on_delta, news=self._printer.on_events)
 
     def _wait_with(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
         with waiter as worker:

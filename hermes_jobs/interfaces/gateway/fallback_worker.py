@@ -18,7 +18,7 @@ LOOK_EVERY = 1.0  # seconds between looks at whether others work
 
 class FallbackWorker:
     """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
-    `heard` what it lets models say.
+    `on_delta` is called with what models say.
 
     `own` gives a stream whose turns this process does where live workers lack what they require (None:
     none), and that requirement.
@@ -29,12 +29,12 @@ class FallbackWorker:
         application: Application,
         told: Callable[[str], None],
         *,
-        heard: OnDelta = nobody_listens,
+        on_delta: OnDelta = nobody_listens,
         own: Callable[[], tuple[str | None, Mapping[str, str]]] = lambda: (None, {}),
     ) -> None:
         self._application = application
         self._own = own
-        self._heard = heard
+        self._on_delta = on_delta
         self._told = told
         self._stopping = threading.Event()
         self._looked_at = float("-inf")
@@ -70,7 +70,7 @@ class FallbackWorker:
         connectors = connector_preparation(self._application)
         connectors.start()
         try:
-            with InlineWorker(self._application, heard=self._heard) as worker:
+            with InlineWorker(self._application, on_delta=self._on_delta) as worker:
                 worker.work(self._is_done)
         finally:
             connectors.stop()
@@ -94,7 +94,7 @@ class FallbackWorker:
             looked_at = clock.monotonic()
             return self._stopping.is_set() or self._reserved() != stream
 
-        with InlineWorker(self._application, heard=self._heard) as worker:
+        with InlineWorker(self._application, on_delta=self._on_delta) as worker:
             worker.work(is_done, stream=stream)
 
     def _is_done(self) -> bool:
