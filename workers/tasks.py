@@ -96,7 +96,7 @@ class TaskRunner:
         self._caps = ConcurrencyLimits(concurrency)
         self._streams: dict[str, str] = {}
 
-    def perform(self, task: Task, step_id: str) -> str:
+    def run(self, task: Task, step_id: str) -> str:
         """Run a step if it is due, unclaimed and within its kind's limit; else end the task's chain.
 
         Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure.
@@ -149,7 +149,7 @@ class TaskRunner:
 
 
 def register(app: Celery, runner: TaskRunner) -> None:
-    """Register the tasks, which `desk` runs, with the application."""
+    """Register the tasks, which `runner` runs, with the application."""
     for kind in get_args(StepKind):
         _register_step(app, kind, runner)
 
@@ -162,4 +162,4 @@ def register(app: Celery, runner: TaskRunner) -> None:
 def _register_step(app: Celery, kind: str, runner: TaskRunner) -> None:
     @app.task(name=kind, bind=True, throws=(StepFailed,))
     def step(self: Any, step_id: str) -> str:
-        return runner.perform(self, step_id)
+        return runner.run(self, step_id)

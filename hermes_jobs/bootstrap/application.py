@@ -431,7 +431,7 @@ class Application:
 
         return create_tracing(self.settings, self.log, self._environ)
 
-    def settle(self) -> None:
+    def sync_files(self) -> None:
         """Import edits of the memory's and the skills' files. Raises `LogUnavailable`."""
         self.memory.sync()
         self.skills.sync()

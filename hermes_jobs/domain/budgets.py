@@ -161,16 +161,16 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
         case e.TitleStarted(reserved=Reservation() as reservation):
             yield from _on_all(session, None, reservation.day, held=reserved(reservation))
         case e.TitleEnded():
-            yield from _settled(session, None, event.step, NOTHING)  # its response is separate
+            yield from _released(session, None, event.step, NOTHING)  # its response is separate
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
-            yield from _settled(session, event.turn, event.step, billed(session, event))
+            yield from _released(session, event.turn, event.step, billed(session, event))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
-            yield from _settled(session, event.turn, event.step, NOTHING)  # its responses are separate
+            yield from _released(session, event.turn, event.step, NOTHING)  # its responses are separate
         case e.ToolFinished() | e.ToolInterrupted():
-            yield from _settled(session, event.turn, event.call, NOTHING)  # as are those of a tool
+            yield from _released(session, event.turn, event.call, NOTHING)  # as are those of a tool
         case e.StepAbandoned():
             spent = amount(event.estimated, event.estimated_cost_usd)
-            yield from _settled(session, event.turn, event.step, spent)
+            yield from _released(session, event.turn, event.step, spent)
         case e.OutcomeDiscarded():
             taken_back = -reserved(event.reserved) if event.reserved else NOTHING
             spent = amount(event.usage, event.cost_usd) + taken_back
@@ -230,7 +230,7 @@ def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount
     return replace(known, nano_usd=reserved(reservation).nano_usd)
 
 
-def _settled(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
+def _released(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
     """Release the step's reservation and book what was spent."""
     reservation = reservation_for(session, step)
     if reservation is not None:

@@ -203,7 +203,7 @@ class Forgetter:
             if marker.read_text(encoding="utf-8") == done:
                 return True
         self._application.views.catch_up()
-        self._application.settle()
+        self._application.sync_files()
         self._delete_results()
         self._delete_snapshots()
         if not erase_remains(self._log):

@@ -149,4 +149,4 @@ class Housekeeper:
                     kept_at = time.monotonic()
                     keep_house(self._application)
             except Exception:
-                logger.exception("housekeeping stumbled; it is tried again later")
+                logger.exception("housekeeping failed; it is tried again later")

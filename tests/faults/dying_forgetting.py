@@ -21,7 +21,7 @@ PARTS: dict[str, tuple[Any, str]] = {
     "record": (PreparedAppend, "execute"),  # within the transaction that has rewritten the events
     "home": (forgetting.Forgetter, "clean"),
     "views": (Views, "catch_up"),
-    "files": (Application, "settle"),
+    "files": (Application, "sync_files"),
     "results": (forgetting.Forgetter, "_delete_results"),
     "database": (SqlEventLog, "erase_deleted"),
     "marker": (forgetting, "write_bytes"),

@@ -62,8 +62,8 @@ class QuestionVectors:
             return NO_VECTOR
         try:
             answer = self._circuit.call(lambda: self._ask(asked), SECONDS + GRACE)
-        except CircuitOpen as resting:
-            return QuestionVector(failed=f"{resting}.")
+        except CircuitOpen as circuit:
+            return QuestionVector(failed=f"{circuit}.")
         except ModelError as error:
             logger.warning("recall goes on without vectors (%s): %s", error.kind, error.message)
             paid = self._paid(self.model, error.usage, asked) if error.kind in UNREPORTED else ()

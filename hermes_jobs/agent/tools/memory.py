@@ -17,7 +17,7 @@ from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 MAX_OPERATIONS = 50
 MAX_TAGS, MAX_TAG = 8, 40
 
-Settle: TypeAlias = Callable[[], object]
+Sync: TypeAlias = Callable[[], object]
 """Imports edits that users made to the memory's files."""
 
 
@@ -39,11 +39,11 @@ Steps: TypeAlias = Annotated[tuple[MemoryStep, ...], Meta(max_length=MAX_OPERATI
 
 
 class MemoryTools:
-    """The tool. `limits` hold for every session; `settle` runs before each write."""
+    """The tool. `limits` hold for every session; `sync` runs before each write."""
 
-    def __init__(self, limits: Limits, settle: Settle) -> None:
+    def __init__(self, limits: Limits, sync: Sync) -> None:
         self._limits = limits
-        self._settle = settle
+        self._sync = sync
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -79,7 +79,7 @@ class MemoryTools:
         have no room for is recalled.
         """
         asked = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)
-        self._settle()
+        self._sync()
         origin = Origin(
             context.author, evidence_of(context), context.lineage, provisional=context.provisional
         )

@@ -85,11 +85,12 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     `named` is the given title, `title` that of the newest session, which has a number after a compression.
     `forked_from` is the lineage that this one continues, if any; `undone_into` the one in which the user went
     on, with its title, after the last turn was taken back. `prompt_tokens` is the provider's count for
-    the first `measured` messages, 0 if unknown; the last accepted request held the first `accepted` of them.
-    `futile` counts compressions in a row without real effect; the request size at the last one was
-    `futile_at` tokens; while `resting` is true none is started automatically. `pressed`: the user was
-    notified of a full context. `reviews` are waiting, `reviewed_by` is the running one. `news` are notices
-    for the next answer in a chat. `restored_files` are those that a user has restored since the last text.
+    the first `measured_messages`, 0 if unknown; the last accepted request held the first `accepted` messages.
+    `ineffective_compressions` counts those in a row without real effect; the request size at the last one was
+    `ineffective_at` tokens; while `compression_paused` none is started automatically. `pressure_notified`:
+    the user was notified of a full context. `reviews` are waiting, `active_review` is the running one. `news`
+    are notices for the next answer in a chat. `restored_files` are those that a user has restored since the
+    last text.
     `mode` and `approved`: what the agent may do without asking; `told_plan`: the model was told that it may
     only plan. `children` are those that have not ended. `titling` is the title that a model is to
     give; `title_given_up`: it could not, and is not asked again. `labels` are those of turns.

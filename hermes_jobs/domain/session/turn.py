@@ -155,16 +155,16 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn from its first text to just before its end.
 
     The *spine* (prefetch, model calls, record) has one step at a time, described by `attempt`, `retry_at`,
-    `deaths`, `running`, `reserved` (the reservation of its model call) and `max_tokens` (its output limit);
-    also by `quota_until` (when the quota resets that it waits for, 0 for none) and `quota_waits` (the number
-    of such waits). `postponed` says why it could not begin (empty: it could, or was not tried), first at
-    `postponed_since`, and `postponements` times. `fallbacks` counts the fallback models used so far;
+    `worker_crashes`, `running`, `reserved` (the reservation of its model call) and `max_tokens` (its output
+    limit); also by `quota_until` (when the quota resets that it waits for, 0 for none) and `quota_waits` (the
+    number of such waits). `postponed` says why it could not begin (empty: it could, or was not tried), first
+    at `postponed_since`, and `postponements` times. `fallbacks` counts the fallback models used so far;
     `exhausted` is the first model left because of its quota. `step` numbers the model calls. `recalled` is
     added to the message `asked` in its requests. `compressions` counts those since the model last answered,
-    `refits` those of the whole turn after prompts refused as too long. `failures` are those of models that
-    another one replaced. `cut_at`: the output tokens of the newest answer that was cut off, 0 if unknown.
-    `refusals` counts calls that the loop guard refused; `max_refusals` of them end the turn (0 in older logs:
-    the first one, and nothing resets its counts). `corrections` counts answers that did not fit
+    `overflow_compressions` those of the whole turn after prompts refused as too long. `failures` are those of
+    models that another one replaced. `cut_at`: the output tokens of the newest answer that was cut off, 0 if
+    unknown. `refusals` counts calls that the loop guard refused; `max_refusals` of them end the turn (0 in
+    older logs: the first one, and nothing resets its counts). `corrections` counts answers that did not fit
     `answer_schema` and were asked for again. `go_on` stands in the place of the texts where the turn
     continues after an answer. `denial`: the result of the first call that was not allowed; `used_tools`: some
     call was. `settings`, `requires` and `answer_schema`: see `TurnSubmitted`. `held`: it may not begin yet.

@@ -277,7 +277,7 @@ class Chat:
             *named_variables(self._context, text, passed, by_chat_flags),
         ):
             self._dim(line)
-        self.application.settle()  # what was edited by hand comes before what is said now
+        self.application.sync_files()  # what was edited by hand comes before what is said now
         submitted = self.conversation.submit(composed.text, given.names)
         self._attachments.drop()
         for line in [*turn_notices(self._context, submitted.turn), *tell(self._context)]:

@@ -307,7 +307,7 @@ def redact(
         raise click.UsageError(f"PATTERN is no regular expression: {error}.") from error
     replace = Pattern(compiled)
     removal = Removal(text=replace, found=replace.found)
-    context.application.settle()
+    context.application.sync_files()
     request = Request(context, wish, force=force)
     found = request.find(removal)
     files = request.forgetter.files_with(removal)

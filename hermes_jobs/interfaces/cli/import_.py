@@ -77,7 +77,7 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
             with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
                 came, rested = import_lines(context.application, lines, wanted, resume=resume)
     if came.streams:
-        context.application.settle()
+        context.application.sync_files()
     told = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
     print_result(lambda: told, lambda: _tell(came, rested), as_json=as_json)
 

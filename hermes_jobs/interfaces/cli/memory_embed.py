@@ -55,7 +55,7 @@ def _embed(context: CliContext, model: str) -> EmbeddingFailed | None:
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
     application = context.application
-    application.settle()
+    application.sync_files()
     again = application.ids.name("e")
     plans, engine = application.embedding_plans, application.engine()
     if not (streams := plans.add(engine, model, quiet=0.0, again=again)):

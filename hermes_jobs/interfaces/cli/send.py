@@ -178,7 +178,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
     if waiting.wait:
-        application.settle()  # what was edited by hand comes before what is said now
+        application.sync_files()  # what was edited by hand comes before what is said now
     submitted = application.engine().submit(command, asked_for=CONTINUE if choice.newest else lineage or "")
     if waiting.wait:
         if schema:

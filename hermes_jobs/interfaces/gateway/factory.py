@@ -77,7 +77,7 @@ def _no_bot(token: str | None) -> Rejected:
 
 def _news(application: Application, session: str) -> Sequence[str]:
     """What conflicted since the session's newest turn was submitted."""
-    application.settle()
+    application.sync_files()
     turns = application.views.turns(session=session, limit=1)
     if not turns:
         return ()

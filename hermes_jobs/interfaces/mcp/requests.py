@@ -84,7 +84,7 @@ class Requests:
         folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
         named = resolve_model(self._context, model or None, lineage)
         carried = self._carried(named)
-        application.settle()
+        application.sync_files()
         command = c.SubmitTurn(
             turn=name("t"),
             session=lineage or name("s"),
