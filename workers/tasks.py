@@ -81,7 +81,7 @@ class TaskRunner:
         self,
         engine: Engine,
         dispatcher: CeleryDispatcher,
-        attendant: MaintenanceThread,
+        maintenance: MaintenanceThread,
         lease: WorkerLease,
         concurrency: int,
         redact: Callable[[str], str] = str,
@@ -90,7 +90,7 @@ class TaskRunner:
         self._redact = redact
         self.engine = engine
         self.dispatcher = dispatcher
-        self.attendant = attendant
+        self.maintenance = maintenance
         self._lease = lease
         self.open = True
         self._caps = ConcurrencyLimits(concurrency)
@@ -156,7 +156,7 @@ def register(app: Celery, runner: TaskRunner) -> None:
     @app.task(name="recovery.sweep")
     def sweep() -> None:
         """Reclaim steps of dead workers and send unclaimed steps, as every worker also does by itself."""
-        runner.attendant.reclaim()
+        runner.maintenance.reclaim()
 
 
 def _register_step(app: Celery, kind: str, runner: TaskRunner) -> None:

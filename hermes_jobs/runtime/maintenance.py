@@ -53,7 +53,7 @@ class MaintenanceThread:
         self._look_at = float("-inf")
         self._hurried_at = float("-inf")
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
 
     def start(self) -> None:
         """Start the threads that renew the lease and run `tick`."""
