@@ -181,7 +181,7 @@ def _web_search(settings: Settings, environ: Mapping[str, str], clock: Clock) ->
 
 def create_web_searcher(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> WebSearcher:
     """That search provider as configured. Raises `SearchFailed` where what it needs is not."""
-    from hermes_jobs.agent.tools.web_search.searchers import create_searcher
+    from hermes_jobs.agent.tools.web_search.http_searcher import create_searcher
 
     key = SEARCH_PROVIDERS[name].key
     secret = settings.secrets.get(key) if key is not None else None

@@ -11,8 +11,8 @@ import pytest
 
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName, search_provider_named
+from hermes_jobs.agent.tools.web_search.http_searcher import create_searcher
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, WebSearcher
-from hermes_jobs.agent.tools.web_search.searchers import create_searcher
 from hermes_jobs.agent.tools.web_search.tool import RESULT_CHARS, WebSearch
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports import ToolOutcome

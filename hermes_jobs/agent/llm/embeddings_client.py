@@ -15,7 +15,7 @@ from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import Cancel, Pricing, Vectors
-from hermes_jobs.engine.ports.embedder import PATIENCE
+from hermes_jobs.engine.ports.vectors import PATIENCE
 from hermes_jobs.text.vectors import packed
 
 if TYPE_CHECKING:

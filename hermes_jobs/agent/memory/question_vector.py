@@ -10,7 +10,7 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.handlers.call_usage import UNREPORTED
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Embedder, ModelError, PaidCall, Vectors
-from hermes_jobs.engine.ports.vector_search import VectorSearch
+from hermes_jobs.engine.ports.vectors import VectorSearch
 from hermes_jobs.plugins.circuit_breaker import CallTimeout, CircuitBreaker, CircuitOpen
 from hermes_jobs.text.tokens import tokens
 

@@ -9,7 +9,6 @@ from hermes_jobs.engine.ports.context import (
     ContextSize,
     History,
 )
-from hermes_jobs.engine.ports.embedder import Embedder, Vectors
 from hermes_jobs.engine.ports.host import Clock, Dispatcher, Ids
 from hermes_jobs.engine.ports.listener import (
     AppendHook,
@@ -48,3 +47,4 @@ from hermes_jobs.engine.ports.toolbox import (
     ToolSpec,
     Verdict,
 )
+from hermes_jobs.engine.ports.vectors import Embedder, Vectors

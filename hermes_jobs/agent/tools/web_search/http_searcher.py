@@ -1,15 +1,19 @@
-"""Searches over HTTP: one request to the configured address, limits on time and size, gentle retries."""
+"""The searcher of a configured provider. Over HTTP: one request to its address, limits on time and size,
+gentle retries."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
-from hermes_jobs.agent.tools.web_search.catalogue import SearchProvider
+from hermes_jobs.agent.tools.web_search.brave import Brave
+from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName, SearchProvider
+from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGo
+from hermes_jobs.agent.tools.web_search.exa import Exa
 from hermes_jobs.agent.tools.web_search.query import (
     SAID_CHARS,
     HttpRequest,
@@ -18,8 +22,11 @@ from hermes_jobs.agent.tools.web_search.query import (
     SearchQuery,
     SearchRefusal,
     SearchResults,
+    WebSearcher,
     one_line,
 )
+from hermes_jobs.agent.tools.web_search.searxng import SearXNG
+from hermes_jobs.agent.tools.web_search.tavily import Tavily
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.engine.waiting import waited_for
 
@@ -179,3 +186,34 @@ def _seconds(text: str) -> float | None:
     """The seconds in `Retry-After`, or the first of Brave's `X-RateLimit-Reset: 1, 1419704`."""
     first = text.partition(",")[0].strip()
     return float(first) if first.isdecimal() else None
+
+
+def create_searcher(
+    name: SearchName, base_url: str | None, secret: str | None, environ: Mapping[str, str]
+) -> WebSearcher:
+    """The provider of that name, at `base_url` where that is not its own, with that key.
+
+    Raises `SearchFailed` where what it needs is not configured.
+    """
+    provider = SEARCH_PROVIDERS[name]
+    if provider.key is not None and not secret:
+        hint = f"Put {provider.key}=… into .env in the home. Keys: {provider.keys_at}"
+        raise SearchFailed("auth", f"{provider.title} needs a key, and {provider.key} is not set.", hint=hint)
+    if name == "duckduckgo":
+        return DuckDuckGo(environ)
+    address = base_url or provider.base_url
+    if address is None:
+        hint = "hermes-jobs config set web.search.base_url http://127.0.0.1:8888"
+        raise SearchFailed("unavailable", f"{provider.title} needs web.search.base_url.", hint=hint)
+    key = secret or ""
+    api: SearchApi
+    match name:
+        case "searxng":
+            api = SearXNG()
+        case "brave":
+            api = Brave(key)
+        case "tavily":
+            api = Tavily(key)
+        case "exa":
+            api = Exa(key)
+    return HttpSearcher(provider, api, address, secret=key)
