@@ -124,10 +124,11 @@ def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[
             raise Unparsable("it holds too many commands")
         words = open_words.pop(0)
         plain = tuple(dropwhile(ASSIGNMENT.fullmatch, words))
+        name = os.path.basename(plain[0]).removesuffix(".exe") if plain else ""
         yield (
             replace(command, words=plain),
             Invocation(
-                os.path.basename(plain[0]) if plain else "",
+                name,
                 plain[1:],
                 words,
                 folder,
@@ -139,7 +140,6 @@ def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[
                 inner=inside,
             ),
         )
-        name = os.path.basename(plain[0]) if plain else ""
         given = given or name in ("xargs", "parallel")
         inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
         open_words.extend(each for each in wrapped(name, plain[1:]) if each)

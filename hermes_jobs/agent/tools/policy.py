@@ -12,7 +12,7 @@ from hermes_jobs.agent.tools.command_line import CommandLine, CommandPart
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.agent.tools.command_rules.git import pushes_elsewhere
-from hermes_jobs.agent.tools.command_rules.paths import reads_whole_home
+from hermes_jobs.agent.tools.command_rules.paths import lists_secrets, reads_whole_home
 from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.agent.tools.invocations import Invocation, invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
@@ -141,9 +141,10 @@ def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None
         and home.intersection(map(each.path, find_starts(each.arguments)))
         for each in found
     )
-    if (finds and any(each.given for each in found)) or any(
-        reads_whole_home(each, context) for each in found
-    ):
+    reads_names = any(each.given or each.name in ("read", "mapfile", "readarray") for each in found)
+    if reads_names and (finds or any(lists_secrets(each, context) for each in found)):
+        return "reading keys or passwords"
+    if any(reads_whole_home(each, context) for each in found):
         return "reading keys or passwords"
     return None
 

@@ -43,7 +43,7 @@ def kind_of(real: str, user_home: str) -> Kind | None:
         return "startup"
     if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_folded("secrets")):
         return "secret"
-    system = any(path == each or path.startswith(f"{each}/") for each in named("system_secrets"))
+    system = any(path == each or path.startswith(f"{each}/") for each in _folded("system_secrets"))
     return "secret" if system else None
 
 

@@ -72,6 +72,8 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     wrapper = wrappers().get(name)
     words = _after_own(name, arguments)
     if wrapper is not None and (wrapper.joins or wrapper.texts):
+        if name == "parallel":
+            return " ".join(words).replace("{}", UNKNOWN) + ("" if "{}" in words else f" {UNKNOWN}")
         return " ".join(words) if wrapper.joins else "\n".join(each for each in words if each[:1] != "-")
     return after_c(words) if name == "flock" else None
 

@@ -68,6 +68,8 @@ def _acts(name: str, code: str) -> bool:
         return True
     if name in words("interpreters", "backticks") and "`" in code:
         return True
+    if name == "ipython" and re.search(r"^\s*[!%]", code, re.MULTILINE):
+        return True
     if any(f"{before}{each}" in code for each in named("secrets") for before in "/\"'"):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):

@@ -108,6 +108,12 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     )
 
 
+def lists_secrets(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it prints names of files with keys or passwords, which other programs may then read."""
+    lists = invocation.name in words("secrets", "listers")
+    return lists and "secret" in _kinds(invocation, context, invocation.operands)
+
+
 def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]) -> Iterator[str | None]:
     """How the files that the words name are protected: by name, by link, by pattern."""
     user_home = context.paths.user_home

@@ -28,7 +28,10 @@ def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
     if any(each.startswith(SUBSTITUTED) for each in values(invocation, "f", "--file", "--makefile")):
         return True
     if name in ("eval", "source", "."):
-        return any(UNKNOWN in each for each in invocation.arguments[:1])
+        return any(
+            UNKNOWN in each or each in words("interpreters", "standard_input")
+            for each in invocation.arguments[:1]
+        )
     return _interprets_unseen(without_version(name), invocation)
 
 
@@ -108,8 +111,8 @@ def _is_launching(assignment: str) -> bool:
         return bool(value)
     if name in words("interpreters", "program_variables"):
         return pattern("interpreters", "harmless_programs").fullmatch(value) is None
-    if name == "NODE_OPTIONS":
-        return pattern("interpreters", "node_options_that_load").search(value) is not None
+    if name in ("NODE_OPTIONS", "MAKEFLAGS"):
+        return pattern("interpreters", "options_that_load").search(value) is not None
     shared = ("/tmp", "/var/tmp", "/dev/shm")
     here = ("", ".") if name == "PATH" else ()
     return name in words("interpreters", "loading_variables") and any(

@@ -115,13 +115,24 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     if makes:
         old_style = [] if first.startswith("-") or "f" not in letters else list(invocation.arguments[1:2])
         return [*old_style, *values(invocation, "f", "--file")]
-    if invocation.has("-P", "--absolute-names"):
+    if "P" in letters or invocation.has("-P", "--absolute-names"):
         return ["/"]
     return values(invocation, "C", "--directory", "--one-top-level")
 
 
 def _squeezed(invocation: Invocation) -> Sequence[str]:
     return () if invocation.has("-c", "-t", "-l", "--stdout", "--test", "--list") else invocation.operands
+
+
+def _key_files(invocation: Invocation) -> Sequence[str]:
+    """The file of a key that `ssh-keygen` makes or changes."""
+    return () if invocation.has("-l", "-y", "-e", "-i", "-L", "-F", "-B", "-Q") else values(invocation, "f")
+
+
+def _project(invocation: Invocation) -> Sequence[str]:
+    """The folder that a new project is made in."""
+    makes = invocation.operands[:1] in (("new",), ("init",), ("startproject",), ("create",))
+    return invocation.operands[1:] if makes else ()
 
 
 def _modules(invocation: Invocation) -> Sequence[str]:
@@ -164,6 +175,8 @@ _FINDERS: Mapping[str, _Finder] = {
     "compressed": _squeezed,
     "packed": _packed,
     "modules": _modules,
+    "key_files": _key_files,
+    "project": _project,
     "database": _database,
     "installed": _installed,
     "split_parts": _parts,
