@@ -27,7 +27,7 @@ from hermes_jobs.text.search.ranking import (
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
 from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.listed import HIDDEN_KINDS
-from hermes_jobs.views.question_candidates import passages_of, question_candidates
+from hermes_jobs.views.question_candidates import neighbours, passages_of, question_candidates
 from hermes_jobs.views.rows import fetched
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
@@ -37,7 +37,7 @@ SECOND_HAND = 0.1  # what a turn counts that searched the past itself: it asks f
 A_SENTENCE = 4  # words, from which on a query is rather a question
 TELLING = 0.25  # of the rarest one's weight, from which on a word tells enough to be marked
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
-PASSAGE_WEIGHT = 0.7  # of a passage's score beside that of a message in it
+BESIDE = 0.25  # of the score of what was said just before and just after it
 BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
 COMPARABLE = 0.5  # of the best score, from which on a newer statement may replace an older one
 NEWEST = 0.4  # more of its score for the newest of these, where what holds now is asked for
@@ -141,7 +141,7 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     coverages = {each.position: coverage(row, telling) for each, row in zip(read, counts, strict=True)}
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
-    total = _with_passages(index.rows, worth, passages)
+    total = _in_context(index.rows, worth, passages)
     if asks_for_now(asked_for):
         _prefer_newer(total)
     second = _second_hand(index.rows, found)
@@ -153,20 +153,21 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     return [Answer(each, looked_for, coverages[each.position]) for each in best]
 
 
-def _with_passages(
+def _in_context(
     rows: Connection, messages: Mapping[int, float], passages: Mapping[int, float]
 ) -> dict[int, float]:
-    """Each message's score with its passage's, both as shares of the best one.
+    """Each message's score with its passage's and some of its neighbours', all as shares of the best one.
 
-    Shares keep how far apart two scores are. Reciprocal ranks drop that: the second-best message of all may
-    be half as good as the first, or equally good (see docs/adr/0043).
+    Ranks would drop how far apart two scores are (see docs/adr/0043 and 0112).
     """
     best, best_passage = max(messages.values(), default=1.0), max(passages.values(), default=1.0)
     places = passages_of(rows, messages)
-    return {
-        position: value / best + PASSAGE_WEIGHT * passages.get(places.get(position, 0), 0.0) / best_passage
-        for position, value in messages.items()
-    }
+    own = {position: value / best for position, value in messages.items()}
+    total = {at: share + passages.get(places.get(at, 0), 0.0) / best_passage for at, share in own.items()}
+    for one, other in neighbours(rows, messages):
+        total[one] += BESIDE * own[other]
+        total[other] += BESIDE * own[one]
+    return total
 
 
 def _prefer_newer(total: dict[int, float]) -> None:

@@ -263,6 +263,15 @@ def test_a_questions_hit_brings_the_answer_that_followed_it(archive: Archive) ->
     assert passage.after.text == "The maritime one."
 
 
+def test_an_answer_counts_with_the_question_before_it(archive: Archive) -> None:
+    talk(archive, "s1", "how long is the ferry to Lisbon?", "That takes nine hours.")
+    talk(archive, "s1", "thanks, and the oven?", "That takes nine hours.")
+    hits = archive.hits("how many hours are we on the ferry to lisbon")
+    answers = [hit.position for hit in hits if hit.role == "assistant"]
+    assert len(answers) == 2
+    assert answers[0] < answers[1]
+
+
 def test_passages_show_nothing_twice(archive: Archive) -> None:
     talk(archive, "s1", "a needle?", "a needle!", "and the needle?", "that needle too")
     talk(archive, "s2", "another needle", "hm")
