@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hermes_jobs.engine.ports.conversation_search import Near, Passage, Role, Scope
 from hermes_jobs.text.search import Matcher, best_window
@@ -21,31 +21,45 @@ CUT = "…"
 def passages(
     index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept, least: float = 0.0
 ) -> tuple[Passage, ...]:
-    """At most `limit`, best first. Nothing that was said is shown twice.
+    """At most `limit`, best first. Nothing that was said is shown twice: a hit that another one shows whole
+    stands there, and one that is cut there stands by itself, with the part of it that matters.
 
     `least`: the share of the query's words, by how rare they are, that a hit has to hold.
     """
-    chosen: list[tuple[Answer, dict[str, Near | None]]] = []
+    chosen: dict[int, tuple[Answer, dict[str, Near | None]]] = {}
     shown: set[int] = set()
     for answer in answers(index, query, scope):
         if len(chosen) == limit:
             break
         if answer.message.position in shown or answer.coverage < least:
             continue
-        shown.add(answer.message.position)
-        around = {name: _unless(each, shown) for name, each in _around(index, answer.message).items()}
-        shown |= {each.position for each in around.values() if each is not None}
-        chosen.append((answer, around))
-    found = hits(index.rows, (answer for answer, _ in chosen), query, kept)
+        around = _around(index, answer.message)
+        shown |= {answer.message.position, *_whole(around)}
+        chosen[answer.message.position] = answer, around
+    found = hits(index.rows, (answer for answer, _ in chosen.values()), query, kept)
+    shown = set(chosen)
     return tuple(
         Passage(
             hit=hit,
             text=_part(answer.message.text, answer.matcher(query)),
-            before=around["before"],
-            after=around["after"],
+            before=_once(around["before"], shown),
+            after=_once(around["after"], shown),
         )
-        for hit, (answer, around) in zip(found, chosen, strict=True)
+        for hit, (answer, around) in zip(found, chosen.values(), strict=True)
     )
+
+
+def _whole(around: Mapping[str, Near | None]) -> Iterator[int]:
+    """The positions of what is shown there without a cut."""
+    return (each.position for each in around.values() if each is not None and not each.text.endswith(CUT))
+
+
+def _once(near: Near | None, shown: set[int]) -> Near | None:
+    """The neighbour where it is shown nowhere yet; it is then."""
+    if near is None or near.position in shown:
+        return None
+    shown.add(near.position)
+    return near
 
 
 def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) -> tuple[Passage, ...]:
@@ -57,10 +71,6 @@ def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) ->
         Passage(hit=hit, text=each.text[:TEXT_CHARS], before=near["before"], after=near["after"])
         for hit, each, near in zip(hits(index.rows, map(Answer, said), "", kept), said, around, strict=True)
     )
-
-
-def _unless(near: Near | None, shown: set[int]) -> Near | None:
-    return None if near is None or near.position in shown else near
 
 
 def _part(text: str, matcher: Matcher) -> str:

@@ -272,6 +272,15 @@ def test_an_answer_counts_with_the_question_before_it(archive: Archive) -> None:
     assert answers[0] < answers[1]
 
 
+def test_a_hit_that_would_be_cut_beside_another_stands_by_itself(archive: Archive) -> None:
+    long = f"{'so much else to tell you about first ' * 20}, and the kiln is in the shed"
+    talk(archive, "s1", long, "The kiln in the shed, noted.")
+    passages = archive.views.passages("kiln shed")
+    assert [each.hit.role for each in passages] == ["assistant", "user"]
+    assert passages[1].text.endswith("the kiln is in the shed")
+    assert all(each.before is None and each.after is None for each in passages)
+
+
 def test_passages_show_nothing_twice(archive: Archive) -> None:
     talk(archive, "s1", "a needle?", "a needle!", "and the needle?", "that needle too")
     talk(archive, "s2", "another needle", "hm")
