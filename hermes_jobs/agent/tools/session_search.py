@@ -37,9 +37,10 @@ from hermes_jobs.engine.ports.conversation_search import (
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
+from hermes_jobs.text.search.fusion import fused
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.question import question
-from hermes_jobs.text.search.ranking import fused, terms_in
+from hermes_jobs.text.search.ranking import terms_in
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 PURPOSE = "session_search"
@@ -145,9 +146,9 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
         others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
         known = {each.hit.position: each for each in (*others, *found)}
-        total = fused([each.hit.position for each in found], [each.hit.position for each in others])
-        order = sorted(known, key=lambda position: -total[position])[:HITS]
-        return tuple(_as_relaxed(known[position]) for position in order), (spent,)
+        rankings = {"asked": found, "expanded": others}
+        best = fused({name: [each.hit.position for each in ranked] for name, ranked in rankings.items()})
+        return tuple(_as_relaxed(known[each.thing]) for each in best[:HITS]), (spent,)
 
     def _told(self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel) -> tuple[Summary, ...]:
         summariser = self.choose()

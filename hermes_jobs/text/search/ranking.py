@@ -1,16 +1,13 @@
-"""How well texts fit what is looked for: BM25, and the fusion of several orders by reciprocal rank.
-
-BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). Reciprocal rank fusion:
-Cormack, Clarke and Büttcher (2009).
+"""How well texts fit what is looked for: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance
+Framework", 2009).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
 from math import log
-from typing import TypeVar
 
 from hermes_jobs.text.search.folding import IGNORED, WORD_CHARACTERS, pattern
 from hermes_jobs.text.search.matching import Matcher
@@ -26,9 +23,7 @@ A_FEW = 100  # characters that every text is taken to be longer: "What?" is no b
 OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
 TELLING = 8  # things that a long text is about
-FUSED = 20  # ranks by which the first ones are held together
 
-T = TypeVar("T", bound=Hashable)
 Count = Callable[[str], Sequence[float]]
 """Gives how often each thing that is looked for stands in a folded text."""
 
@@ -134,12 +129,3 @@ def _words(folded: str) -> Mapping[str, int]:
 def _otherwise(matcher: Matcher, term: int, folded: str) -> float:
     words = matcher.terms[term].text
     return SPELLED_OTHERWISE if not words.isalnum() and matcher.holds(term, folded) else 0.0
-
-
-def fused(*orders: Iterable[T]) -> dict[T, float]:
-    """How high each stands in several orders together."""
-    totals: dict[T, float] = {}
-    for order in orders:
-        for rank, each in enumerate(order, start=1):
-            totals[each] = totals.get(each, 0.0) + 1 / (FUSED + rank)
-    return totals
