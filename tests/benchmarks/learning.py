@@ -177,7 +177,9 @@ class Scripted:
                 continue
             person, said = found
             contents = [said.says] if self._eager else [each.content for each in said.saves if each.content]
-            yield from ({"text": content, "about": [person.name], "turns": [turn]} for content in contents)
+            for content in contents:
+                slot = {} if self._eager else {"slot": slots_of(person).get(content, "")}
+                yield {"text": content, "about": [person.name], "turns": [turn], **slot}
 
     def _saving(self, said: ScriptedText) -> Answer:
         if self._eager:
@@ -197,6 +199,18 @@ class Scripted:
         else:
             lines = [each.content for said in before for each in said.saves if each.content]
         return "".join(f"- {line}\n" for line in lines)
+
+
+def slots_of(person: ScriptedPerson) -> Mapping[str, str]:
+    """The slots that an attentive model would name: one for what the person's data replaces and for what
+    replaces it."""
+    found: dict[str, str] = {}
+    for each in (save for said in person.texts for save in said.saves if save.content):
+        before = [content for content in found if each.old_text and each.old_text in content]
+        slot = (found[before[-1]] if before else "") or f"{person.name}: {each.old_text or ''}"
+        found |= dict.fromkeys(before[-1:], slot)
+        found[each.content or ""] = slot if before else ""
+    return found
 
 
 def is_consolidation(seen: Seen) -> bool:
