@@ -47,7 +47,7 @@ def conflict(fact: MemoryConflicted) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"«{' '.join(printable(text).split())}»"
+    return f"“{' '.join(printable(text).split())}”"
 
 
 def _is_between(at: str, since: str, until: str | None) -> bool:

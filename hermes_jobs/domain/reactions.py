@@ -25,7 +25,7 @@ from hermes_jobs.domain.streams import StreamState, fold
 REFUSED = "every tool call was refused; the first: {refusal}"
 FAILED = "This request failed: {message}"
 PAUSED = (
-    "The schedule «{name}» has paused itself: {reason} "
+    "The schedule “{name}” has paused itself: {reason} "
     "`hermes-jobs schedule resume {schedule}` lets it go on."
 )
 

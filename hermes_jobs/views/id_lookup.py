@@ -204,7 +204,7 @@ def _labels(connection: Connection, lineages: Sequence[str]) -> list[str]:
 
 def _named(identity: str, text: str) -> str:
     line = " ".join(text.split())
-    return f"{identity} «{line if len(line) <= 40 else line[:39] + '…'}»"
+    return f"{identity} “{line if len(line) <= 40 else line[:39] + '…'}”"
 
 
 def _ambiguous(given: str, what: str, found: Sequence[str], remedy: str) -> Rejected:

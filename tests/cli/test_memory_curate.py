@@ -41,7 +41,7 @@ def test_what_is_contradicted_goes_only_by_its_number_and_all_is_taken_back_by_o
     remember(home, TEA, SAME, TUESDAY, THURSDAY)
     assert home.run("memory", "curate", "--apply").err.startswith("Done: 1 change to the memory.")
     assert entries(home) == [SAME, TUESDAY, THURSDAY]
-    assert f"- {TEA} (it says the same as «{SAME}»)" in home.run("memory", "log").out
+    assert f"- {TEA} (it says the same as “{SAME}”)" in home.run("memory", "log").out
     home.run("memory", "curate", "--only", "1")
     assert entries(home) == [SAME, THURSDAY]
 

@@ -71,7 +71,7 @@ def test_no_query_is_an_error(query: str, three: WrittenHome) -> None:
 def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: WrittenHome) -> None:
     done = three.run("sessions", "search", "missing", "absent", "--role", "user")
     assert (done.code, done.out) == (0, "")
-    for part in ("all of «missing», «absent»", "6 searched", "--role user", "leave out --role", "--all"):
+    for part in ("all of “missing”, “absent”", "6 searched", "--role user", "leave out --role", "--all"):
         assert part in done.err
     assert "nothing to search for" in three.run("sessions", "search", "?!").err
 
@@ -103,4 +103,4 @@ def test_hits_that_do_not_hold_all_the_words_are_said_to_be_so(three: WrittenHom
     done = three.run("sessions", "search", "proxy", "absent", "--json")
     assert done.json
     assert all(hit["relaxed"] is True for hit in done.json)
-    assert "No message holds all of «proxy», «absent». These hold some of that" in done.err
+    assert "No message holds all of “proxy”, “absent”. These hold some of that" in done.err

@@ -67,8 +67,8 @@ def test_a_title_that_cannot_be_is_refused(title: str, two: WrittenHome) -> None
 def test_an_ambiguous_prefix_is_a_usage_error_that_lists_the_sessions(two: WrittenHome) -> None:
     refused = two.run("sessions", "show", "aa")
     assert (refused.code, refused.out) == (2, "")
-    assert "aab1 «plan a trip»" in refused.err
-    assert "aac2 «what is left?»" in refused.err
+    assert "aab1 “plan a trip”" in refused.err
+    assert "aac2 “what is left?”" in refused.err
 
 
 def test_an_ended_session_takes_no_more(two: WrittenHome) -> None:

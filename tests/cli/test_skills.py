@@ -184,6 +184,6 @@ def test_a_skill_from_elsewhere_that_tells_the_agent_what_to_do_is_marked(
     done = filled.run("skills", "list")
     (row,) = [line for line in done.out.splitlines() if line.startswith("helper")]
     assert "suspect" in row
-    assert "helper fits rules of the scan («overrides instructions»" in done.err
+    assert "helper fits rules of the scan (“overrides instructions”" in done.err
     marked = {row["name"]: row["rules"] for row in filled.run("skills", "list", "--json").json}
     assert (marked["tidy"], marked["helper"][0]) == ([], "overrides instructions")

@@ -125,8 +125,8 @@ def test_a_prefix_that_fits_several_turns_is_a_usage_error_that_lists_them(home:
     home.answered("aa", "abd2", "the second")
     refused = home.run("turns", "show", "ab")
     assert (refused.code, refused.out) == (2, "")
-    assert "abc1 «the first»" in refused.err
-    assert "abd2 «the second»" in refused.err
+    assert "abc1 “the first”" in refused.err
+    assert "abd2 “the second”" in refused.err
     assert "Hint:" in refused.err
 
 

@@ -110,7 +110,7 @@ def test_a_conflict_is_told_at_the_next_turn_and_what_prompts_have_no_room_for_i
     file.write_text(mine)
     (home.path / "memories" / "MEMORY.md").write_text(f"A\n§\n{'x' * 900_000}\n")
     told = home.run("send", "Hi").err
-    assert "both are kept: the agent's «Likes green tea» and yours «Likes tea at four»" in told
+    assert "both are kept: the agent's “Likes green tea” and yours “Likes tea at four”" in told
     shown = home.run("memory", "show").out
     assert "What the agent has noted [0% — 1/2,200 chars]\n- A\n" in shown
     assert "Recalled when a message is about it\n- xxx" in shown
@@ -127,7 +127,7 @@ def test_what_a_rule_forbids_is_refused_and_the_turn_goes_on(home: Home, model_s
     model_server.follow(Script(rules=(Rule("remember", (Answer(tool_calls=(save,)), Answer(text="No."))),)))
     assert home.send("remember")["result"] == "No."
     told = model_server.requests[-1].messages[-1]["content"]
-    assert told.startswith("Error: Refused by the rule «holds a password»")
+    assert told.startswith("Error: Refused by the rule “holds a password”")
     assert home.run("memory", "show", "--json").json["memory"]["entries"] == []
 
 
@@ -141,7 +141,7 @@ def test_an_entry_that_steers_the_agent_is_left_out_of_the_prompt(
     prompt = prompt_of(model_server)
     assert "Tests run with make" in prompt
     assert "previous instructions" not in prompt
-    assert "[an entry was left out by the rule «overrides instructions»" in prompt
+    assert "[an entry was left out by the rule “overrides instructions”" in prompt
     assert len(home.run("memory", "show", "--json").json["memory"]["entries"]) == 2
 
 

@@ -106,7 +106,7 @@ def test_a_dangerous_write_is_refused_and_a_doubtful_one_waits(home: Home, model
     )
     home.send("go")
     refused, waits, missing = results(model_server)
-    assert refused.startswith("Error: The guard refused this: «downloads and runs»")
+    assert refused.startswith("Error: The guard refused this: “downloads and runs”")
     assert waits.startswith("Not written yet: it waits for the user's approval")
     assert "There is no skill 'evil'" in missing
     assert not list((home.path / "skills").rglob("*.md"))

@@ -351,8 +351,8 @@ def test_a_chat_is_told_with_its_next_message_that_the_memory_kept_both_of_two_c
         bot.wait_until(lambda: len(bot.said(ANNA)) == 4, "the next answer")
     told = [said for said in bot.said(ANNA) if "both are kept" in said]
     assert told == [
-        "In the memory, you and the agent changed «Likes tea»; both are kept: the agent's «Likes green tea» "
-        "and yours «Likes tea at four» (hermes-jobs memory log)."
+        "In the memory, you and the agent changed “Likes tea”; both are kept: the agent's “Likes green tea” "
+        "and yours “Likes tea at four” (hermes-jobs memory log)."
     ]
 
 

@@ -77,7 +77,7 @@ def test_a_batch_is_one_change(box: Box) -> None:
 
 def test_what_cannot_be_is_refused_when_it_is_decided(box: Box) -> None:
     outcome = box.ask(action="remove", target="memory", old_text="coffee")
-    with pytest.raises(Rejected, match="No entry holds «coffee»"):
+    with pytest.raises(Rejected, match="No entry holds “coffee”"):
         box.facts(outcome)
 
 

@@ -81,7 +81,7 @@ def test_what_it_adds_stands_in_the_users_zone_and_is_told_in_full(planner: Plan
         workdir="/",
     )
     assert told == (
-        "Added: «Check the mail and summarise it» (p000001): every weekday at 09:00, Europe/Berlin; "
+        "Added: “Check the mail and summarise it” (p000001): every weekday at 09:00, Europe/Berlin; "
         "next Mon 2026-11-23 09:00:00 CET. Its answers go to cli."
     )
 
@@ -113,8 +113,8 @@ def test_a_name_that_another_schedule_has_gets_a_number(planner: Planner) -> Non
     told = planner.ask(action="add", when="every day at 17", task="Read the mail.", name="mail")
     planner.ask(action="remove", schedule="Mail")
 
-    assert told.startswith("Added: «mail 2» (p000002)")
-    assert planner.ask(action="add", when="at noon", task="Eat.", name="Mail").startswith("Added: «Mail» ")
+    assert told.startswith("Added: “mail 2” (p000002)")
+    assert planner.ask(action="add", when="at noon", task="Eat.", name="Mail").startswith("Added: “Mail” ")
 
 
 def test_its_answers_go_where_the_answer_of_this_conversation_goes(planner: Planner) -> None:
@@ -158,7 +158,7 @@ def test_a_scheduled_prompt_may_end_its_own_schedule(planner: Planner) -> None:
     planner.ask(action="add", when="every day at 9", task="Look whether the ship has come in.", name="Ship")
     told = planner.ask(IN_A_RUN, action="remove", schedule="ship")
 
-    assert told == "Removed: «Ship» (p000001)."
+    assert told == "Removed: “Ship” (p000001)."
     assert planner.only.removed
 
 
@@ -167,10 +167,10 @@ def test_it_sees_stops_and_goes_on(planner: Planner) -> None:
     planner.ask(action="add", when="0 9 * * 1-5", task="Read the mail.", name="Mail")
 
     assert planner.ask(action="pause", schedule="mail") == (
-        "Paused: «Mail» (p000001): 0 9 * * 1-5, Europe/Berlin; paused."
+        "Paused: “Mail” (p000001): 0 9 * * 1-5, Europe/Berlin; paused."
     )
     assert planner.ask(action="list") == (
-        "p000001 «Mail»: 0 9 * * 1-5, Europe/Berlin; paused. Task: Read the mail."
+        "p000001 “Mail”: 0 9 * * 1-5, Europe/Berlin; paused. Task: Read the mail."
     )
     assert "next Mon 2026-11-23 09:00:00 CET" in planner.ask(action="resume", schedule="p0")
 
@@ -179,7 +179,7 @@ def test_a_schedule_that_is_not_there_or_not_the_only_one_is_named(planner: Plan
     planner.ask(action="add", when="every day at 9", task="Read the mail.")
     planner.ask(action="add", when="every day at 10", task="Read the news.")
 
-    assert "There are p000001 «Read the mail», p000002 «Read the news»." in planner.ask(
+    assert "There are p000001 “Read the mail”, p000002 “Read the news”." in planner.ask(
         action="pause", schedule="x"
     )
     assert "fits several schedules" in planner.ask(action="pause", schedule="p0")

@@ -127,7 +127,7 @@ def test_without_a_query_the_latest_other_conversations_are_listed_and_no_model_
 ) -> None:
     served.talk("r1", "review this", "Done.", kind="review")
     content = served.ask(limit=2).content
-    assert content.index("s4 «what is for dinner?»") < content.index("s3 «Hay three»")
+    assert content.index("s4 “what is for dinner?”") < content.index("s3 “Hay three”")
     assert "s1" not in content
     assert "r1" not in content
     assert "now" not in content
@@ -150,7 +150,7 @@ def test_every_conversation_is_summarised_for_the_query_and_every_response_is_bo
     outcome = served.ask(query="needle")
     assert outcome.ok
     assert [part in outcome.content for part in ("Found in the first.", "second.", "third.")] == [True] * 3
-    assert "Session s3 «Hay three» (cli, 2026-11-21)" in outcome.content
+    assert "Session s3 “Hay three” (cli, 2026-11-21)" in outcome.content
     assert "now" not in outcome.content
     assert len(model_server.requests) == 3
     for seen in model_server.requests:
@@ -358,7 +358,7 @@ def test_a_day_begins_in_the_configured_zone(haystack: Desk, zone: str, found: b
 
 def test_an_empty_result_says_what_was_searched_and_how_to_widen_it(haystack: Desk) -> None:
     content = haystack.ask(query="absent elsewhere", role_filter="user").content
-    assert "all of «absent», «elsewhere»" in content
+    assert "all of “absent”, “elsewhere”" in content
     assert "role_filter: user" in content
     assert "leave out role_filter" in content
     assert "include_hidden" in content

@@ -49,7 +49,7 @@ def test_an_id_a_beginning_or_a_title_names_a_session(given: str, session: str, 
 @pytest.mark.parametrize(
     ("given", "kind", "told"),
     [
-        ("t", "ambiguous", "t1 «one», t10 «two»"),
+        ("t", "ambiguous", "t1 “one”, t10 “two”"),
         ("t11", "unknown_turn", "t1"),
         ("t-1", "unknown_turn", "t1"),
         ("", "unknown_turn", ""),
@@ -68,7 +68,7 @@ def test_a_turn_that_is_not_clear_is_refused_with_what_there_is(
 @pytest.mark.parametrize(
     ("given", "kind", "told"),
     [
-        ("ab", "ambiguous", "ab1 «Straße», ab2 «two»"),
+        ("ab", "ambiguous", "ab1 “Straße”, ab2 “two”"),
         ("Strase", "unknown_session", "Straße"),
         ("", "unknown_session", ""),
     ],

@@ -204,7 +204,7 @@ def test_ten_searches_for_the_same_thing_do_not_hide_what_they_looked_for(
 ) -> None:
     said = archive.say(text, "s0")
     for number in range(10):
-        searched(archive, f"s{number + 1}", query, f"1 conversation about «{query}»: {text}")
+        searched(archive, f"s{number + 1}", query, f"1 conversation about “{query}”: {text}")
     assert archive.found(query)[0] == said
     passages = archive.views.passages(query, limit=100)
     assert passages[0].hit.turn == said

@@ -20,11 +20,11 @@ SECTIONS = (
     ("Active State", "branches, processes, values as they are by now"),
     ("In Progress", "what was begun and is not done"),
     ("Blocked", "what cannot go on, and the exact error"),
-    ("Key Decisions", "what was decided in this conversation, and why; one a line: «- …»"),
+    ("Key Decisions", "what was decided in this conversation, and why; one a line: “- …”"),
     ("Resolved Questions", "what was asked and answered"),
-    ("Pending User Asks", "all that the user still waits for; one a line: «- …»"),
+    ("Pending User Asks", "all that the user still waits for; one a line: “- …”"),
     ("Relevant Files", "what files are for, where their paths do not say it"),
-    ("Remaining Work", "all that is left, as context and not as an order; one a line: «- …»"),
+    ("Remaining Work", "all that is left, as context and not as an order; one a line: “- …”"),
     ("Critical Context", "exact values, names, figures and error texts that must not get lost"),
 )
 
@@ -59,7 +59,7 @@ def is_checkpoint(text: str) -> bool:
 
 
 def read_checkpoint(text: str) -> Checkpoint:
-    """The answer in its parts; nothing of it is lost but repeated entries and what says «None»."""
+    """The answer in its parts; nothing of it is lost but repeated entries and what says “None”."""
     prose: list[str] = []
     remark = _REMARK.search(text)
     doubts = remark["invented"].split(", ") if remark else []

@@ -18,7 +18,7 @@ OPEN, CLOSE = "<context-summary>", "</context-summary>"
 NOTICE = """\
 [Summary of the earlier part of this conversation. It is for reference and is no instruction. What you
 remember (your memory) counts more than what stands here. Answer the user's newest message only, and resume
-from «Active Task». Files and other things may already show work that is described here: look, and do not
+from “Active Task”. Files and other things may already show work that is described here: look, and do not
 repeat it.]"""
 TODOS_OPEN, TODOS_CLOSE = "<open-todos>", "</open-todos>"
 TODOS_NOTICE = "[Your own list of what is open. It is no request of the user.]"
@@ -35,7 +35,7 @@ material.
 Keep the user's language. Keep exact names, paths, commands, figures and error texts; invent none. Write
 [REDACTED] in the place of every password, key, token or other credential. Leave out what no longer matters.
 The files that were touched and the commands that were run are recorded beside your text, with their outcomes:
-do not list them again. Use these sections, each with its heading «## NAME», in this order; write «None» where
+do not list them again. Use these sections, each with its heading “## NAME”, in this order; write “None” where
 there is nothing:
 
 {sections}
@@ -43,7 +43,7 @@ there is nothing:
 Take at most about {words} words.{focus}"""
 FOCUS = """
 
-The user asked for this focus: «{focus}». Give 60 to 70 % of the summary to it, and be brief about the
+The user asked for this focus: “{focus}”. Give 60 to 70 % of the summary to it, and be brief about the
 rest."""
 FIRST = "The conversation:\n\n{conversation}\n\nWrite the checkpoint."
 UPDATE = """\
@@ -55,8 +55,8 @@ What has happened since:
 
 {conversation}
 
-Write the whole checkpoint anew, brought up to date: keep what still holds, move what is done to «Completed
-Actions» and go on with its numbers, and let «Active Task» be the newest request that is not fulfilled."""
+Write the whole checkpoint anew, brought up to date: keep what still holds, move what is done to “Completed
+Actions” and go on with its numbers, and let “Active Task” be the newest request that is not fulfilled."""
 LAYERED = """\
 The checkpoint so far:
 
@@ -68,8 +68,8 @@ What has happened since:
 
 Write the checkpoint for where things stand now. Tell in detail what has happened since. Keep of the
 checkpoint so far what still holds and is needed: what the user wants and asked to be respected, what is open,
-values that count; go on with the numbers of «Completed Actions», and let «Active Task» be the newest request
-that is not fulfilled. In «Key Decisions» write only those made since: the others are kept. What was open and
+values that count; go on with the numbers of “Completed Actions”, and let “Active Task” be the newest request
+that is not fulfilled. In “Key Decisions” write only those made since: the others are kept. What was open and
 is not in your lists counts as done. Then add one more section, in which you condense what else the checkpoint
 so far says, one fact a line, with exact names and values, in at most about {words} words; each line is kept
 as you write it:

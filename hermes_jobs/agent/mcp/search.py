@@ -136,7 +136,7 @@ def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
     best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
     if not best:
         servers = sorted({each.name.partition("__")[0] for each in tools})
-        return ToolOutcome(content=f"No tool fits «{query}». The servers are: {', '.join(servers)}.")
+        return ToolOutcome(content=f"No tool fits “{query}”. The servers are: {', '.join(servers)}.")
     shown = [_described(each) for _, each in best[:MOST_FOUND]]
     more = len(best) - len(shown)
     rest = [f"({more} more fit; say more exactly what you need.)"] if more else []

@@ -67,7 +67,7 @@ def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> 
 def _lines(placement: Placement, target: MemoryTarget) -> list[str]:
     """The entries, with a note in the place of each that a rule leaves out."""
     return [
-        each.text if rule is None else f"[an entry was left out by the rule «{rule}»]"
+        each.text if rule is None else f"[an entry was left out by the rule “{rule}”]"
         for each, rule in placement.prompt.items()
         if each.target == target
     ]

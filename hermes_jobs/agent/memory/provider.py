@@ -54,7 +54,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class MemoryProvider(Protocol):
-    """A memory beside our own. What stands below «optional» need not be there."""
+    """A memory beside our own. What stands below “optional” need not be there."""
 
     def is_available(self) -> bool:
         """Whether it is installed and configured. Without network calls."""

@@ -137,4 +137,4 @@ def described(main: str) -> str:
     except Rejected:
         text = ""
     found = scan(text)
-    return f"[left out by the rule «{found[0].rule}»]" if found else text
+    return f"[left out by the rule “{found[0].rule}”]" if found else text

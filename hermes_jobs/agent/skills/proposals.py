@@ -242,7 +242,7 @@ def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
         )
     concerns = new_concerns(into.files, after.files)
     if verdict(concerns) != "safe":
-        rules = ", ".join(sorted({f"«{each.rule}»" for each in concerns}))
+        rules = ", ".join(sorted({f"“{each.rule}”" for each in concerns}))
         raise _refused(f"The guard found {rules} in the text.", "Write it without, or leave them apart.")
 
 

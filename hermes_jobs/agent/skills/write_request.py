@@ -306,7 +306,7 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
 
 def _told(concerns: Iterable[Concern]) -> str:
     told = list(
-        dict.fromkeys(f"«{each.rule}» ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
+        dict.fromkeys(f"“{each.rule}” ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
     )
     more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
     return "; ".join(told[:SHOWN]) + more

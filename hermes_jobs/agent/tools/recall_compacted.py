@@ -52,7 +52,7 @@ class RecallCompacted:
         said = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
         told = telling(terms, said)
         if not told:
-            return f"Nothing in this conversation holds «{query}». Try fewer or other words."
+            return f"Nothing in this conversation holds “{query}”. Try fewer or other words."
         matcher = Matcher(told)
         start, end = best_window(said, matcher, EXCERPT_CHARS)
         before = "[… earlier messages are left out]\n" if start else ""

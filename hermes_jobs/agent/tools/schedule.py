@@ -164,7 +164,7 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
         for fact in write.events:
             after = evolve(after, fact)  # type: ignore[arg-type]  # an act writes to its schedule alone
     plan = after.plan
-    named = f"«{plan.name}» ({after.id})" if plan is not None else after.id
+    named = f"“{plan.name}” ({after.id})" if plan is not None else after.id
     rest = (
         "" if after.removed or plan is None else f": {plan.timing}, {plan.timezone}; {describe_status(after)}"
     )

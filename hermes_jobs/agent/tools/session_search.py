@@ -252,7 +252,7 @@ def _listed(past: Sequence[SessionSummary]) -> str:
     if not past:
         return "There are no earlier conversations."
     lines = [
-        f"{number}. {each.session} «{each.title or each.preview}» ({each.source}, last used "
+        f"{number}. {each.session} “{each.title or each.preview}” ({each.source}, last used "
         f"{each.last_at[:16]}Z, {pluralize(each.num_messages, 'message')})"
         + (f": {each.preview}" if each.title and each.preview else "")
         for number, each in enumerate(past, start=1)
@@ -267,7 +267,7 @@ def _answer(
     told: Sequence[Summary],
 ) -> str:
     """The conversations, summarised where a model did that, and the best passages wherever they stand."""
-    parts = [f"{pluralize(len(groups), 'conversation')} about «{query}»:"]
+    parts = [f"{pluralize(len(groups), 'conversation')} about “{query}”:"]
     best = passages[:PASSAGES]
     if any(each.hit.relaxed for each in best):
         parts.append(relaxed_hint(query, sum(not each.hit.relaxed for each in best)))
@@ -275,7 +275,7 @@ def _answer(
         first = group[0].hit
         days = sorted({each.hit.at[:10] for each in group})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-        parts.append(f"\n{number}. Session {first.session} «{first.label}» ({first.source}, {when})")
+        parts.append(f"\n{number}. Session {first.session} “{first.label}” ({first.source}, {when})")
         if summary.text is not None:
             parts.append(summary.text)
             continue

@@ -261,7 +261,7 @@ COMMANDS: Mapping[str, tuple[str, Act]] = {
 
 
 def _status(session: Session) -> str:
-    title = f" «{session.title}»" if session.title else ""
+    title = f" “{session.title}”" if session.title else ""
     model = f", model {session.model}" if session.model else ""
     lines = [f"Conversation {session.id}{title}{model}."]
     if session.current is None:

@@ -78,7 +78,7 @@ def _same(entries: Iterable[Entry]) -> Iterator[MemoryProposal]:
     for alike in by_reading.values():
         best, *others = sorted(alike, key=_worth)
         for each in others:
-            yield MemoryProposal("same", each, f"it says the same as «{best.text}»", best)
+            yield MemoryProposal("same", each, f"it says the same as “{best.text}”", best)
 
 
 def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
@@ -142,13 +142,13 @@ def _compared(
 ) -> Iterator[MemoryProposal]:
     if own <= others and len(others) <= LONGER * len(own):
         if own != others or _worth(other) < _worth(entry):
-            yield MemoryProposal("contained", entry, f"«{other.text}» says it too", other)
+            yield MemoryProposal("contained", entry, f"“{other.text}” says it too", other)
     elif not others <= own and _share(own, others) >= ALIKE and entry.touched < other.touched:
         yield _contradicted(entry, other)
 
 
 def _contradicted(entry: Entry, other: Entry) -> MemoryProposal:
-    why = f"«{other.text}», of {other.touched_at[:10]}, may stand in its place"
+    why = f"“{other.text}”, of {other.touched_at[:10]}, may stand in its place"
     return MemoryProposal("contradicted", entry, why, other)
 
 

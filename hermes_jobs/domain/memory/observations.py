@@ -207,7 +207,7 @@ def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.
         return e.RefusedObservation(observation.number, SUPERSEDED, REASONS[SUPERSEDED])
     findings = scan(" ".join((observation.text, observation.slot, *observation.about)))
     if findings:
-        why = f"Refused by the rule «{findings[0].rule}»."
+        why = f"Refused by the rule “{findings[0].rule}”."
         return e.RefusedObservation(observation.number, "memory_scan", why)
     try:
         checked(observation.text, limit)

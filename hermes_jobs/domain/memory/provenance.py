@@ -57,7 +57,7 @@ def opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent
     if (there in entries) == isinstance(fact, e.MemoryRemoved):
         state = "is there again" if there in entries else "was changed or removed since"
         raise Rejected(
-            f"Write {version} cannot be taken back: the entry «{preview(there)}» {state}.",
+            f"Write {version} cannot be taken back: the entry “{preview(there)}” {state}.",
             kind="memory_changed_since",
             hint="Take back the later write first; `hermes-jobs memory log` lists them.",
         )

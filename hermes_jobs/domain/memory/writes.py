@@ -251,7 +251,7 @@ def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool =
         raise Rejected("The content is empty.", kind="memory_empty", hint="Say what is to be remembered.")
     if any(line.strip() == MARK for line in entry.split("\n")):
         raise Rejected(
-            f"The content has a line «{MARK}», which separates entries.",
+            f"The content has a line “{MARK}”, which separates entries.",
             kind="memory_separator",
             hint="Write two entries, or leave that line out.",
         )
@@ -263,7 +263,7 @@ def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool =
         )
     for finding in () if anyway else scan(entry):
         raise Rejected(
-            f"Refused by the rule «{finding.rule}»: {finding.excerpt}",
+            f"Refused by the rule “{finding.rule}”: {finding.excerpt}",
             kind="memory_scan",
             hint="The memory is read in every session: say it without that, or leave it out.",
         )
@@ -282,19 +282,19 @@ def found(entries: Sequence[str], old_text: str | None) -> str:
         return holding[0]
     if holding:
         raise Rejected(
-            f"{len(holding)} entries hold «{preview(text)}»:\n{listed(holding[:SHOWN])}",
+            f"{len(holding)} entries hold “{preview(text)}”:\n{listed(holding[:SHOWN])}",
             kind="memory_ambiguous",
             hint="Give more of the one that is meant.",
         )
     near = nearest(entries, text)
     if not near:
         raise Rejected(
-            f"No entry holds «{preview(text)}».",
+            f"No entry holds “{preview(text)}”.",
             kind="memory_not_found",
             hint="Nothing there is like it." if entries else "There are no entries.",
         )
     raise Rejected(
-        f"No entry holds «{preview(text)}». The nearest:\n{listed(near)}",
+        f"No entry holds “{preview(text)}”. The nearest:\n{listed(near)}",
         kind="memory_not_found",
         hint="Give a part of an entry exactly as it stands.",
     )

@@ -34,7 +34,7 @@ def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
             if wanted and (each.id.startswith(given) or names[each.id].startswith(wanted))
         ]
     )
-    named = ", ".join(f"{each.id} «{each.plan.name}»" for each in found or schedules if each.plan is not None)
+    named = ", ".join(f"{each.id} “{each.plan.name}”" for each in found or schedules if each.plan is not None)
     if not found:
         there = f"There are {named}." if named else "There are none."
         raise Rejected(f"There is no schedule {given!r}.", kind="unknown_schedule", hint=there)
@@ -48,7 +48,7 @@ def describe(schedule: Schedule) -> str:
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
     when = f"{plan.timing}, {plan.timezone}; {describe_status(schedule)}"
-    return f"{schedule.id} «{plan.name}»: {when}. Task: {plan.text}"
+    return f"{schedule.id} “{plan.name}”: {when}. Task: {plan.text}"
 
 
 def describe_status(schedule: Schedule) -> str:

@@ -304,7 +304,7 @@ def _target_with(context: CliContext, old: str) -> MemoryTarget:
     holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
     if len(holding) > 1:
         raise Rejected(
-            f"Entries of both targets hold «{old}».", kind="usage", hint="Say which: memory, or user."
+            f"Entries of both targets hold “{old}”.", kind="usage", hint="Say which: memory, or user."
         )
     return next(iter(holding), "memory")
 
@@ -439,7 +439,7 @@ def _details(entry: Entry, places: Placement, verified: str) -> dict[str, Any]:
 def _why_out(entry: Entry, places: Placement) -> str:
     """Why no session has the entry; empty for those that prompts have or that are recalled."""
     rule = places.prompt.get(entry)
-    return f"the rule «{rule}»" if rule is not None else places.left_out.get(entry, "")
+    return f"the rule “{rule}”" if rule is not None else places.left_out.get(entry, "")
 
 
 def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:

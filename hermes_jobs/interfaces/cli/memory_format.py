@@ -199,7 +199,7 @@ def entries_with(
     if not found or not wanted:
         near = nearest([each.text for each in every], text)
         raise Rejected(
-            f"No entry holds «{one_line(text)}», and none did{' that is still known' * bool(forgotten)}."
+            f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
             + (f" The nearest:\n{listed(near)}" if near else ""),
             kind="memory_not_found",
             hint="`hermes-jobs memory show` lists what is there."

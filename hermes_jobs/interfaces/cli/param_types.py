@@ -37,7 +37,7 @@ class TextParam(click.ParamType[str]):
 
 
 class NonEmpty(TextParam):
-    """What something is called. An empty one is a script's variable that was never set, not «none»."""
+    """What something is called. An empty one is a script's variable that was never set, not “none”."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name = super().convert(value, param, ctx)

@@ -52,7 +52,7 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
         note(f"Not used: {problem}")
     for row in () if as_json else found:
         if row.rules:
-            rules = ", ".join(f"«{rule}»" for rule in row.rules)
+            rules = ", ".join(f"“{rule}”" for rule in row.rules)
             note(
                 f"{row.name} fits rules of the scan ({rules}); look at it: hermes-jobs skills show {row.name}"
             )

@@ -112,7 +112,7 @@ def redact_findings(text: str, kinds: Collection[Kind] = KINDS) -> str:
 
 
 def _note(rule: str) -> str:
-    return f"[left out by the rule «{rule}»]"
+    return f"[left out by the rule “{rule}”]"
 
 
 def _visible(line: str, start: int, hidden: Sequence[ScanFinding]) -> str:

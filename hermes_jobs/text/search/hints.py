@@ -59,7 +59,7 @@ def missing(expression: Expression) -> str:
 def _named(expression: Expression) -> str:
     match expression:
         case Term(text, prefix):
-            return f"«{text}{'*' * prefix}»"
+            return f"“{text}{'*' * prefix}”"
         case All(parts):
             return " and ".join(map(_in_brackets, parts))
         case AnyOf(parts):
@@ -76,4 +76,4 @@ def _in_brackets(expression: Expression) -> str:
 
 def _shown(query: str) -> str:
     line = " ".join(query.split())
-    return f"«{line if len(line) <= 60 else line[:59] + '…'}»"
+    return f"“{line if len(line) <= 60 else line[:59] + '…'}”"

@@ -37,7 +37,7 @@ def told(found: Sequence[MemoryProposal]) -> list[tuple[str, str]]:
 def test_what_reads_the_same_but_for_case_blanks_and_a_closing_mark_is_there_once() -> None:
     (found,) = proposed([added(TEA), added("Has a dog"), added(SAME)])
     assert (found.rule, found.entry.text, found.is_safe) == ("same", TEA, True)
-    assert found.why == f"it says the same as «{SAME}»"
+    assert found.why == f"it says the same as “{SAME}”"
 
 
 def test_of_two_that_are_the_same_the_persons_own_is_kept() -> None:
@@ -80,7 +80,7 @@ def test_what_is_done_names_its_reason_and_is_taken_back_at_once() -> None:
     assert folded(after).memory == (SAME, f"{TUESDAY}.")
     assert curations(after) == {"c1": (6, 7)}
     assert isinstance(after[5], e.MemoryRemoved)
-    assert after[5].why == f"it says the same as «{SAME}»"
+    assert after[5].why == f"it says the same as “{SAME}”"
 
     back = [*after, *facts_of(decided(after, UndoCuration(after)))]
 

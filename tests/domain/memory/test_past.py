@@ -50,9 +50,9 @@ def test_a_write_is_taken_back_once():
 
 
 def test_what_was_changed_since_is_not_taken_back():
-    with pytest.raises(Rejected, match="«User drinks tea» was changed or removed since"):
+    with pytest.raises(Rejected, match="“User drinks tea” was changed or removed since"):
         undo([*remembering(TEA), REPLACED], 1)
-    with pytest.raises(Rejected, match="«User drinks tea» is there again"):
+    with pytest.raises(Rejected, match="“User drinks tea” is there again"):
         undo([*remembering(TEA), REMOVED, added(TEA)], 2)
 
 

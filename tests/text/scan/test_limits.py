@@ -32,7 +32,7 @@ def test_a_text_that_is_full_of_one_rules_words_is_searched_to_a_point_and_says_
 
 def test_nothing_that_was_not_scanned_is_left_in_a_redacted_text() -> None:
     redacted = redact_findings(f"Hello.\n{DENSE}\n{ATTACK}\nfoot", KINDS)
-    assert redacted.splitlines() == ["Hello.", f"[left out by the rule «{NOT_SCANNED}»]"]
+    assert redacted.splitlines() == ["Hello.", f"[left out by the rule “{NOT_SCANNED}”]"]
 
 
 def test_a_search_without_a_budget_goes_to_the_end() -> None:

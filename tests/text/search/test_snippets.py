@@ -140,10 +140,10 @@ def test_a_phrase_that_is_spelled_otherwise_counts_for_less_than_as_it_was_asked
 
 def test_advice_names_what_was_searched_and_the_ways_to_widen_it() -> None:
     said = no_results_hint("alpha beta*", 1_234, ["role: user"], ["leave out role"])
-    assert "all of «alpha», «beta*»" in said
+    assert "all of “alpha”, “beta*”" in said
     assert "1,234 searched (role: user)" in said
     for way in ("fewer words", "OR between them", "leave out role", "star"):
         assert way in said
-    assert "nothing to search for in «()»" in no_results_hint("()", 5, [], [])
+    assert "nothing to search for in “()”" in no_results_hint("()", 5, [], [])
     assert f"first {MAX_CHARS:,} characters" in no_results_hint("x " * 2_000, 5, [], [])
     assert "any of" in no_results_hint("a OR b", 5, [], [])
