@@ -233,7 +233,7 @@ def _facts(observation: Observation, review: str, older: Sequence[str]) -> Itera
         slot=observation.slot,
     )
     yield e.MemoryReplaced(old=older[0], **msgspec.structs.asdict(added)) if older else added
-    why = f"«{observation.text}» takes its place"
+    why = f"“{observation.text}” takes its place"
     for text in older[1:]:
         yield e.MemoryRemoved(target="memory", old=text, author="consolidation", evidence=evidence, why=why)
 

@@ -107,4 +107,4 @@ def test_of_two_that_fill_one_slot_the_older_is_perhaps_contradicted() -> None:
     facts = [added("Dentist: Weber"), added("Has a dog"), added("The user's dentist is Keller")]
     (found,) = proposed(facts)
     assert (found.rule, found.entry.text, found.is_safe) == ("contradicted", "Dentist: Weber", False)
-    assert found.why == "«The user's dentist is Keller», of 2026-01-03, may stand in its place"
+    assert found.why == "“The user's dentist is Keller”, of 2026-01-03, may stand in its place"

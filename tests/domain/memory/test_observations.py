@@ -249,7 +249,7 @@ def test_all_older_ones_of_a_slot_give_way() -> None:
     assert folded([*both, *facts]).memory == (YORK,)
     removed = facts[-1]
     assert isinstance(removed, e.MemoryRemoved)
-    assert removed.why == f"«{YORK}» takes its place"
+    assert removed.why == f"“{YORK}” takes its place"
 
 
 def test_a_slot_is_forgotten_with_its_observation() -> None:
