@@ -1,5 +1,6 @@
 """A process with the whole product imported, which forks one process for each request: see `tests.processes`.
 
+It has answered a turn: forked processes find compiled patterns, described types and tables of keys.
 It has one thread, and nothing open but its sockets: forking it is safe.
 """
 
@@ -21,6 +22,7 @@ import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from tests.first_turn import answer_a_turn
 from tests.processes import take_terminal
 
 PRODUCT = ("hermes_jobs", "workers", "schedules")
@@ -132,10 +134,11 @@ def import_everything() -> None:
                 importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
-    gc.freeze()
 
 
 if __name__ == "__main__":
     import_everything()
+    answer_a_turn()
+    gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as listening:
         serve(listening)

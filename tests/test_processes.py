@@ -52,6 +52,6 @@ def test_the_server_ends_with_the_process_that_started_it() -> None:
     )
     # `import this` prints in the forked process, whose output ends when every process that has it has ended.
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=180
     )
     assert b"Beautiful is better than ugly." in done.stdout
