@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -29,6 +30,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options with which a second run does what a first one has left out, as CI does."""
     parser.addoption("--write-passed", type=Path, help="write the tests that pass into this file")
     parser.addoption("--skip-passed", type=Path, help="leave out the tests that this file names")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage among tests while they are collected, nor ever after: they stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any, get_type_hints
 
-from anthropic.types import message_create_params
 from pydantic import TypeAdapter, ValidationError
 
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
@@ -23,7 +23,6 @@ Rule = Callable[[Json], Iterator[str]]
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 THOUGHTS = {"thinking", "redacted_thinking"}
-KNOWN = frozenset(get_type_hints(message_create_params.MessageCreateParamsStreaming))
 FIELDS = {
     "text": {"type", "text", "cache_control", "citations"},
     "tool_use": {"type", "id", "name", "input", "cache_control"},
@@ -31,7 +30,26 @@ FIELDS = {
     "thinking": {"type", "thinking", "signature"},
     "redacted_thinking": {"type", "data"},
 }
-TYPES: TypeAdapter[Any] = TypeAdapter(message_create_params.MessageCreateParamsStreaming)
+
+
+@cache
+def request_type() -> type:
+    """What the client sends, as it types that itself; importing it takes seconds of CPU time."""
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    return MessageCreateParamsStreaming
+
+
+@cache
+def request_fields() -> frozenset[str]:
+    """The parameters that it knows."""
+    return frozenset(get_type_hints(request_type()))
+
+
+@cache
+def request_adapter() -> TypeAdapter[Any]:
+    """What checks a request against the type."""
+    return TypeAdapter(request_type())
 
 
 def violations(body: Json) -> list[str]:
@@ -53,13 +71,13 @@ def unknown_parameters(body: Json) -> Iterator[str]:
 
     Source: https://platform.claude.com/docs/en/api/migration-2026-10-21
     """
-    yield from (f"{name}: Extra inputs are not permitted" for name in body if name not in KNOWN)
+    yield from (f"{name}: Extra inputs are not permitted" for name in body if name not in request_fields())
 
 
 def sdk_types(body: Json) -> Iterator[str]:
     """The request fits the client's own types, block by block. Source: `anthropic.types`."""
     try:
-        _read(TYPES.validate_python(body, strict=False))
+        _read(request_adapter().validate_python(body, strict=False))
     except ValidationError as error:
         first = error.errors()[0]
         yield f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -34,7 +34,7 @@ from tests.model_script import (
 )
 from tests.model_server import Handler, ModelServer
 from tests.providers.anthropic_cache import PromptCache
-from tests.providers.anthropic_rules import violations
+from tests.providers.anthropic_rules import request_adapter, violations
 from tests.providers.anthropic_thoughts import Thoughts
 
 Json = dict[str, Any]
@@ -93,6 +93,7 @@ class AnthropicServer(ModelServer):
         thinks: str = "",
     ) -> None:
         super().__init__(script, port=port, record=record)
+        request_adapter()  # here, so that no client waits while they are made
         self.thinks = thinks
         self.paused: list[list[Json]] = []
         self.window = window

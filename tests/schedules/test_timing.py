@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
@@ -41,8 +42,12 @@ from tests.schedules.timings import (
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
-CHANGES = {name: transitions(ZoneInfo(name), FIRST_YEAR, YEARS) for name in ZONES}
-"""Every change of the clock in ten years."""
+
+
+@cache
+def changes(name: str) -> list[datetime]:
+    """Every change of that zone's clock in ten years."""
+    return transitions(ZoneInfo(name), FIRST_YEAR, YEARS)
 
 
 @given(timings)
@@ -87,7 +92,7 @@ def test_what_only_looks_like_canonical_text_is_unreadable(text: str) -> None:
 def spans(draw: st.DrawFn) -> tuple[str, datetime]:
     """A zone, and a moment shortly before its clock changes, or any other."""
     name = draw(zones)
-    near = st.sampled_from(CHANGES[name]) if CHANGES[name] else moments
+    near = st.sampled_from(changes(name)) if changes(name) else moments
     begin = draw(st.one_of(near, moments)) - timedelta(minutes=draw(st.integers(1, 1440)))
     return name, begin.replace(second=0)
 
@@ -144,7 +149,7 @@ def test_a_time_of_day_is_due_once_on_each_day_of_ten_years(name: str, minute: i
     told = divmod(minute, 60)
     odd = [due for due in local if (due.hour, due.minute) != told]
     assert all(due.replace(fold=0) == due and due.fold == 0 for due in local)
-    assert {due.date() for due in odd} <= {change.astimezone(zone).date() for change in CHANGES[name]}
+    assert {due.date() for due in odd} <= {change.astimezone(zone).date() for change in changes(name)}
     assert all((due.hour, due.minute) > told for due in odd)
 
 
@@ -152,7 +157,7 @@ def test_a_time_of_day_is_due_once_on_each_day_of_ten_years(name: str, minute: i
 def test_what_runs_every_hour_neither_pauses_nor_hurries_when_the_clock_changes(name: str) -> None:
     zone = ZoneInfo(name)
     hourly = read("0 * * * *")
-    for change in CHANGES[name] or [datetime(2026, 3, 29, tzinfo=UTC)]:
+    for change in changes(name) or [datetime(2026, 3, 29, tzinfo=UTC)]:
         span = islice(upcoming(hourly, change - timedelta(days=1), zone), 48)
         waits = {later - earlier for earlier, later in pairwise(span)}
         assert max(waits) <= timedelta(minutes=90)  # on Lord Howe the clock changes by half an hour
