@@ -196,14 +196,11 @@ def passages_of(rows: Connection, positions: Iterable[int]) -> dict[int, int]:
 def neighbours(rows: Connection, positions: Iterable[int]) -> list[tuple[int, int]]:
     """The pairs of these messages that follow each other in a conversation, results of tools aside."""
     query = """
-        WITH these (position) AS MATERIALIZED (SELECT value FROM json_each(?)), pairs (one, other) AS (
-            SELECT m.position, (
-                SELECT n.position FROM messages n
-                WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.heard > m.heard
-                ORDER BY n.heard LIMIT 1
-            )
-            FROM messages m WHERE m.position IN these AND m.role <> 'tool'
+        SELECT m.position, (
+            SELECT n.position FROM messages n
+            WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.heard > m.heard ORDER BY n.heard LIMIT 1
         )
-        SELECT one, other FROM pairs WHERE other IN these
+        FROM messages m WHERE m.position IN (SELECT value FROM json_each(?)) AND m.role <> 'tool'
     """
-    return rows.execute(query, (str(list(positions)),)).fetchall()
+    these = set(positions)
+    return [pair for pair in rows.execute(query, (str(list(these)),)).fetchall() if pair[1] in these]
