@@ -24,15 +24,16 @@ def answer_a_turn() -> None:
 
     Raises `RuntimeError` where it fails, or leaves a thread, a signal's handler or a call at exit behind.
     """
-    before, files, stderr = _left_behind(), _open_files(), sys.stderr
+    stderr = sys.stderr
     with TemporaryDirectory() as folder, Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        before, files = _left_behind(), _open_files()
         model = ModelServer().start()
         home = {"HOME": folder, "HERMES_JOBS_HOME": f"{folder}/home"}
         with _environment({"PATH": os.defpath, **home, **endpoint(model.base_url)}):
             code = run(("send", "--json", "hello"))
         model.close()
-    for number in _open_files() - files:  # a process leaves its locks on files to its end
-        os.close(number)
+        for number in _open_files() - files:  # a process leaves its locks on files to its end
+            os.close(number)
     sys.stderr = stderr
     tzlocal.unix._cache_tz_name = None  # the one cache that depends on the environment
     if code or _left_behind() != before:

@@ -33,6 +33,7 @@ PRELOADED = [
     "hermes_jobs.interfaces.cli.turn_waiter",
     "hermes_jobs.agent.llm.completions_client",
     "hermes_jobs.runtime.inline_worker",
+    "tests.faults.preloaded",
 ]
 PATIENCE = 60.0
 KILLED = -9  # the exit code of a process that was killed
