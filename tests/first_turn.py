@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import sys
@@ -29,7 +30,7 @@ def answer_a_turn() -> None:
         before, files = _left_behind(), _open_files()
         model = ModelServer().start()
         home = {"HOME": folder, "HERMES_JOBS_HOME": f"{folder}/home"}
-        with _environment({"PATH": os.defpath, **home, **endpoint(model.base_url)}):
+        with _environment({"PATH": os.defpath, **home, **endpoint(model.base_url)}), _log_handlers():
             code = run(("send", "--json", "hello"))
         model.close()
         for number in _open_files() - files:  # a process leaves its locks on files to its end
@@ -53,12 +54,28 @@ def _environment(only: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(ours)
 
 
+@contextmanager
+def _log_handlers() -> Iterator[None]:
+    """Log handlers that are added meanwhile go: forked processes would write into a home that is gone."""
+    root, raises = logging.getLogger(), logging.raiseExceptions
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        for handler in set(root.handlers) - set(handlers):
+            root.removeHandler(handler)
+            handler.close()
+        root.setLevel(level)
+        logging.raiseExceptions = raises
+
+
 def _open_files() -> set[int]:
     """The numbers of open files, without the one that is open to list them."""
     return {int(path.name) for path in Path("/dev/fd").iterdir() if path.exists()}
 
 
 def _left_behind() -> tuple[object, ...]:
-    """What forked processes inherit beside memory and files: threads, signals' handlers, calls at exit."""
+    """What forked processes inherit beside memory and files: threads, handlers of signals and of logging,
+    calls at exit."""
     handlers = [signal.getsignal(each) for each in sorted(signal.valid_signals())]
-    return threading.enumerate(), handlers, atexit._ncallbacks()
+    return threading.enumerate(), handlers, logging.getLogger().handlers[:], atexit._ncallbacks()
