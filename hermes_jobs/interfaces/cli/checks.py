@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import sys
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from hermes_jobs.errors import HermesJobsError, Misconfigured
+from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
 from hermes_jobs.runtime.up_state import is_held
 from hermes_jobs.settings import Paths, find_home
+from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
+SERVERS_AT_ONCE = 4  # MCP servers that are started or reached side by side
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,3 +234,44 @@ def disk(settings: Settings) -> Finding:
         return ok("disk", told)
     status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
     return Finding(check="disk", status=status, message=told, hint="Nothing can be recorded on a full disk.")
+
+
+def mcp(application: Application) -> Iterator[Finding]:
+    """Whether each MCP server can be started or reached, and used."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    names = sorted(application.mcp.config)
+    if not names:
+        return
+    _ = application.log, application.views
+    with ThreadPoolExecutor(max_workers=SERVERS_AT_ONCE) as pool:
+        yield from pool.map(lambda name: _mcp_server(application, name), names)
+
+
+def _mcp_server(application: Application, name: str) -> Finding:
+    from hermes_jobs.agent.mcp.messages import Failed
+    from hermes_jobs.domain import mcp_servers
+
+    check = f"mcp {name}"[:14]
+    try:
+        listed = application.mcp.discover(name, os.getcwd())  # noqa: PTH109
+    except Rejected as refused:
+        return warn(check, f"{name}: {refused.message}", refused.hint)
+    except HermesJobsError as error:
+        return warn(check, f"{name}: {error}")
+    if isinstance(listed, Failed):
+        hint = f"hermes-jobs mcp {'login' if listed.kind == 'login' else 'test'} {name}"
+        last = listed.stderr.strip().splitlines()[-1:]
+        told = f"{name}: {listed.message}{f'; its last line: {last[0][:200]}' if last else ''}"
+        return warn(check, told, hint)
+    state = application.engine().state(mcp_servers.stream_of(name))
+    assert isinstance(state, mcp_servers.ServerListings)
+    told = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
+    if state.waiting is not None:
+        hint = f"hermes-jobs mcp accept {name}"
+        return warn(check, f"{told}; changed, and waits for you", hint)
+    if listed.left_out:
+        hint = f"hermes-jobs mcp show {name}"
+        left = pluralize(len(listed.left_out), "tool")
+        return warn(check, f"{told}; {left} left out", hint)
+    return ok(check, told)

@@ -96,7 +96,6 @@ def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
     """What can be told where the log can be read and written."""
     from hermes_jobs.interfaces.cli import checks, model_checks, process_checks
     from hermes_jobs.interfaces.cli.gateway_checks import telegram
-    from hermes_jobs.interfaces.cli.mcp_checks import mcp
     from hermes_jobs.interfaces.cli.memory_checks import memory
     from hermes_jobs.interfaces.cli.memory_provider import provider
 
@@ -110,7 +109,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
     yield from provider(application)
     yield checks.context(application)
     yield from checks.toolsets(application)
-    yield from mcp(application)
+    yield from checks.mcp(application)
     yield process_checks.workers(application)
     yield from process_checks.worker_settings(application)
     yield process_checks.beat(application)
