@@ -85,13 +85,13 @@ class Person:
         return {**self._home.environ, **environ}
 
     @contextmanager
-    def at(self, environ: Mapping[str, str], heard: Callable[..., None] | None = None) -> Iterator[Visit]:
+    def at(self, environ: Mapping[str, str], on_delta: Callable[..., None] | None = None) -> Iterator[Visit]:
         """The home with that provider."""
         known = self.environ(environ)
         application = Application(load(known), known)
         try:
-            hears = {"heard": heard} if heard is not None else {}
-            with InlineWorker(application, **hears) as worker:
+            deltas = {"on_delta": on_delta} if on_delta is not None else {}
+            with InlineWorker(application, **deltas) as worker:
                 yield Visit(application, worker, self._home.work)
         finally:
             application.close()

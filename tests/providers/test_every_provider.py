@@ -118,7 +118,7 @@ def test_tools_side_by_side_one_that_fails_and_texts_in_many_scripts(place: Plac
 
 
 def test_a_cancel_in_the_middle_a_retry_and_a_fork(place: Place, person: Person) -> None:
-    def heard(piece: Any) -> None:
+    def on_delta(piece: Any) -> None:
         turn = visit.session("s1").current
         if turn is not None and not visit.events(e.TurnCancelRequested):
             visit.worker.engine.execute("session-s1", c.CancelTurn(turn=turn.id, by="test"))
@@ -126,7 +126,7 @@ def test_a_cancel_in_the_middle_a_retry_and_a_fork(place: Place, person: Person)
     with person.at(place.environ) as visit:
         visit.send("look first", "s1")
     place.server.follow(Script(sequence=(Hold(first="It begins and "),)))
-    with person.at(place.environ, heard) as visit:
+    with person.at(place.environ, on_delta) as visit:
         visit.send("Something long", "s1")
         assert len(visit.events(e.TurnCancelled)) == 1
         refused = Refuse(status=500, message="Overloaded for a moment", headers={"retry-after": "0"})
