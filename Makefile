@@ -1,7 +1,7 @@
-# One door to everything. `make` alone lists the targets.
+# `make` alone lists the targets.
 #
-# PYTHON makes .venv, WORKERS is how many processes run the tests, HERMES_JOBS_HOME is the home of `make run`.
-# Several processes import the same modules: pytest keeps them compiled also where the environment is against it.
+# PYTHON creates .venv, WORKERS is the number of processes that run the tests, HERMES_JOBS_HOME is the home of `make run`.
+# Test processes share compiled modules, so PYTHONDONTWRITEBYTECODE is unset for pytest.
 
 PYTHON ?= python3
 WORKERS ?= 4
@@ -16,59 +16,59 @@ SENTENCE := What happened in this folder this week?
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/dev ## Make .venv with everything that developing needs
+setup: .venv/dev ## Create .venv with everything for development
 
 run: export HERMES_JOBS_HOME ?= $(CURDIR)/.home
-run: .venv/plain ## Send one message and watch it answered; needs no key
+run: .venv/plain ## Send one message and see the answer; needs no key
 	@echo '$$ hermes-jobs send "$(SENTENCE)"'
 	@$(BIN)/hermes-jobs send "$(SENTENCE)"
 	@echo
 	@echo 'Try next:      $(OWN_HOME)$(BIN)/hermes-jobs chat'
 	@echo 'A real model:  $(OWN_HOME)$(BIN)/hermes-jobs setup'
 
-lint: .venv/dev ## Check style, format, types and the floors
+lint: .venv/dev ## Check style, format, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/dev ## Format the code and mend what can be mended
+format: .venv/dev ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 test: .venv/dev ## Run the fast tests
 	$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal
 
-test-all: .venv/dev ## Run every test, the slow ones too
+test-all: .venv/dev ## Run all tests, including the slow ones
 	$(PYTEST) -n $(WORKERS) --dist worksteal
 
-faults: .venv/dev ## Kill workers, brokers and beats, and look for what got lost
+faults: .venv/dev ## Kill workers, brokers and beat, and check that nothing is lost
 	FAULTS=full $(PYTEST) tests/faults
 
-replays: .venv/dev ## Try ten thousand random replays: none may run a tool that writes
+replays: .venv/dev ## Run ten thousand random replays and check that none runs a writing tool
 	REPLAYS=10000 $(PYTEST) --timeout=3600 tests/replays/test_harmless.py
 
-soak: .venv/dev ## Half an hour of everything at once, with kills: SOAK=5 for five minutes
+soak: .venv/dev ## Run everything at once for half an hour, with kills (SOAK=5: five minutes)
 	$(BIN)/python -m tests.soak $(SOAK)
 
-bench: .venv/dev ## Measure against the named baselines
+bench: .venv/dev ## Run the benchmarks against their baselines
 	$(BIN)/python -m tests.benchmarks
 
-docs: .venv/dev ## Write the generated parts of the documentation anew
+docs: .venv/dev ## Regenerate the generated parts of the documentation
 	$(BIN)/python -m tests.docs.generate
 
-pictures: .venv/dev ## Run what the documentation shows on terminals, and draw it
+pictures: .venv/dev ## Redraw the terminal pictures of the documentation
 	$(BIN)/python -m tests.docs.pictures
 
-constraints: .venv/dev ## Write constraints.txt: the versions that are installed, for CI and to reproduce it
+constraints: .venv/dev ## Write the installed versions to constraints.txt
 	@echo '# The versions that CI tests with. To install them: pip install -c constraints.txt -e .' > constraints.txt
 	$(BIN)/pip freeze --exclude-editable >> constraints.txt
 
-clean: ## Remove what was made: .venv, caches, the home of `make run`
+clean: ## Remove .venv, caches and the home of `make run`
 	rm -rf .venv .home .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamps: what is installed is installed again only when pyproject.toml has changed.
+# Stamps: packages are installed again only when pyproject.toml has changed.
 
 .venv/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit("hermes-jobs needs Python 3.11 or newer; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'

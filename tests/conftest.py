@@ -1,4 +1,4 @@
-"""Fixtures that tests of several floors share."""
+"""Fixtures that tests of several layers share."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def main() -> None:
         text = page.with_parts(lambda name: PARTS[name]())
         if text != page.text:
             page.path.write_text(text)
-            sys.stdout.write(f"{page.name} is written anew\n")
+            sys.stdout.write(f"{page.name} regenerated\n")
 
 
 if __name__ == "__main__":

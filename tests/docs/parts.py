@@ -56,21 +56,21 @@ def first_sentence(text: str | None) -> str:
     return f"{sentence}." if stop else paragraph
 
 
-# --- the floors ------------------------------------------------------------------------------
+# --- the layers ------------------------------------------------------------------------------
 
 
-def floors() -> list[list[str]]:
-    """The packages of each floor, the uppermost first, as import-linter holds them."""
+def layers() -> list[list[str]]:
+    """The packages of each layer, the uppermost first, as import-linter holds them."""
     linted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = next(each["layers"] for each in linted["contracts"] if each["type"] == "layers")
     return [[name.strip().strip("()") for name in layer.replace("|", ":").split(":")] for layer in layers]
 
 
 def packages() -> str:
-    """A picture of the floors, and what each package is and imports."""
+    """A picture of the layers, and what each package is and imports."""
     lines = ["```mermaid", "flowchart TB"]
-    lines += [f'    floor{at}["{" · ".join(map(_short, names))}"]' for at, names in enumerate(floors())]
-    lines += [f"    floor{at} --> floor{at + 1}" for at in range(len(floors()) - 1)]
+    lines += [f'    layer{at}["{" · ".join(map(_short, names))}"]' for at, names in enumerate(layers())]
+    lines += [f"    layer{at} --> layer{at + 1}" for at in range(len(layers()) - 1)]
     rows = [
         (code(name), first_sentence(import_module(name).__doc__), ", ".join(map(_short, sorted(imported))))
         for name, imported in _imports().items()
@@ -83,8 +83,8 @@ def _short(name: str) -> str:
 
 
 def _imports() -> dict[str, set[str]]:
-    """Which packages of ours each package imports, the uppermost floor first."""
-    names = [name for floor in floors() for name in floor]
+    """Which packages of ours each package imports, the uppermost layer first."""
+    names = [name for layer in layers() for name in layer]
     graph = grimp.build_graph(
         "hermes_jobs", "workers", "schedules", exclude_type_checking_imports=True, cache_dir=None
     )
