@@ -33,7 +33,7 @@ def up(
     no_flower: bool,
     no_beat: bool,
 ) -> None:
-    """Run everything that this machine needs: a broker if none is configured, a worker, beat, Flower.
+    """Run everything for this machine: a broker if none is configured, a worker, beat and Flower.
 
     Ctrl-C stops it warmly: what is being written may end first (workers.stop_seconds). A second Ctrl-C stops
     it at once; nothing is lost either way.
@@ -63,7 +63,7 @@ def up(
 @click.command(epilog=example("hermes-jobs down"))
 @pass_context
 def down(context: CliContext) -> None:
-    """Stop the `up` of this home, warmly, and wait until it has ended.
+    """Stop this home's `up` gracefully, and wait until it has ended.
 
     Background processes of the agent are ended, too.
     """

@@ -70,7 +70,7 @@ def test_its_help_loads_nothing_that_draws() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Talk with the agent" in done.stdout
+    assert "Open a chat with the agent" in done.stdout
 
 
 def test_answers_are_shown_as_they_come_and_what_is_typed_or_pasted_meanwhile_waits(

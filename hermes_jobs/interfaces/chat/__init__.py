@@ -36,7 +36,7 @@ def chat(
     environment: tuple[str, ...],
     mode: Mode | None,
 ) -> int:
-    """Talk with the agent: answers as they are written, tools as they run.
+    """Open a chat with the agent: streamed answers, tools as they run.
 
     Enter sends, Esc Enter begins a new line, Tab completes; what begins with / is a command (/help lists
     them). Shift-Tab switches what may be done without asking. Ctrl-C cancels the running turn, Ctrl-D leaves.

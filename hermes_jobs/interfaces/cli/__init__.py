@@ -36,62 +36,60 @@ GARBAGE = 50_000  # new objects after which the collector looks for cycles; Pyth
 COMMANDS = {
     "setup": LazyCommand(".setup:setup", "Connect a language model: provider, key, model."),
     "send": LazyCommand(".send:send", "Submit a turn and wait for its answer."),
-    "chat": LazyCommand("..chat:chat", "Talk with the agent on this terminal."),
+    "chat": LazyCommand("..chat:chat", "Open a chat with the agent."),
     "turns": LazyCommand(".turns:turns", "List, show, follow turns; cancel, retry, approve, deny."),
-    "approvals": LazyCommand(".approvals:approvals", "What may run without asking: rules, and a test."),
+    "approvals": LazyCommand(".approvals:approvals", "Rules for what may run without asking."),
     "sessions": LazyCommand(".sessions:sessions", "List, show, search, rename, fork, end, delete sessions."),
-    "reviews": LazyCommand(".reviews:reviews", "What the agent looked back at, and what it saved."),
-    "memory": LazyCommand(".memory:memory", "What the agent remembers: show, change, undo, why."),
-    "schedule": LazyCommand(".schedule:schedule", "Prompts that are sent by the clock."),
-    "up": LazyCommand("workers.cli:up", "Run everything that this machine needs."),
-    "down": LazyCommand("workers.cli:down", "Stop the `up` of this home."),
-    "service": LazyCommand(".service:service", "Run `up` at every login: systemd, launchd."),
+    "reviews": LazyCommand(".reviews:reviews", "Reviews of conversations, and what they saved."),
+    "memory": LazyCommand(".memory:memory", "Show, change and undo what the agent remembers."),
+    "schedule": LazyCommand(".schedule:schedule", "Add, preview, list, pause and run scheduled prompts."),
+    "up": LazyCommand("workers.cli:up", "Run broker, worker, beat and Flower on this machine."),
+    "down": LazyCommand("workers.cli:down", "Stop this home's `up`."),
+    "service": LazyCommand(".service:service", "Run `up` as a service: systemd, launchd."),
     "worker": LazyCommand("workers.cli:worker", "Run one worker."),
     "beat": LazyCommand("workers.cli:beat", "Run beat, which wakes due schedules."),
     "flower": LazyCommand("workers.cli:flower", "Run Flower, the dashboard."),
-    "skills": LazyCommand(".skills:skills", "What the agent learned to do; undo, approve, scan."),
-    "agents": LazyCommand(".agents:agents", "Kinds of sub-agents, to which tasks are handed."),
-    "inbox": LazyCommand(".inbox:inbox", "Answers that wait for you, and how deliveries stand."),
-    "gateway": LazyCommand(".gateway:gateway", "Let people write from Telegram."),
-    "queues": LazyCommand(".queues:queues", "What waits and runs by queue, and who works."),
-    "mcp": LazyCommand(".mcp:mcp", "MCP servers: add, list, test, accept, import."),
-    "processes": LazyCommand(".processes:processes", "What the agent runs in the background; kill it."),
-    "metrics": LazyCommand(".metrics:metrics", "Metrics for Prometheus, once or as an endpoint."),
-    "experiments": LazyCommand(
-        ".experiments:experiments", "Ask past turns again in variants, and compare the answers."
-    ),
-    "usage": LazyCommand(".usage:usage", "Tokens and cost by day, session, model or purpose."),
-    "report": LazyCommand(".report:report", "Cost, waiting, memory and schedules over time."),
-    "bench": LazyCommand(".bench:bench", "Measure what a model makes of this agent."),
-    "models": LazyCommand(".models:models", "Which models there are, with window and price."),
-    "doctor": LazyCommand(".doctor:doctor", "What is reachable and alive, and what to do."),
-    "export": LazyCommand(".export:export", "Write a home or sessions to a file; training data."),
-    "import": LazyCommand(".import_:import_file", "Bring in an export, or restore a backup."),
-    "backup": LazyCommand(".export:backup", "Write the whole home to one file, while it runs."),
-    "redact": LazyCommand(".forget:redact", "Remove a text wherever it is stored, for good."),
-    "events": LazyCommand(".events:events", "Print the log's events, or verify the log."),
-    "views": LazyCommand(".views:views", "The read models: how far they are, and rebuilding them."),
-    "update-check": LazyCommand(".update_check:update_check", "Ask whether there is something newer."),
-    "completion": LazyCommand(".completion:completion", "Print the completion script of a shell."),
+    "skills": LazyCommand(".skills:skills", "Show, install, undo and approve skills."),
+    "agents": LazyCommand(".agents:agents", "List the kinds of sub-agents."),
+    "inbox": LazyCommand(".inbox:inbox", "Unread answers and pending approvals."),
+    "gateway": LazyCommand(".gateway:gateway", "Run the Telegram gateway."),
+    "queues": LazyCommand(".queues:queues", "Show queues, running jobs and workers."),
+    "mcp": LazyCommand(".mcp:mcp", "Add, list, test and import MCP servers."),
+    "processes": LazyCommand(".processes:processes", "List and kill the agent's background processes."),
+    "metrics": LazyCommand(".metrics:metrics", "Print or serve metrics for Prometheus."),
+    "experiments": LazyCommand(".experiments:experiments", "Replay past turns in variants, and compare."),
+    "usage": LazyCommand(".usage:usage", "Show tokens and cost by day, session, model, purpose."),
+    "report": LazyCommand(".report:report", "Show cost, waits, memory and schedules over time."),
+    "bench": LazyCommand(".bench:bench", "Measure learning with a model of your choice."),
+    "models": LazyCommand(".models:models", "List models, with window and price."),
+    "doctor": LazyCommand(".doctor:doctor", "Check the installation, and say what to fix."),
+    "export": LazyCommand(".export:export", "Export events, sessions or training data."),
+    "import": LazyCommand(".import_:import_file", "Import an export, or restore a backup."),
+    "backup": LazyCommand(".export:backup", "Back up the home to one file, also while it runs."),
+    "redact": LazyCommand(".forget:redact", "Remove a text permanently, wherever it is stored."),
+    "events": LazyCommand(".events:events", "Print events, or verify the log."),
+    "views": LazyCommand(".views:views", "Show or rebuild the read models."),
+    "update-check": LazyCommand(".update_check:update_check", "Check for a newer release."),
+    "completion": LazyCommand(".completion:completion", "Print a shell's completion script."),
     "config": LazyCommand(".config:config", "Show and change the configuration."),
-    "help": LazyCommand(".help:help_command", "Tell about a command or a topic."),
+    "help": LazyCommand(".help:help_command", "Show the help of a command or a topic."),
 }
 
 SECTIONS = {
     "Talk": ("chat", "send", "inbox"),
-    "Look": ("turns", "sessions", "experiments", "usage", "report", "reviews"),
-    "Trust": ("approvals", "processes"),
+    "Inspect": ("turns", "sessions", "experiments", "usage", "report", "reviews"),
+    "Permissions": ("approvals", "processes"),
     "Knowledge": ("memory", "skills", "agents"),
     "Schedule": ("schedule",),
     "Run": ("up", "down", "service", "queues", "worker", "beat", "flower", "gateway", "metrics"),
     "Data": ("backup", "import", "export", "redact", "events", "views"),
     "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "update-check", "completion", "help"),
 }
-"""The commands as `--help` lists them: what people begin with comes first."""
+"""The commands in the order of `--help`: those of the first day come first."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands stand in a table and are imported when they are called."""
+    """A group whose commands are listed in a table and imported on first use."""
 
     def __init__(
         self,
@@ -100,7 +98,7 @@ class LazyGroup(click.Group):
         sections: Mapping[str, Sequence[str]] | None = None,
         **attributes: object,
     ) -> None:
-        super().__init__(**attributes)  # type: ignore[arg-type]  # handed on as click names them
+        super().__init__(**attributes)  # type: ignore[arg-type]  # click's own names
         self._table = table
         self._sections = sections or {"Commands": tuple(table)}
 
@@ -158,8 +156,8 @@ class LazyGroup(click.Group):
 def hermes_jobs() -> None:
     """A personal agent that learns, run as a job system: everything it does is a job, and an event.
 
-    Without a command, on a terminal: chat. `hermes-jobs help` knows topics too: exit-codes, environment,
-    files, json.
+    Without a command, on a terminal, it opens a chat. `hermes-jobs help TOPIC` explains exit-codes,
+    environment, files and json.
     """
     refuse_inside_tool(os.environ)
 
@@ -171,15 +169,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _without_arguments() -> Sequence[str]:
-    """What is meant where nothing was said: the chat, for a person at a terminal."""
+    """The arguments of a call without any: `chat` on a terminal."""
     streams = (sys.stdin, sys.stdout)
     return ("chat",) if all(stream is not None and stream.isatty() for stream in streams) else ()
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code (see `hermes_jobs.interfaces.cli.exit_codes`)."""
-    # Modules are objects that stay. Looking for garbage among them again and again, as they come, takes an
-    # eighth of a short command's time.
+    # Importing creates many long-lived objects. Collecting garbage among them costs an eighth of a short
+    # command's time.
     gc.set_threshold(GARBAGE)
     context = CliContext(os.environ)
     stdio.prepare()
@@ -200,10 +198,10 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit:
         if sys.stdout is stdout:
             raise
-        return 0  # click put another in its place: whoever read our output has closed it (`… | head`)
+        return 0  # click replaced it: the reader of our output closed the pipe (`… | head`)
     except KeyboardInterrupt:
-        return 130  # it came before or after the command itself, which turns it into an end of its own
-    except Exception as error:  # noqa: BLE001 - the one place where whatever went wrong becomes words
+        return 130  # before or after the command, which handles its own interrupts
+    except Exception as error:  # noqa: BLE001 - the one place that turns any error into a message
         from hermes_jobs.interfaces.cli.exit_codes import report
 
         return report(error, context)

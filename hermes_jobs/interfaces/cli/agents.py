@@ -83,7 +83,7 @@ def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_
 @json_option
 @pass_context
 def show_agent(context: CliContext, name: str, workdir: str | None, limit: int | None, as_json: bool) -> None:
-    """Show one kind of sub-agent, with what it is told."""
+    """Show one kind of sub-agent, with its prompt."""
     from hermes_jobs.agent.tools.tool import did_you_mean
 
     found = {each.name: each for each in _roles(context, workdir)}

@@ -104,7 +104,7 @@ def test_call(
     unattended: bool,
     as_json: bool,
 ) -> None:
-    """Say what would become of a command, or of `TOOL:ARGUMENT`. Nothing is run."""
+    """Show what the rules decide for a command or TOOL:ARGUMENT. Nothing is run."""
     from hermes_jobs.domain.session.messages import ToolCall
 
     calls = parsed_call(context, command, "COMMAND")
@@ -167,7 +167,7 @@ def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
 @click.option("--anywhere", is_flag=True, help="For every folder.")
 @pass_context
 def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool) -> None:
-    """Make a rule for commands, or for TOOL:PATTERN.
+    """Add a rule for commands, or for TOOL:PATTERN.
 
     `*` as the last word stands for any arguments, within a word for any part of it. Without one it is the
     whole command. The tool `edit` stands for all that change files, `read` for those that read them.

@@ -52,7 +52,7 @@ def bench() -> None:
 @json_option
 @pass_context
 def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Measure what the agent keeps of what people say over weeks.
+    """Measure what the agent retains of conversations over weeks.
 
     Scripted people talk to it; then each fact is asked for in a session of its own: without memory, with
     plain notes, with everything in the prompt, with the memory, with observations alone, and with recall.

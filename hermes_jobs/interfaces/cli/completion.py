@@ -19,7 +19,7 @@ VARIABLE = "_HERMES_JOBS_COMPLETE"  # click derives it from the program's name
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script with which SHELL completes commands, flags, and ids of recent turns and sessions."""
+    """Print a completion script for SHELL: commands, flags, and ids of recent turns and sessions."""
     from click.shell_completion import get_completion_class
 
     complete = get_completion_class(shell)

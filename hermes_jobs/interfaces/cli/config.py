@@ -63,7 +63,7 @@ def show(context: CliContext, filter_: str | None, origin: bool, limit: int | No
 @json_option
 @pass_context
 def get(context: CliContext, key: str, as_json: bool) -> None:
-    """Print the value of one key, as it holds here."""
+    """Print the effective value of one key."""
     from hermes_jobs.settings import is_secret_variable, value_of
 
     if is_secret_variable(key):
@@ -80,7 +80,7 @@ def get(context: CliContext, key: str, as_json: bool) -> None:
 @json_option
 @pass_context
 def path(context: CliContext, as_json: bool) -> None:
-    """Print where `config.yaml` is, or would be."""
+    """Print the path of `config.yaml`."""
     from hermes_jobs.settings import Paths, find_home
 
     file = str(Paths(find_home(context.environ)).config)
@@ -99,7 +99,7 @@ def path(context: CliContext, as_json: bool) -> None:
 @click.argument("value", type=TextParam(), required=False, shell_complete=complete_value)
 @pass_context
 def change(context: CliContext, key: str, value: str | None) -> None:
-    """Write a key of the configuration, or a secret.
+    """Set a configuration key, or a secret.
 
     Keys go into `config.yaml`, a secret such as OPENAI_API_KEY into `.env`.
 
@@ -125,7 +125,7 @@ def change(context: CliContext, key: str, value: str | None) -> None:
 @click.argument("key", shell_complete=complete_setting)
 @pass_context
 def unset(context: CliContext, key: str) -> None:
-    """Take one key out of `config.yaml`, so that its default holds.
+    """Remove a key from `config.yaml`, so that its default applies.
 
     Everything else in it stays as it is. A secret such as OPENAI_API_KEY is taken out of `.env`.
     """

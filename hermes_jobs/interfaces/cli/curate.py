@@ -33,7 +33,7 @@ _ONLY = numbers_option("This one; repeatable.")
 @json_option
 @pass_context
 def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool) -> int:
-    """Look through the skills for what should be merged or archived.
+    """Propose skills to merge or archive.
 
     A job that only proposes: nothing changes before `reviews apply`. It is told which skills are alike, and
     how often and when each was used.
@@ -118,7 +118,7 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
 @json_option
 @pass_context
 def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Carry out proposals, or take back what is harmful; all or nothing.
+    """Apply proposals, or undo what made answers worse; all or nothing.
 
     Skills that give way are archived with their files, never deleted. What has changed since it was proposed,
     or was applied before, is refused. `skills undo NAME` takes back what was done to a skill. Of a review of
@@ -151,7 +151,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
 @json_option
 @pass_context
 def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Keep for good what a review saved and what made answers worse.
+    """Keep what a review saved, although it made answers worse.
 
     `reviews show` has the numbers; also what could not be tried out is kept with --only.
     """

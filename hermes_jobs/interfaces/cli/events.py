@@ -142,7 +142,7 @@ def _print(recorded: RecordedEvent) -> None:
 @json_option
 @pass_context
 def verify(context: CliContext, as_json: bool) -> None:
-    """Verify that the log is what was written.
+    """Verify the log's hashes, and the due steps that follow from it.
 
     Every stream's chain of hashes, and that the due work is what follows from the events.
     """

@@ -76,7 +76,7 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     budget: float | None,
     as_json: bool,
 ) -> None:
-    """Choose turns and variants; nothing is asked yet.
+    """Define an experiment: turns and variants. Nothing is run.
 
     Of each turn the last model call is asked, with its history and the recorded results of tools; with
     --follow the whole turn. QUERY has words of the turns' texts and keys: label:NAME, rated:up,
@@ -134,7 +134,7 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
 @json_option
 @pass_context
 def run_experiment(context: CliContext, name: str, budget: float | None, wait: bool, as_json: bool) -> int:
-    """Ask what has no answer yet, check it, have it judged.
+    """Run the cells without a result, then the checks and the judge.
 
     This process asks, and workers that are alive help. What was interrupted, stopped, cancelled or failed
     goes on; an answer that is there is not asked for again.
@@ -188,7 +188,7 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
 @json_option
 @pass_context
 def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
-    """Ask no more.
+    """Cancel an experiment.
 
     What is being asked ends and is kept, the rest is not begun. `run` goes on with it.
     """
@@ -213,7 +213,7 @@ def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
 def show_experiment(
     context: CliContext, name: str, html: Path | None, limit: int | None, as_json: bool
 ) -> None:
-    """Show the variants, and how they differ from the first.
+    """Show the variants, each compared with the first.
 
     Differences are paired by turn: the mean with a 95 % bootstrap interval, in how many turns it is above and
     below zero, and the exact sign test's p for that.
@@ -241,7 +241,7 @@ def show_experiment(
 @json_option
 @pass_context
 def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
-    """List the experiments by their names."""
+    """List experiments."""
     from hermes_jobs.domain.replay.experiment import PREFIX, Experiment
     from hermes_jobs.interfaces.cli.experiment_format import EXPERIMENTS
 
@@ -255,7 +255,7 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
 @_NAME
 @pass_context
 def judge_experiment(context: CliContext, name: str) -> None:
-    """Compare answers yourself, not knowing whose they are.
+    """Compare answers blindly, yourself.
 
     1, 2, s for the same, q to leave. Each answer is shown beside that of the first variant, in an order that
     chance decided. What you have judged is not asked again.

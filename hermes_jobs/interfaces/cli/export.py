@@ -76,7 +76,7 @@ def export(
     system: bool,
     force: bool,
 ) -> None:
-    """Write everything that happened to FILE (- for standard output), while all goes on.
+    """Export all events to FILE (- for standard output), also while running.
 
     One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
     SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
@@ -101,7 +101,7 @@ def export(
 @force_option
 @pass_context
 def backup(context: CliContext, file: str, force: bool) -> None:
-    """Write a home to one ZIP file (- for standard output), while everything runs.
+    """Back up the home to a ZIP file (- for standard output), also while running.
 
     It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/, commands/
     and plugins/. It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of

@@ -152,7 +152,7 @@ def delete_session(
     with_forks: bool,
     wish: RemovalOptions,
 ) -> None:
-    """Delete a session: everything that was said in it.
+    """Delete a session and every text in it.
 
     Its reviews, its sub-agents, its deliveries and the observations of it go with it. What it cost stays in
     the accounts, and what else was learned from it stays in memory and skills; a sub-agent's answer stays in
@@ -239,7 +239,7 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
 @_wish_options
 @pass_context
 def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOptions) -> None:
-    """Forget the entry of write N of `memory log`, for good.
+    """Delete the entry of write N of `memory log` permanently.
 
     In every form that it had. It leaves the memory, and its text is removed wherever it stands word for word:
     in the log, in prompts, in the calls that wrote it. `memory log` goes on to say that there was one. It
@@ -289,7 +289,7 @@ def redact(
     force: bool,
     wish: RemovalOptions,
 ) -> None:
-    """Remove a text wherever it is: in what was said, in memory and skills, results, titles, and logs.
+    """Remove a text permanently from conversations, memory, skills, results, titles and logs.
 
     `[redacted]` stands in its place. Upper and lower case are the same. `-` reads PATTERN from standard
     input, which keeps it out of your shell's history. It cannot be taken back.

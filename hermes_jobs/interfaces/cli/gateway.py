@@ -24,7 +24,7 @@ def gateway() -> None:
 @gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))
 @pass_context
 def listen_to_telegram(context: CliContext) -> None:
-    """Listen to a Telegram bot in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
+    """Run the Telegram gateway in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
 
     The bot's token is TELEGRAM_BOT_TOKEN, in the environment or in .env; gateway.telegram.allowed_users names
     who may write. Started twice for one log, the second stands by. Where no worker is alive, this process

@@ -26,7 +26,7 @@ def _complete(context: click.Context, _param: click.Parameter, incomplete: str) 
 @click.argument("words", metavar="[COMMAND|TOPIC]", nargs=-1, shell_complete=_complete)
 @click.pass_context
 def help_command(context: click.Context, words: tuple[str, ...]) -> None:
-    """Show the help of a command, or tell about a topic.
+    """Show the help of a command or a topic.
 
     The topics: exit-codes, environment, files, json.
     """

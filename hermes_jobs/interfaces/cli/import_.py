@@ -56,7 +56,7 @@ AGAIN = {
 @json_option
 @pass_context
 def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only: bool, as_json: bool) -> None:
-    """Bring an export into this home, or make an empty home of a backup.
+    """Import an export into this home, or restore a backup into an empty home.
 
     Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
     way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it go on here.

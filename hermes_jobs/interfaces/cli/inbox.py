@@ -35,7 +35,7 @@ def inbox() -> None:
 @json_option
 @pass_context
 def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
-    """List what is unread, and what waits for your approval.
+    """List unread answers, and calls that wait for approval.
 
     Newest first; calls that wait stand below, each with the command that answers it.
     """
@@ -62,7 +62,7 @@ def _note_questions(views: Views) -> None:
 @json_option
 @pass_context
 def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
-    """Print what is unread, oldest first, and mark it as read.
+    """Print unread answers, oldest first, and mark them as read.
 
     With IDs (unique prefixes are enough) only those, also ones that were read before.
     """

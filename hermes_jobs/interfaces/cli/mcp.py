@@ -98,7 +98,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     test: bool,
     as_json: bool,
 ) -> None:
-    """Add a server: a command that is started here, or a URL.
+    """Add a server: a command to start, or a URL.
 
     Values of --env, --header and --oauth that may be secrets go to .env (mode 600); config.yaml names them as
     ${NAME}.
@@ -143,7 +143,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 @json_option
 @pass_context
 def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
-    """List the servers, and how each stood.
+    """List the servers and their last known state.
 
     That is as of when it was last asked: nothing is started.
     """
@@ -157,7 +157,7 @@ def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
 @json_option
 @pass_context
 def show_server(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
-    """Show a server, its tools, and what waits for you."""
+    """Show a server, its tools, and changes that wait for approval."""
     row = known_row(context, name)
     SERVERS.print_one(row, as_json=as_json, details=lambda: _details(row, limit))
 
@@ -190,7 +190,7 @@ def test_server(context: CliContext, name: str, as_json: bool) -> None:
 @json_option
 @pass_context
 def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> int:
-    """Let new sessions use what a server has changed.
+    """Accept a server's changed tools for new sessions.
 
     The difference is shown first.
     """
@@ -217,7 +217,7 @@ def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> 
 @json_option
 @pass_context
 def remove_server(context: CliContext, name: str, as_json: bool) -> None:
-    """Take a server out of config.yaml, and forget its login. Its secrets stay in .env."""
+    """Remove a server from config.yaml, and delete its login. Its secrets stay in .env."""
     from hermes_jobs.agent.mcp.resources import KnownResources
     from hermes_jobs.domain.mcp_servers import remove
     from hermes_jobs.settings import unset_value
@@ -243,7 +243,7 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
 def import_servers(
     context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, as_json: bool
 ) -> None:
-    """Take over the servers of Claude, Cursor, VS Code or Hermes.
+    """Import servers from Claude, Cursor, VS Code or Hermes.
 
     Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
     it is. Nothing is started.

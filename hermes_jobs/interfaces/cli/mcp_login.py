@@ -48,7 +48,7 @@ WAIT_SECONDS = 300.0
 def log_in(
     context: CliContext, name: str, paste: bool, device: bool, browser: bool, timeout: float, as_json: bool
 ) -> None:
-    """Log in at a server that runs elsewhere, by OAuth.
+    """Log in to a remote server by OAuth.
 
     The tokens are kept in the home (mode 600) and renewed when they end.
     """
@@ -74,7 +74,7 @@ def log_in(
 @json_option
 @pass_context
 def log_out(context: CliContext, name: str, as_json: bool) -> None:
-    """Revoke and forget the login at a server.
+    """Revoke and delete the login for a server.
 
     Where its authorization server revokes none, the tokens are forgotten here only.
     """

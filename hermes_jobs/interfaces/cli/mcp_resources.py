@@ -35,7 +35,7 @@ AT_ONCE = 4
 @json_option
 @pass_context
 def list_resources(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
-    """List what servers offer to be read.
+    """List the resources of servers.
 
     Each server is started or reached. In chat, @NAME:URI puts one into your message; for a template fill in
     what is in braces.
@@ -72,7 +72,7 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
 @json_option
 @pass_context
 def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> None:
-    """Print a resource of a server as it is.
+    """Print a server's resource unchanged.
 
     What the server asks first is asked at this terminal; where nobody is at one, nothing is read.
     """

@@ -50,7 +50,7 @@ def _allowed(_context: click.Context, _parameter: click.Parameter, given: tuple[
 @mode_option("What the agent may do without asking in sessions that clients begin.")
 @pass_context
 def serve_mcp(context: CliContext, allowed: frozenset[str], workdir: str | None, mode: Mode | None) -> None:
-    """Let other agents use this one, over stdio.
+    """Serve this agent to other agents by MCP, over stdio.
 
     It is an MCP server on standard input and output, until the input ends. Clients read: turns and their
     answers, searches, memory, schedules. With --allow send they also send texts, and cancel what was sent;

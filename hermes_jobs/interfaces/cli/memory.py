@@ -50,7 +50,7 @@ def memory() -> None:
 @json_option
 @pass_context
 def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
-    """Show the entries, and which of them prompts have.
+    """Show the entries, and which of them are in prompts.
 
     Those that are only recalled, and those left out, stand with the reason. Prompts have room for
     `memory.memory_chars` and `memory.user_chars`; what does not fit is recalled when a message is about it.
@@ -108,7 +108,7 @@ def add(
 @json_option
 @pass_context
 def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
-    """Replace the only entry that holds OLD by NEW."""
+    """Replace the one entry that contains OLD by NEW."""
     named, (old, new) = _arguments(words, target, ("OLD", "NEW"))
     where = named or _target_with(context, old)
     operation = Operation(action="replace", target=where, content=new, old_text=old)
@@ -125,7 +125,7 @@ def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | 
 @json_option
 @pass_context
 def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
-    """Remove the only entry that holds OLD."""
+    """Remove the one entry that contains OLD."""
     named, (old,) = _arguments(words, target, ("OLD",))
     where = named or _target_with(context, old)
     _write(context, Operation(action="remove", target=where, old_text=old), as_json=as_json)
@@ -136,7 +136,7 @@ def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | N
 @json_option
 @pass_context
 def log(context: CliContext, limit: int, as_json: bool) -> None:
-    """List what was written: by whom, when, and from which turn."""
+    """List all writes: author, time and turn."""
     from hermes_jobs.interfaces.cli.memory_format import memory_writes
 
     home = context.application.memory
@@ -150,7 +150,7 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
 @json_option
 @pass_context
 def undo(context: CliContext, number: int, as_json: bool) -> None:
-    """Take back the write N of `memory log`.
+    """Undo write N of `memory log`.
 
     That is a new write, which can be taken back too.
     """
@@ -195,7 +195,7 @@ def _trials(application: Application, number: int, fact: MemoryEvent) -> Sequenc
 @json_option
 @pass_context
 def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
-    """Show what an entry came from.
+    """Show where an entry came from.
 
     The session, the turn, and what you said there.
     """
@@ -219,7 +219,7 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
 @json_option
 @pass_context
 def at(context: CliContext, date: str, as_json: bool) -> None:
-    """Show what was remembered at a moment, or by the end of a day."""
+    """Show the memory as it was at a time, or at the end of a day."""
     from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
     from hermes_jobs.domain.memory.memory import history
     from hermes_jobs.interfaces.cli.memory_format import gone_since, moment
@@ -244,7 +244,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
 @json_option
 @pass_context
 def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> None:
-    """Show or set what the other memory provider takes.
+    """Show or set the options of the external memory provider.
 
     The one beside the built-in one: memory.provider names it.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: bool, as_json: bool) -> None:
-    """Propose which entries to remove or to only recall.
+    """Propose entries to remove, or to recall only.
 
     No model is asked. Proposed are entries that say the same, have expired, are contained in another one, are
     perhaps contradicted by a newer one, or made answers worse when they were tried out. Nothing changes

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def embed(context: CliContext, as_json: bool) -> int:
-    """Give vectors to what has none, to recall it by meaning.
+    """Compute missing embeddings, for recall by meaning.
 
     Workers do so by themselves, some minutes after something was said. Needs `embeddings.model`;
     conversations count where `memory.recall` is on. What has a vector is not paid for again.

@@ -45,7 +45,7 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
 @json_option
 @pass_context
 def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
-    """List what the endpoint offers, with window and price.
+    """List the endpoint's models, with window and price.
 
     Your aliases stand beside, your ensembles below. With PART, only models whose name holds it. Prices are
     US dollars a million tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained
@@ -158,7 +158,7 @@ models.add_command(list_models)
 @json_option
 @pass_context
 def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
-    """Forget the windows that refusals of providers taught.
+    """Forget context windows learned from provider errors.
 
     NAME is one model, at whichever endpoint; without it all are meant. What the provider says next time is
     learned again. `model.context_length` sets a window that no refusal of another day changes; `doctor` says
@@ -217,7 +217,7 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
 @json_option
 @pass_context
 def show_model(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
-    """Show where a model is asked, its window and its price.
+    """Show a model's endpoint, window and price.
 
     Of an ensemble: all of its models.
 

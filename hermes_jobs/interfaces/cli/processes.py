@@ -91,7 +91,7 @@ def read_process(context: CliContext, process_id: str, follow: bool, limit: int,
 def kill_processes(
     context: CliContext, process_ids: tuple[str, ...], everything: bool, as_json: bool
 ) -> None:
-    """End processes with all that they started.
+    """Kill processes and their children.
 
     They are asked to, and killed two seconds later.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -> None:
-    """Show each queue's depth, the age of its oldest waiting job, what runs, and which workers are alive.
+    """Show queues (depth, oldest waiting job, running jobs) and live workers.
 
     LATER counts what waits for its time: a schedule, a retry, an approval's end. A worker of another host is
     believed alive until its heartbeat has stood still for workers.lease_seconds; --watch looks long enough to

@@ -34,7 +34,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 @json_option
 @pass_context
 def report(context: CliContext, since: datetime | None, html: Path | None, as_json: bool) -> None:
-    """Show cost and tokens, waiting in the queues, the memory's fill, and schedules planned and run.
+    """Show cost, tokens, queue waits, memory size and schedule runs over time.
 
     By day; by week or month where the time is long. Only what was reported counts: `usage --estimated` lists
     the calls that were not.

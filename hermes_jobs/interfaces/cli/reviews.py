@@ -106,7 +106,7 @@ def _print_observations(context: CliContext, review: ReviewView) -> None:
 @json_option
 @pass_context
 def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
-    """Take up a failed or cancelled review again, where it stopped."""
+    """Resume a failed or cancelled review where it stopped."""
     from hermes_jobs.domain import consolidation
     from hermes_jobs.domain.session.commands import ResumeTurn
     from hermes_jobs.domain.session.session import stream_of
@@ -130,7 +130,7 @@ def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
 @json_option
 @pass_context
 def cancel_review(context: CliContext, review_id: str, as_json: bool) -> None:
-    """Stop a review, or keep it from beginning."""
+    """Cancel a review, whether running or queued."""
     from hermes_jobs.domain import consolidation
     from hermes_jobs.domain.session.commands import CancelReview, CancelTurn
     from hermes_jobs.domain.session.session import stream_of

@@ -92,7 +92,7 @@ def preview(
     no_model: bool,
     as_json: bool,
 ) -> int:
-    """Say what a text means as a schedule, and when it would run; none is added.
+    """Show how a text is understood as a schedule, and its next runs; nothing is added.
 
     TEXT is a timing, a sentence with a task and a timing, a cron expression or an ISO time.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Let a schedule rest until it is resumed. What runs goes on."""
+    """Pause a schedule. What runs goes on."""
     _act(context, schedule_id, Pause, "is paused", as_json=as_json)
 
 
@@ -38,7 +38,7 @@ def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None
 @json_option
 @pass_context
 def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Let a paused schedule go on. What came due meanwhile is not made up for."""
+    """Resume a paused schedule. What came due meanwhile is not made up for."""
     _act(context, schedule_id, Resume, "goes on", as_json=as_json)
 
 
@@ -58,7 +58,7 @@ def remove_schedule(context: CliContext, schedule_id: str, as_json: bool) -> Non
 @wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
 @pass_context
 def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) -> int:
-    """Run a schedule at once, and wait for its answer.
+    """Run a schedule now, and wait for its answer.
 
     It is a real run: its answer is delivered, its cost counts, `history` shows it. A paused schedule can be
     run too, and what the clock is due for stays as it is.

@@ -46,7 +46,7 @@ UNNAMED = "schedule"
 @json_option
 @pass_context
 def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: bool) -> int:
-    """Add a prompt that is sent by the clock, once or again and again.
+    """Add a prompt that is sent once, or repeatedly.
 
     SENTENCE says what and when. What was understood is shown, with the next three runs, and asked about;
     without a terminal that takes --yes.
@@ -93,7 +93,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
 def edit_schedule(
     context: CliContext, wanted: ScheduleInput, *, schedule_id: str, yes: bool, as_json: bool
 ) -> int:
-    """Change what a schedule does, when, or how.
+    """Change a schedule's task, timing or options.
 
     SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
     `none` gives up a --session, --model, --toolsets, --budget or --workdir.

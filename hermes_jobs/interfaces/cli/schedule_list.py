@@ -32,7 +32,7 @@ from hermes_jobs.views.schedule_queries import RunView, ScheduleView
 @json_option
 @pass_context
 def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
-    """List schedules, the next that is due first."""
+    """List schedules, next due first."""
     found = context.application.views.schedules(removed=everything)[:limit]
     SCHEDULES.print_list(found, as_json=as_json)
     if not as_json:
@@ -45,7 +45,7 @@ def list_schedules(context: CliContext, everything: bool, limit: int, as_json: b
 @json_option
 @pass_context
 def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
-    """Show what a schedule does and when, its last result, and what it has cost."""
+    """Show a schedule: its task, timing, last result and cost."""
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     SCHEDULES._replace(
@@ -62,7 +62,7 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
 @json_option
 @pass_context
 def show_history(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
-    """Show what became of a schedule's due times: each run with its result and its deliveries, each miss."""
+    """Show a schedule's past due times: each run with its result and deliveries, and each missed run."""
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     _runs(rule_of(schedule.plan)).print_list(views.runs(schedule.id, limit=limit), as_json=as_json)

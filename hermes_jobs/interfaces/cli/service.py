@@ -45,7 +45,7 @@ def service() -> None:
 )
 @pass_context
 def install(context: CliContext, only_print: bool, manager: Manager | None) -> None:
-    """Install the service of this home, and start it.
+    """Install and start this home's service.
 
     A second time replaces it, for instance after an upgrade.
     """
@@ -74,7 +74,7 @@ def install(context: CliContext, only_print: bool, manager: Manager | None) -> N
 @service.command("remove", epilog=example("hermes-jobs service remove"))
 @pass_context
 def remove(context: CliContext) -> None:
-    """Stop the service of this home, warmly, and remove it."""
+    """Stop this home's service gracefully, and remove it."""
     by = MANAGERS[_manager()](context.environ)
     name = _name_of(context.settings, context.environ)
     file = by.file(name)
@@ -90,7 +90,7 @@ def remove(context: CliContext) -> None:
 @json_option
 @pass_context
 def status(context: CliContext, as_json: bool) -> None:
-    """Show whether the service is installed, and whether it runs."""
+    """Show whether the service is installed and running."""
     by = MANAGERS[_manager()](context.environ)
     name = _name_of(context.settings, context.environ)
     file = by.file(name)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def session_summary(context: CliContext, session_id: str, as_json: bool) -> None:
-    """Show the summary that stands for a session's older part.
+    """Show the summary that replaces a session's older part.
 
     What the last compression took away is told in detail, what is older line by line; the oldest is archived
     and found by search. Beside that stand open ends, decisions, and the commands and files of the tool calls.

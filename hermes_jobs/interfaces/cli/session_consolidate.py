@@ -45,7 +45,7 @@ AT_ONCE = 20
 def consolidate_session(
     context: CliContext, session_id: str | None, *, all_finished: bool, limit: int, as_json: bool
 ) -> int:
-    """Write down what is worth knowing of a session.
+    """Extract observations from a finished session.
 
     A model reads it and answers observations: each is one fact with its date and the turns that say it. It is
     an entry of the memory that no prompt has, and is recalled when a message is about it. What was read once

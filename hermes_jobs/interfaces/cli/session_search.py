@@ -74,7 +74,7 @@ def search(  # noqa: PLR0913 - the options
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Search what was said, the best hits first.
+    """Search all conversations, best hits first.
 
     What holds all the words comes first. Where that is nothing, or too little for a question, what holds some
     of them follows, rare words first, and that is said. "A phrase" keeps its words together, begin* finds all

@@ -85,7 +85,7 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
 @json_option
 @pass_context
 def rename_session(context: CliContext, session_id: str, title: str, as_json: bool) -> None:
-    """Give a session another title."""
+    """Change a session's title."""
     from hermes_jobs.engine.session_titles import rename_session
 
     application = context.application
@@ -120,7 +120,7 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
 def fork_session(
     context: CliContext, session_id: str, at: str | None, before: str | None, as_json: bool
 ) -> None:
-    """Begin a new session with the history of another.
+    """Start a new session with the history of another one.
 
     All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
     session. The new session's id is printed.

@@ -78,7 +78,7 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Install skills from elsewhere, after a look.
+    """Install skills from a folder, an archive, git or a URL.
 
     SOURCE is a folder, a git repository, or the address of an archive or a SKILL.md. Each skill is shown with
     what the guard finds in it before you are asked. Its origin is recorded with the state that came (a
@@ -111,7 +111,7 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
 def update_skills(
     context: CliContext, name: str | None, theirs: bool, anyway: bool, yes: bool, as_json: bool
 ) -> None:
-    """Bring installed skills up to date, all or one.
+    """Update installed skills, all or one.
 
     The difference is shown first. What was changed here is kept beside what was changed there; `skills undo`
     takes an update back.

@@ -42,7 +42,7 @@ def skills() -> None:
 @json_option
 @pass_context
 def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
-    """List skills, how often they were used, and what waits for you."""
+    """List skills, their use, and writes that wait for approval."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
     found, problems = rows.skill_rows(context.application)
@@ -68,7 +68,7 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
 @json_option
 @pass_context
 def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
-    """Show a skill, its files, its use, and what is proposed for it."""
+    """Show a skill: its files, use and proposed changes."""
     from msgspec.structs import replace
 
     from hermes_jobs.interfaces.cli import skill_format as rows
@@ -97,7 +97,7 @@ def _print_texts(shown: SkillDetails) -> None:
 @json_option
 @pass_context
 def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
-    """Show where a skill came from, its use, and what was found of it.
+    """Show a skill's origin, its use, and the result of its verification.
 
     Each write with the review or turn that made it, by which model, and what you had said; how turns ended
     that read it; whether answers are better or worse with it; and how to take it back.
@@ -114,7 +114,7 @@ def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> Non
 @json_option
 @pass_context
 def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
-    """List what was written to a skill: by whom, when, in which turn."""
+    """List a skill's writes: author, time and turn."""
     from hermes_jobs.interfaces.cli import skill_format as rows
 
     writes = rows.skill_writes(context.application, name)[::-1][:limit]
@@ -134,7 +134,7 @@ def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
 @json_option
 @pass_context
 def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
-    """Take back the last write of a skill, or its deletion.
+    """Undo a skill's last write, or its deletion.
 
     Once more, and the one before is taken back. --to, with a version of `skills log`, also brings back what
     was taken back.
@@ -152,7 +152,7 @@ def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 @json_option
 def scan(path: Path, as_json: bool) -> int:
-    """Look at a skill's folder, or one file, as the guard does.
+    """Check a skill's folder or a file with the guard.
 
     The exit code is 1 where it is dangerous.
     """
@@ -180,7 +180,7 @@ def scan(path: Path, as_json: bool) -> int:
 @json_option
 @pass_context
 def approve(context: CliContext, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
-    """Let a write be made that the guard held back.
+    """Approve a write that the guard held back.
 
     `skills show` has it. With --anyway the newest one is made that the guard refused outright; what it found
     is told, and recorded with your approval.
@@ -198,7 +198,7 @@ def approve(context: CliContext, name: str, number: int | None, anyway: bool, as
 @json_option
 @pass_context
 def deny(context: CliContext, name: str, number: int | None, as_json: bool) -> None:
-    """Refuse a write that the guard held back."""
+    """Reject a write that the guard held back."""
     changed = context.application.skills.deny(name, number)
     _print_outcome(context, name, changed.answer, as_json=as_json)
 

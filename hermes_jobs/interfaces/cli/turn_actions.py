@@ -50,7 +50,7 @@ def follow_turn(
     stream: bool | None,
     quiet: bool,
 ) -> int:
-    """Show what happens in a turn until its end, then its answer.
+    """Follow a turn until its end, and print its answer.
 
     It begins with what has happened already. Where no worker is alive the turn runs in this process.
     """
@@ -124,7 +124,7 @@ _MODEL = model_option("Another model, for the rest of the turn.")
 def continue_turn(
     context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
-    """Go on with a turn that a limit stopped, and wait for its answer.
+    """Continue a turn that a limit stopped, and wait for its answer.
 
     It goes on in the same session, with what was done so far, under the same id. The limit counts anew. What
     the environment sets here comes over the settings that it was sent with.
@@ -145,7 +145,7 @@ def continue_turn(
 def retry_turn(
     context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
-    """Go on with a failed or cancelled turn, and wait for its answer.
+    """Resume a failed or cancelled turn, and wait for its answer.
 
     It goes on after its last outcome, under the same id, with the settings that it was sent with; what the
     environment sets here comes over them. A turn that waits for a quota or a server is tried at

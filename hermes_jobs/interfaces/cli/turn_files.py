@@ -31,7 +31,7 @@ _FILES = click.argument("files", metavar="[FILE]...", nargs=-1)
 @json_option
 @pass_context
 def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: bool, as_json: bool) -> None:
-    """Show what a turn's file tools changed in files.
+    """Show what a turn changed in files, as a diff.
 
     All writes of a file are one change. What commands changed is not kept, and not shown.
     """

@@ -30,7 +30,7 @@ from hermes_jobs.views.turn_json import turn_json
 @json_option
 @pass_context
 def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_json: bool) -> None:
-    """Say whether a turn that has ended was good: up or down.
+    """Rate a turn that has ended: up or down.
 
     The last rating counts; none takes it back. Ratings go into exports for training (`export --format`), and
     experiments can choose turns by them.
@@ -73,7 +73,7 @@ def rating_label(turn: TurnView) -> str:
 def label_turn(
     context: CliContext, turn_id: str, names: tuple[str, ...], remove: tuple[str, ...], as_json: bool
 ) -> None:
-    """Give labels to a turn, to find it again.
+    """Label a turn, to find it again.
 
     Without NAME those that it has are told.
 

@@ -78,7 +78,7 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     budget: float | None,
     as_json: bool,
 ) -> int:
-    """Ask the model calls of a turn again, and compare the answers.
+    """Replay a turn's model calls, and compare the answers.
 
     Each is asked with exactly the history that it had.
 

@@ -47,7 +47,7 @@ class KnownVersions(NamedTuple):
 )
 @json_option
 def update_check(index: str | None, timeout: float, as_json: bool) -> None:
-    """Ask where this was installed from whether there is something newer.
+    """Check for a newer release where this one was installed from.
 
     Nothing but the request itself is sent, and nothing is installed.
     """

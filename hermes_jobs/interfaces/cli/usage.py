@@ -45,7 +45,7 @@ def usage(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Show what was used and what it cost; every response counts, also failed and discarded ones.
+    """Show tokens and cost of all model responses, including failed and discarded ones.
 
     Calls that ended without their response (killed, cancelled) are estimated, and stand apart. --by root adds
     a turn and all its sub-agents up.

@@ -44,7 +44,7 @@ def show_status(context: CliContext, as_json: bool) -> None:
 @json_option
 @pass_context
 def rebuild(context: CliContext, as_json: bool) -> None:
-    """Make the views again from the log.
+    """Rebuild the views from the log.
 
     Readers and workers go on meanwhile.
     """

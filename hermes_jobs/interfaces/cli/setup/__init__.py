@@ -40,7 +40,7 @@ def setup(
     search: str | None,
     search_url: str | None,
 ) -> None:
-    """Connect a language model: choose a provider, give its key, choose a model, and see what it can do.
+    """Connect a language model: choose a provider, enter its key, choose a model and test it.
     Then choose who searches the web, if anybody.
 
     What the flags do not say is asked. Keys in the environment and servers on this machine are found. A key
