@@ -280,17 +280,18 @@ def test_a_chat_with_a_key_of_its_own_does_its_turns_itself(home: Home, server: 
     assert worked_on_by(home, newest_turn(home)) == {"inline"}
 
 
-def test_a_chat_says_what_of_its_shell_is_not_heeded(home: Home) -> None:
+def test_a_chat_says_which_settings_of_its_shell_are_ignored(home: Home) -> None:
     shell = Screen(
-        home, "chat", columns=120, OPENAI_API_KEY=OTHER_KEY, HERMES_JOBS_MEMORY__RECALL="true", FOO="bar"
+        home, "chat", columns=120, OPENAI_API_KEY=OTHER_KEY, HERMES_JOBS_MEMORY__RECALL="true", PLANET="Mars"
     )
+    # Recall is on: a variable of another test would bring its text back, and the script answers that one.
     with shell as screen:
         screen.shows("HERMES_JOBS_MEMORY__RECALL: does not travel with a turn")
         screen.shows("The workers do not have what is set here (OPENAI_API_KEY)")
         screen.shows("· new session")
-        screen.type("Hello $FOO\r")
-        screen.shows("FOO: set in this shell")
-        screen.shows("hermes-jobs chat --env FOO")
+        screen.type("Hello $PLANET\r")
+        screen.shows("PLANET: set in this shell")
+        screen.shows("hermes-jobs chat --env PLANET")
         screen.shows("Yes.")
         screen.type("\x04")
         assert screen.end() == 0
