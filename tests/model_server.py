@@ -42,6 +42,7 @@ from tests.model_script import (
     usage_chunk,
     whole_completion,
 )
+from tests.server_thread import ServerThread
 
 TITLE_LINE = TITLE_PROMPT.partition("\n")[0]
 PATIENCE = 90.0  # seconds after which a wait for something that never happens fails
@@ -93,7 +94,7 @@ class ModelServer:
         self._stopping = threading.Event()
         self._sockets: set[socket.socket] = set()
         self._http = _Http(self, port)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="model-server")
+        self._thread = ServerThread(self._http, "model-server")
 
     @property
     def base_url(self) -> str:
@@ -123,8 +124,7 @@ class ModelServer:
         """End every connection and thread."""
         self._stopping.set()
         self._released.set()
-        self._http.shutdown()
-        self._thread.join()
+        self._thread.stop()
         with self._changed:
             open_sockets = list(self._sockets)
         for connection in open_sockets:

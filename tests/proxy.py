@@ -22,13 +22,16 @@ class Proxy:
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._closing = False
-        threading.Thread(target=self._accept, name="proxy", daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, name="proxy", daemon=True)
+        self._accepting.start()
 
     def __enter__(self) -> Proxy:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._closing = True
+        self._listener.shutdown(socket.SHUT_RDWR)  # ends `accept`, which `close` alone would not
+        self._accepting.join()
         self._listener.close()
         self.cut()
         self._forwards.set()

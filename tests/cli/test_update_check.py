@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.update_check import GitSource, installation, newest_commit
 from tests.home import Home
+from tests.server_thread import ServerThread
 
 
 @contextmanager
@@ -39,15 +40,11 @@ def index(status: int = 200, body: bytes = b"{}", *, silent: bool = False) -> It
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
-    finally:
-        over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with ServerThread(server):
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        finally:
+            over.set()
 
 
 @pytest.fixture

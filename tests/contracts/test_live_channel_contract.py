@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from hermes_jobs.engine.live import DeltaStream, LiveChannel, LiveTranscript, Lo
 from hermes_jobs.runtime.broker_address import find_server
 from hermes_jobs.runtime.redis_live import RedisLiveChannel
 from tests.faults.redis_server import RedisServer
+from tests.server_thread import ServerThread
 from tests.tools.support import wait_until
 
 
@@ -59,12 +59,8 @@ def broker(tmp_path: Path) -> Iterator[RedisServer]:
 def fake() -> Iterator[str]:
     """A Redis server of Python's, in a thread."""
     server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"redis://127.0.0.1:{server.server_address[1]}/0"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with ServerThread(server):
+        yield f"redis://127.0.0.1:{server.server_address[1]}/0"
 
 
 @pytest.fixture(params=["within a process", "over a fake broker", "over a broker"])

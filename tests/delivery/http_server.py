@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from tests.server_thread import ServerThread
+
 
 class Received(msgspec.Struct, frozen=True):
     """A request. Header names in lower case."""
@@ -38,7 +40,7 @@ class Receiver:
         self.closing = threading.Event()
         self.arrived = threading.Event()
         self._http = _Http(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), name="receiver")
+        self._thread = ServerThread(self._http, "receiver")
 
     @property
     def url(self) -> str:
@@ -50,9 +52,7 @@ class Receiver:
 
     def __exit__(self, *_error: object) -> None:
         self.closing.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self._thread.close()
 
 
 class _Http(ThreadingHTTPServer):

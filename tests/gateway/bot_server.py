@@ -21,6 +21,8 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from tests.server_thread import ServerThread
+
 BOT = 4242
 TOKEN = f"{BOT}:nobody-may-ever-see-this-token-0123"
 LIMIT = 4096
@@ -84,7 +86,7 @@ class BotServer:
         self._changed = threading.Condition()
         self._sockets: set[socket.socket] = set()
         self._http = _Http(self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="bot-server")
+        self._thread = ServerThread(self._http, "bot-server")
 
     # --- for tests ------------------------------------------------------------------------------
 
@@ -104,8 +106,7 @@ class BotServer:
             self._stopping = True
             self._changed.notify_all()
             open_sockets = list(self._sockets)
-        self._http.shutdown()
-        self._thread.join()
+        self._thread.stop()
         for connection in open_sockets:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

@@ -384,6 +384,8 @@ def self_signed() -> Iterator[str]:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(serve)
             yield f"https://127.0.0.1:{listening.getsockname()[1]}/v1"
+            with suppress(OSError):  # ends `accept`, if no client came
+                listening.shutdown(socket.SHUT_RDWR)
 
 
 def test_an_untrusted_certificate_is_no_passing_failure(self_signed: str) -> None:

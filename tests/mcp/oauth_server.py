@@ -22,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from tests.server_thread import ServerThread
+
 ONE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOLS = [
     {
@@ -324,13 +326,8 @@ def oauth_server() -> Iterator[OauthServer]:
     server = _Server(("127.0.0.1", 0), _Handler)
     url = f"http://127.0.0.1:{server.server_address[1]}"
     server.oauth = OauthServer(url=url, issuer=f"{url}/issuer")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with ServerThread(server):
         yield server.oauth
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

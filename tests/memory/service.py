@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.server_thread import ServerThread
 
 NOW = "2026-11-01T12:00:00Z"
 
@@ -36,7 +37,7 @@ class Service:
         self._answer = answer
         handler = type("Handler", (_Handler,), {"service": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = ServerThread(self._server)
 
     @property
     def url(self) -> str:
@@ -47,9 +48,7 @@ class Service:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._thread.close()
 
     def reply(self, asked: Asked) -> tuple[int, Any]:
         self.asked.append(asked)

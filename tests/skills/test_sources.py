@@ -9,13 +9,13 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from hermes_jobs.agent.skills.installation import candidates, chosen
 from hermes_jobs.agent.skills.sources import Repository, fetch, repository_of
 from hermes_jobs.errors import Rejected
+from tests.server_thread import ServerThread
 from tests.skills.hosts import skill_text
 
 FILES = {
@@ -49,11 +49,11 @@ class Site:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        self._thread = ServerThread(self._server)
+        self._thread.start()
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._thread.close()
 
 
 @pytest.fixture

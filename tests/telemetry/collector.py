@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import msgspec
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.server_thread import ServerThread
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +52,12 @@ class Collector:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread = ServerThread(self._server)
         self._thread.start()
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._thread.close()
 
     def named(self, name: str) -> list[Span]:
         """The spans whose name begins so, in the order of their beginnings."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from hermes_jobs.agent.tools.web_search.catalogue import SearchName
+from tests.server_thread import ServerThread
 
 KEY = "search-key-that-nobody-may-see-0123456789"
 
@@ -322,15 +323,11 @@ class SearchServer:
 def searching(api: Api) -> Iterator[SearchServer]:
     """The server in a thread; at its end no request may have been against the documentation."""
     server = SearchServer(api)
-    thread = threading.Thread(target=server.http.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.hold.set()
-        server.http.shutdown()
-        server.http.server_close()
-        thread.join()
+    with ServerThread(server.http):
+        try:
+            yield server
+        finally:
+            server.hold.set()
     assert not server.problems, server.problems
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.server_thread import ServerThread
+
 CLIENT = f"""#!{sys.executable} -IS
 import json, os, signal, socket, sys
 if os.environ.get("STUBBORN"):
@@ -107,13 +109,9 @@ def stand_in_docker(folder: Path) -> Iterator[Engine]:
                     self.wfile.write(json.dumps(said).encode() + b"\n")
 
     server = socketserver.ThreadingUnixStreamServer(str(engine.socket), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield engine
-    finally:
-        for name in engine.running:
-            engine._remove(name)
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with ServerThread(server):
+        try:
+            yield engine
+        finally:
+            for name in engine.running:
+                engine._remove(name)

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.server_thread import ServerThread
+
 
 @dataclass(frozen=True)
 class Page:
@@ -40,15 +42,11 @@ class WebServer:
 def serving() -> Iterator[WebServer]:
     """The server in a thread."""
     server = WebServer()
-    thread = threading.Thread(target=server.http.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stopping.set()
-        server.http.shutdown()
-        server.http.server_close()
-        thread.join()
+    with ServerThread(server.http):
+        try:
+            yield server
+        finally:
+            server.stopping.set()
 
 
 def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
