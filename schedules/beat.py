@@ -93,7 +93,7 @@ def run(application: Application, broker_url: str) -> int:
     """
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
-    lease = WorkerLease(application.engine("beat"), lambda: application.lease("beat"))
+    lease = WorkerLease(application.engine("beat"), lambda: application.workers.lease("beat"))
 
     def look() -> float:
         try:

@@ -228,7 +228,7 @@ class Supervisor:
         Raises `LogUnavailable`: without a log nothing is started.
         """
         workers = self._application.log.workers()
-        ended = self._application.observer().dead(workers)
+        ended = self._application.workers.failure_detector().dead(workers)
         return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
 
     def _report(self, state: UpState) -> None:

@@ -78,10 +78,15 @@ def run(
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
     live = channel_of(application)
     engine = application.engine("worker", dispatcher, on_delta=live.publish)
-    lease = WorkerLease(engine, lambda: application.lease("worker", lanes=tuple(queues)))
+    lease = WorkerLease(engine, lambda: application.workers.lease("worker", lanes=tuple(queues)))
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
     maintenance = MaintenanceThread(
-        engine, application.observer(), lease, dispatcher, place, application.process_endings.keep
+        engine,
+        application.workers.failure_detector(),
+        lease,
+        dispatcher,
+        place,
+        application.process_endings.keep,
     )
     dispatcher.describe = lambda step: from_state(step, engine.sessions.known(step.stream))
     dispatcher.root = lambda step: root_of(step, engine.sessions.known(step.stream))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.bootstrap.process_endings import ProcessEndings
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
+    from hermes_jobs.bootstrap.workers import Workers
     from hermes_jobs.domain.agent_roles import AgentRole
     from hermes_jobs.domain.events import CheckResult, Event
     from hermes_jobs.domain.memory.memory import Limits
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Cancel, Model, ModelRequest
     from hermes_jobs.engine.replayed_requests import ReplayedRequests
     from hermes_jobs.engine.step_parts import StepParts
-    from hermes_jobs.eventlog.leases import FailureDetector, Lease
-    from hermes_jobs.eventlog.liveness_locks import LivenessLocks
     from hermes_jobs.settings.person_locale import PersonLocale
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.telemetry.tracing import Tracing
@@ -63,9 +62,6 @@ if TYPE_CHECKING:
     from hermes_jobs.views.result_files import ResultFiles
 
 logger = logging.getLogger(__name__)
-
-WORKING = ("worker", "inline")
-"""The names of processes that run steps."""
 
 MADE_OF: Mapping[str, Sequence[str]] = {
     "providers": ("memory", "embeddings", "model", "models", "anthropic_url", "secrets"),
@@ -449,60 +445,18 @@ class Application:
         except LogUnavailable as error:
             logger.warning("the home's files follow later: %s", error)
 
-    def lease(
-        self, name: str, *, lanes: Sequence[str] = (), unreachable: Callable[[], str] | None = None
-    ) -> Lease:
-        """A new lease of a worker for this process; the caller starts and closes it.
-
-        `unreachable` says why a gateway's platform cannot be asked; empty where it can.
-        """
-        from hermes_jobs.eventlog.leases import Lease
-
-        return Lease(
-            self.log,
-            self._lock_folder,
-            worker=f"{name}-{self.ids.name('')}",
-            name=name,
-            lanes=lanes,
-            lease_seconds=self.settings.workers.lease_seconds,
-            status=self._status if name in WORKING else unreachable and self._gateway_status(unreachable),
-        )
-
-    def _status(self) -> str:
-        """What this process says of itself to the others, as JSON."""
-        import msgspec
-
-        from hermes_jobs.bootstrap.worker_status import WorkerStatus
-        from hermes_jobs.settings.turn_settings import held
-
-        settings = self.live.current()
-        status = WorkerStatus(
-            held(settings, self.log.log_id),
-            self.live.problem,
-            self.live.outdated,
-            self._latest._locale,  # noqa: SLF001 - it is one of these
-        )
-        return msgspec.json.encode(status).decode()
-
-    def _gateway_status(self, unreachable: Callable[[], str]) -> Callable[[], str]:
-        import msgspec
-
-        from hermes_jobs.bootstrap.worker_status import WorkerStatus
-
-        redact = self.settings.secrets.redact
-        return lambda: msgspec.json.encode(WorkerStatus(unreachable=redact(unreachable()))).decode()
-
-    def observer(self) -> FailureDetector:
-        """A new failure detector: says which workers have ended."""
-        from hermes_jobs.eventlog.leases import FailureDetector
-
-        return FailureDetector(self._lock_folder, lease_seconds=self.settings.workers.lease_seconds)
-
     @cached_property
-    def _lock_folder(self) -> LivenessLocks:
-        from hermes_jobs.eventlog.liveness_locks import LivenessLocks
+    def workers(self) -> Workers:
+        """The processes that work on this log, and the leases of this one."""
+        from hermes_jobs.bootstrap.workers import Workers
 
-        return LivenessLocks(self.settings.paths.run / "workers")
+        return Workers(
+            self.settings,
+            log=self.log,
+            live=self.live,
+            ids=self.ids,
+            locale=lambda: self._latest._locale,  # noqa: SLF001 - it is one of these
+        )
 
     # --- parts of the agent ---------------------------------------------------------------------
 
@@ -642,7 +596,7 @@ class Application:
         from hermes_jobs.bootstrap.validation import check_model, validate_plugins
 
         validate_plugins(self.settings, lambda: self.contexts)
-        check_model(self.settings, model, self.has_live_workers)
+        check_model(self.settings, model, self.workers.are_live)
         self.check_budgets(model)
 
     def check_budgets(self, model: str | None = None) -> None:
@@ -654,24 +608,3 @@ class Application:
             return self.endpoints.by_name.is_priced(name)
 
         validate_budgets(self.settings, model, is_priced)
-
-    def has_live_workers(self, requires: Mapping[str, str] | None = None) -> bool:
-        """Whether live workers consume the queues that a turn needs, and have what it requires.
-
-        Raises `LogUnavailable`.
-        """
-        from hermes_jobs.bootstrap.worker_status import has_live_workers
-
-        return has_live_workers(self.log, self.observer(), requires or {})
-
-    def is_consumed(self, queue: str) -> bool:
-        """Whether a live worker consumes the queue. Raises `LogUnavailable`."""
-        from hermes_jobs.bootstrap.worker_status import is_consumed
-
-        return is_consumed(self.log, self.observer(), queue)
-
-    def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
-        """The names of what no live worker has of that. Raises `LogUnavailable`."""
-        from hermes_jobs.bootstrap.worker_status import lacking
-
-        return lacking(self.log, self.observer(), requires)

@@ -8,27 +8,20 @@ from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from hermes_jobs.agent.context.engine_host import PluginContextEngines
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.llm.windows import estimated_tokens
-from hermes_jobs.agent.prompt.builder import SessionPrompt
-from hermes_jobs.agent.prompt.fences import FenceStripper, with_recall
+from hermes_jobs.agent.prompt.fences import with_recall
 from hermes_jobs.agent.reviews.begin_review import BeginCuration, BeginReview
-from hermes_jobs.agent.skills.presenter import SkillPresenter
-from hermes_jobs.bootstrap.agent_roles import agent_roles
-from hermes_jobs.bootstrap.auxiliary_models import AuxiliaryModels
+from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
+from hermes_jobs.bootstrap.session_prompt import create_session_prompt
 from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain import approval_rules
-from hermes_jobs.domain.agent_roles import shown_to_model
 from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.budgets import Budgets
 from hermes_jobs.domain.consolidation import PURPOSE
-from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.session import stream_of as session_stream_of
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.handlers import (
@@ -61,9 +54,7 @@ from hermes_jobs.engine.ports import (
     Listener,
     MemoryWriteListener,
     Models,
-    NotYet,
     Preflight,
-    Pricing,
     StepHandler,
 )
 from hermes_jobs.engine.session_titles import is_free, next_title
@@ -73,7 +64,7 @@ from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.context.engine_host import BuiltIn
-    from hermes_jobs.agent.mcp.sessions import FrozenServers, McpSessions
+    from hermes_jobs.agent.mcp.sessions import McpSessions
     from hermes_jobs.agent.memory.providers import Providers
     from hermes_jobs.agent.skills.catalog import SkillCatalog
     from hermes_jobs.agent.skills.curator import Curator
@@ -86,7 +77,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import ModelRequest
-    from hermes_jobs.settings import Choice, Settings
+    from hermes_jobs.settings import Settings
     from hermes_jobs.telemetry.tracing import Tracing
     from hermes_jobs.views import Views
 
@@ -129,24 +120,23 @@ class StepHandlers:
         self._retries = Retries(delay, self._clock, self._ids)
         self._listeners = _listeners(parts)
         self._limits = _limits(settings, self._listeners)
-        self._prompt = SessionPrompt(
-            soul=settings.paths.soul,
-            default_model=settings.model_name,
-            workdir=settings.agent.workdir,
+        self._by_purpose = of = ModelsByPurpose(settings, parts.endpoints, parts.engine)
+        main = of.main
+        self._prompt = create_session_prompt(
+            settings,
+            toolbox=parts.toolbox,
+            providers=parts.providers,
+            skills=parts.skills,
+            mcp=parts.mcp,
+            window_of=main.window_of,
             clock=self._clock,
-            zone=settings.zone,
-            tools=parts.toolbox.specs,
-            blocks=(parts.providers.block, self._skills, self._roles_of_children),
-            servers=self._servers if parts.mcp.config else None,
         )
-        self._helpers = AuxiliaryModels(settings, parts.endpoints, parts.engine)
-        main = self._by_name()
         self._models = Models(
             turn=main,
-            review=self._set_apart("review") or main,
-            flush=self._set_apart("compression", "flush") or main,
+            review=of.set_apart("review") or main,
+            flush=of.set_apart("compression", "flush") or main,
         )
-        self._titler = self._set_apart("title") or main
+        self._titler = of.set_apart("title") or main
         self._contexts = parts.contexts
         self._sizing = CompressionPolicy(
             self._contexts,
@@ -167,7 +157,7 @@ class StepHandlers:
             budgets=_budgets(settings),
             clock=self._clock,
             zone=parts.days,
-            summariser=self._summary_prices,
+            summariser=of.summary_prices,
             flusher=(self._models.flush.name, self._models.flush.pricing)
             if self._models.flush.name
             else None,
@@ -185,37 +175,6 @@ class StepHandlers:
             if member is None
             else self._member_requests.build(session, turn, member)
         )
-
-    def _skills(self, session: Session) -> str:
-        """The index of skills, where the session has the tools to read them; a review sees all of them."""
-        opening = session.opening or Opening()
-        on = self._parts.toolbox.toolsets_on(opening.toolsets)
-        if "skills" not in on:
-            return ""
-        return SkillPresenter(self._parts.skills).index(None if opening.kind == "review" else on)
-
-    def _servers(self, toolsets: Sequence[str] | None, workdir: str, model: str) -> FrozenServers:
-        """The MCP servers of a session with these toolsets. Raises `NotYet` without a required one."""
-        toolbox = self._parts.toolbox
-        found = self._parts.mcp.freeze(
-            lambda toolset: toolbox.is_on(toolset, toolsets), workdir, self._by_name().window_of(model)
-        )
-        if found.required:
-            why = next(each for each in found.away if each.startswith(f"{found.required[0]}: "))
-            raise NotYet(
-                f"An MCP server that is required is away: {why}.",
-                kind="mcp",
-                hint=f"hermes-jobs mcp test {found.required[0]}",
-                what=f"MCP server {found.required[0]}",
-            )
-        return found
-
-    def _roles_of_children(self, session: Session) -> str:
-        """The kinds of sub-agents, where the session can delegate."""
-        opening = session.opening or Opening()
-        if "delegate" not in self._parts.toolbox.toolsets_on(opening.toolsets):
-            return ""
-        return shown_to_model(agent_roles(self._settings, opening.workdir or ""))
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
@@ -270,7 +229,7 @@ class StepHandlers:
             ),
             compress=Compress(
                 contexts=self._contexts,
-                helpers=self._helpers.summarisers,
+                helpers=self._by_purpose.summarisers,
                 retries=self._retries,
                 prompt=self._prompt,
                 sizing=self._sizing,
@@ -326,10 +285,10 @@ class StepHandlers:
 
     def _consolidate(self, main: ConfiguredModel) -> Consolidate:
         of, settings = self._parts, self._settings.memory
-        chosen = self._set_apart("consolidation", PURPOSE) or main
+        chosen = self._by_purpose.set_apart("consolidation", PURPOSE) or main
         return Consolidate(
             chosen=chosen,
-            own_model=self._model_of,
+            own_model=self._by_purpose.model_of,
             turns=of.consolidations.turns,
             known=of.consolidations.known,
             reserve=lambda request: self.budget_guard.approve_consolidation(
@@ -342,11 +301,6 @@ class StepHandlers:
             ids=self._ids,
         )
 
-    def _model_of(self, lineage: str) -> str:
-        """The model of a conversation."""
-        session = self._parts.engine.sessions.load(session_stream_of(lineage))
-        return session.model or self._settings.model_name
-
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""
         try:
@@ -358,39 +312,6 @@ class StepHandlers:
             state = known
         assert isinstance(state, approval_rules.ApprovalRules)
         return state.rules
-
-    def _by_name(self) -> ConfiguredModel:
-        """The model of conversations: each session names its own."""
-        models = self._parts.endpoints.by_name
-        return ConfiguredModel(
-            model=FenceStripper(models),
-            pricing=models,
-            window_of=models.window_of,
-            learn=models.learn,
-        )
-
-    def _asked(self, choice: Choice) -> ConfiguredModel:
-        endpoints = self._parts.endpoints
-        return ConfiguredModel(
-            model=FenceStripper(endpoints.model(choice)),
-            name=choice.model,
-            pricing=endpoints.prices(choice.base_url),
-            window_of=endpoints.windows(choice.base_url).of,
-            learn=partial(endpoints.learn, choice.base_url),
-        )
-
-    def _set_apart(self, task: str, purpose: str = "") -> ConfiguredModel | None:
-        """The model that `auxiliary` names for that task, whose calls are for `purpose` (default: of the same
-        name); the main model answers in its place while it fails. None where none is named."""
-        choice = self._settings.set_apart(task)
-        if choice is None:
-            return None
-        model = self._helpers.standing_in(purpose or task, choice)
-        return msgspec.structs.replace(self._asked(choice), model=model)
-
-    def _summary_prices(self) -> tuple[str, Pricing]:
-        chosen = self._settings.auxiliary_model("compression")
-        return chosen.model, self._parts.endpoints.prices(chosen.base_url)
 
 
 def ensemble_of(settings: Settings, model: str) -> Ensemble | None:

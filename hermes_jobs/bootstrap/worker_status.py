@@ -13,7 +13,6 @@ from hermes_jobs.settings.person_locale import PersonLocale
 from hermes_jobs.settings.turn_settings import SEARCH_URL
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.leases import FailureDetector
     from hermes_jobs.eventlog.log import EventLog
 
 OF_SEARCHES = frozenset({SEARCH_URL, *SEARCH_KEYS})
@@ -63,37 +62,6 @@ def of_tools(requires: Mapping[str, str]) -> Mapping[str, str]:
         for name, digest in requires.items()
         if name in OF_SEARCHES or not (name.isupper() or name.endswith("base_url"))
     }
-
-
-def lacking(log: EventLog, detector: FailureDetector, requires: Mapping[str, str]) -> list[str]:
-    """The names of what a turn requires and no live worker has; all of them where each is had by another.
-
-    Raises `LogUnavailable`.
-    """
-    workers, known = log.workers(), statuses(log)
-    dead = detector.dead(workers)
-    live = [known[each.id] for each in workers if each.lanes and each.id in known and each.id not in dead]
-    missing = [
-        name for name, digest in requires.items() if all(each.has.get(name) != digest for each in live)
-    ]
-    return missing or list(requires)
-
-
-def is_consumed(log: EventLog, detector: FailureDetector, queue: str) -> bool:
-    """Whether a live worker consumes the queue. Raises `LogUnavailable`."""
-    workers = log.workers()
-    dead = detector.dead(workers)
-    return any(queue in each.lanes and each.id not in dead for each in workers)
-
-
-def has_live_workers(log: EventLog, detector: FailureDetector, requires: Mapping[str, str]) -> bool:
-    """Whether live workers consume the queues that a turn needs, and have what it requires.
-
-    Raises `LogUnavailable`. The end of a process of this host is seen at once; one of another host counts as
-    live until its lease ends.
-    """
-    workers = log.workers()
-    return cover_required_queues(log, workers, detector.dead(workers), requires)
 
 
 def cover_required_queues(

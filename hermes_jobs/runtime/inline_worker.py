@@ -42,10 +42,10 @@ class InlineWorker:
         news: Callable[[Sequence[RecordedEvent]], None] = lambda events: None,
     ) -> None:
         self._news = news
-        self._observer = application.observer()
+        self._observer = application.workers.failure_detector()
         self._stop_seconds = application.settings.workers.stop_seconds
         self.engine = application.engine(dispatcher=self, on_delta=on_delta)
-        self._lease = WorkerLease(self.engine, lambda: application.lease("inline"))
+        self._lease = WorkerLease(self.engine, lambda: application.workers.lease("inline"))
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="step")
         self._stream: str | None = None
         self._streams: frozenset[str] = frozenset()

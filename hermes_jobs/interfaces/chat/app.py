@@ -139,7 +139,7 @@ class Chat:
     def _close(self) -> None:
         self._actions.shutdown(wait=True, cancel_futures=True)
         self._display.close()
-        running, is_ours = self.conversation.running, not self.application.has_live_workers()
+        running, is_ours = self.conversation.running, not self.application.workers.are_live()
         stopping = [threading.Thread(target=stop) for stop in (self._log_thread.stop, self._worker.stop)]
         for thread in stopping:
             thread.start()

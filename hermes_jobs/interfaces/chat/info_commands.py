@@ -25,7 +25,7 @@ def status(chat: ChatContext, _rest: str) -> None:
     state = "a turn runs" if stands.is_running else "idle"
     if stands.waiting:
         state += f", {pluralize(stands.waiting, 'turn')} waiting"
-    works = "workers (hermes-jobs queues lists them)" if application.has_live_workers() else "this process"
+    works = "workers (hermes-jobs queues lists them)" if application.workers.are_live() else "this process"
     _fields(
         chat,
         {

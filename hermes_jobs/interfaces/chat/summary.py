@@ -47,7 +47,7 @@ class ChatSummary:
         session = self._application.engine().sessions.load(stream_of(lineage))
         if session.children:
             count = pluralize(len(session.children), "sub-agent")
-            where = "" if self._application.has_live_workers() else " when a worker runs: hermes-jobs up"
+            where = "" if self._application.workers.are_live() else " when a worker runs: hermes-jobs up"
             yield f"{count} at work: they go on{where}."
         yield f"Come back with: hermes-jobs chat -s {lineage}{called}"
 

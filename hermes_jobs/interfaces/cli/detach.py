@@ -16,7 +16,7 @@ def detach(context: CliContext, submitted: Submitted, options: OutputOptions) ->
         click.echo(submitted.turn)
     else:
         print_current(context, submitted, options)
-    if not options.quiet and not context.application.has_live_workers():
+    if not options.quiet and not context.application.workers.are_live():
         note("No worker is alive: the turn waits for the next process that works.")
         note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
     return 0

@@ -177,7 +177,7 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
     calls = pluralize(len(experiment.open), "call")
     told = f"Experiment {name}: {calls} to ask." if experiment.open else f"Experiment {name}: nothing to ask."
     print_result(lambda: experiment_json(experiment), told, as_json=as_json)
-    if experiment.open and not context.application.is_consumed(QUEUE):
+    if experiment.open and not context.application.workers.has_consumer(QUEUE):
         note(f"No worker of the queue {QUEUE} is alive: it waits for one. `hermes-jobs up` starts workers;")
         note(f"  hermes-jobs experiments run {name}   asks here.")
     return 0

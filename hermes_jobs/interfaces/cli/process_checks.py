@@ -30,7 +30,7 @@ UP = "`hermes-jobs up` starts everything."
 def live_processes(application: Application) -> Sequence[WorkerRow]:
     """The processes that work and have not ended: workers, beat, gateways. Raises `LogUnavailable`."""
     registered = application.log.workers()
-    ended = application.observer().dead(registered)
+    ended = application.workers.failure_detector().dead(registered)
     return [worker for worker in registered if worker.id not in ended]
 
 

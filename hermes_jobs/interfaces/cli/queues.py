@@ -112,7 +112,7 @@ class HeartbeatTracker:
     def __init__(self, application: Application) -> None:
         self._log = application.log
         self._clock = application.clock
-        self._observer = application.observer()
+        self._observer = application.workers.failure_detector()
         self._lease_seconds = application.settings.workers.lease_seconds
         self._beats: dict[str, int] = {}
         self._moved_at: dict[str, float] = {}

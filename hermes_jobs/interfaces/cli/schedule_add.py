@@ -185,7 +185,7 @@ def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bo
 
 def _note_who_fires(context: CliContext) -> None:
     """Say so where nothing would happen when it is due."""
-    if not context.application.is_consumed("schedules"):
+    if not context.application.workers.has_consumer("schedules"):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 
 

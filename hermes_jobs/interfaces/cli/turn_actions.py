@@ -103,7 +103,9 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     engine = application.engine()
     session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
     if found.turn not in session.ended:
-        reclaim_from_dead_workers(engine, application.observer())  # else nobody may be left to end it
+        reclaim_from_dead_workers(
+            engine, application.workers.failure_detector()
+        )  # else nobody may be left to end it
     after = application.views.turn(found.turn)
     told = f"Turn {after.id} is cancelled."
     if after.status != "cancelled":
@@ -293,7 +295,7 @@ def go_on_after_answer(
     if application.views.turn(found.turn).ended_at is not None:
         found = asking
     wait, timeout, options = waiting
-    if not application.has_live_workers() if wait is None else wait:
+    if not application.workers.are_live() if wait is None else wait:
         return follow(context, found, options, timeout, alone=ALONE, until_asked=wait is None)
     if options.form == "text":
         note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")

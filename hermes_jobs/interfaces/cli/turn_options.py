@@ -138,12 +138,12 @@ def resolve_settings(
     staying = left_behind(context.settings)
     if not staying and not carried.requires:
         return carried
-    if not application.has_live_workers():
+    if not application.workers.are_live():
         return carried
     if staying:
         note(f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings.")
-    if not wait and not application.has_live_workers(carried.requires):
-        names = ", ".join(application.lacking(carried.requires))
+    if not wait and not application.workers.are_live(carried.requires):
+        names = ", ".join(application.workers.lacking(carried.requires))
         raise Misconfigured(
             f"The workers do not have what is set here ({names}), and with --no-wait nobody does the turn.",
             hint="Leave out --no-wait: this command does it then. Or put it into .env or config.yaml in the "
@@ -167,7 +167,7 @@ def named_variables(
     if withheld:
         yield f"{', '.join(withheld)}: looks like a secret or is hermes-jobs' own; commands get neither."
     others = [each for each in missing if each not in withheld]
-    if others and context.application.has_live_workers():
+    if others and context.application.workers.are_live():
         yield f"{', '.join(others)}: set in this shell, and not where the commands run. {how(others)}"
 
 
@@ -188,12 +188,12 @@ def unheeded_environment(context: CliContext) -> Iterator[str]:
 
     application = context.application
     staying, requires = left_behind(context.settings), application.carried(None).requires
-    if not (staying or requires) or not application.has_live_workers():
+    if not (staying or requires) or not application.workers.are_live():
         return
     if staying:
         yield f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings."
-    if requires and not application.has_live_workers(requires):
-        names = ", ".join(application.lacking(requires))
+    if requires and not application.workers.are_live(requires):
+        names = ", ".join(application.workers.lacking(requires))
         yield f"The workers do not have what is set here ({names}): this chat does its turns itself."
 
 

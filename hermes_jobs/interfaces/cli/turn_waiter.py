@@ -128,7 +128,7 @@ class TurnWaiter:
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
         requires = self._requires(engine)
-        if application.has_live_workers(requires):
+        if application.workers.are_live(requires):
             self._continues = "goes on"
             try:
                 with self._subscribed() as news:
@@ -136,8 +136,8 @@ class TurnWaiter:
             except NoLiveWorker:
                 alone = "The workers have ended; this process goes on with the turn."
                 timeout = None if until is None else max(0.0, until - now())
-        if requires and application.has_live_workers():
-            names = ", ".join(application.lacking(requires))
+        if requires and application.workers.are_live():
+            names = ", ".join(application.workers.lacking(requires))
             alone = f"The workers do not have what was set for this turn ({names}): this process does it."
         if alone:
             self._printer.note(alone)
@@ -321,7 +321,7 @@ class TurnWaiter:
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
         """Jobs that this turn or earlier processes left are done before the process ends."""
         jobs = worker.remaining_steps()
-        if not jobs or self._application.has_live_workers():
+        if not jobs or self._application.workers.are_live():
             return
         self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
         try:

@@ -32,7 +32,7 @@ class LogWaiter:
     ) -> None:
         self._requires = requires or {}
         self.engine = application.engine()
-        self._observer = application.observer()
+        self._observer = application.workers.failure_detector()
         self._news = news
         self._position = application.log.last_position()
 
@@ -91,7 +91,7 @@ def run_or_wait(
     Where no worker is alive, the session's due steps are performed in this process meanwhile.
     """
     application = context.application
-    if application.has_live_workers():
+    if application.workers.are_live():
         waiter = LogWaiter(application, news=_unheard)
         try:
             return waiter.work(

@@ -58,8 +58,8 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
     post = GatewayLeader(
         engine,
         platform.name,
-        lambda: application.lease("gateway", unreachable=lambda: reach.problem),
-        application.observer(),
+        lambda: application.workers.lease("gateway", unreachable=lambda: reach.problem),
+        application.workers.failure_detector(),
     )
     try:
         yield GatewayService(platform, reception, post, told, reach)

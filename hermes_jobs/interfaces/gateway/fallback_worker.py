@@ -53,7 +53,7 @@ class FallbackWorker:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if not self._application.has_live_workers():
+                if not self._application.workers.are_live():
                     self._work()
                 elif (stream := self._reserved()) is not None:
                     self._work_on(stream)
@@ -80,7 +80,7 @@ class FallbackWorker:
     def _reserved(self) -> str | None:
         """The own stream, where no live worker can do its turns."""
         stream, requires = self._own()
-        return None if stream is None or self._application.has_live_workers(requires) else stream
+        return None if stream is None or self._application.workers.are_live(requires) else stream
 
     def _work_on(self, stream: str) -> None:
         """Perform due steps of one stream until told to stop, or until others can, or it is another one."""
@@ -101,5 +101,5 @@ class FallbackWorker:
         now = self._application.clock.monotonic()
         if now - self._looked_at >= LOOK_EVERY:
             self._looked_at = now
-            self._is_relieved = self._application.has_live_workers()
+            self._is_relieved = self._application.workers.are_live()
         return self._is_relieved or self._stopping.is_set()

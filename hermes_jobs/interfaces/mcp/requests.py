@@ -102,8 +102,8 @@ class Requests:
     def _carried(self, model: str | None) -> TurnSettings:
         """What this process's environment sets. Raises `Misconfigured` where live workers lack some of it."""
         carried = self._application.travelling(model)
-        if carried.requires and self._application.has_live_workers():
-            missing = self._application.lacking(carried.requires)
+        if carried.requires and self._application.workers.are_live():
+            missing = self._application.workers.lacking(carried.requires)
             if missing:
                 raise Misconfigured(
                     f"The workers do not have what is set for this server ({', '.join(missing)}).",
@@ -152,7 +152,7 @@ class Requests:
             raise Rejected(f"Turn {found.turn} was not sent by an MCP client.", kind="usage")
         session = self._engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=SOURCE))
         if found.turn not in session.ended:
-            reclaim_from_dead_workers(self._engine, self._application.observer())
+            reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.turn(found.turn)
 
     def turn(self, given: str) -> Reply:
@@ -177,7 +177,7 @@ class Requests:
         yield f"[turn {view.id} of session {view.session}: {stands}]"
         if view.waits_for:
             yield view.waits_for
-        if view.ended_at is None and not self._application.has_live_workers():
+        if view.ended_at is None and not self._application.workers.are_live():
             yield "No worker is alive: it goes on with the next process that works."
 
     def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> Reply:

@@ -1,4 +1,4 @@
-"""The models that flush, summarise and review: those that the settings name, else the main one."""
+"""The model for each purpose of a call: the one that `auxiliary` names for it, else the main one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hermes_jobs.agent.prompt.fences import FenceStripper
 from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn
-from hermes_jobs.engine.ports import Model, ModelError
+from hermes_jobs.engine.ports import ConfiguredModel, Model, ModelError, Pricing
 from hermes_jobs.engine.repository import RecentState
 from hermes_jobs.errors import HermesJobsError
 
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 COMPRESSION = "compression"
 
 
-class AuxiliaryModels:
-    """The models beside the main one. Pauses of those that failed lately are in the log, for all
+class ModelsByPurpose:
+    """The main model and those beside it. Pauses of those that failed lately are in the log, for all
     processes."""
 
     def __init__(self, settings: Settings, endpoints: ModelEndpoints, engine: Engine) -> None:
@@ -35,8 +35,40 @@ class AuxiliaryModels:
         self._engine = engine
         self._pauses = RecentState[Pauses](engine.log, engine.clock, STREAM)
 
-    def standing_in(self, purpose: str, choice: Choice) -> Model:
-        """The chosen model; the session's own model answers in its place while it is paused."""
+    @property
+    def main(self) -> ConfiguredModel:
+        """The model of conversations: each session names its own."""
+        models = self._endpoints.by_name
+        return ConfiguredModel(
+            model=FenceStripper(models), pricing=models, window_of=models.window_of, learn=models.learn
+        )
+
+    def set_apart(self, task: str, purpose: str = "") -> ConfiguredModel | None:
+        """The model that `auxiliary` names for that task, whose calls are for `purpose` (default: of the same
+        name); the session's own model answers in its place while it fails. None where none is named."""
+        choice = self._settings.set_apart(task)
+        if choice is None:
+            return None
+        endpoints = self._endpoints
+        return ConfiguredModel(
+            model=self._with_stand_in(purpose or task, choice),
+            name=choice.model,
+            pricing=endpoints.prices(choice.base_url),
+            window_of=endpoints.windows(choice.base_url).of,
+            learn=partial(endpoints.learn, choice.base_url),
+        )
+
+    def summary_prices(self) -> tuple[str, Pricing]:
+        """The name and the prices of the model that summarises."""
+        chosen = self._settings.auxiliary_model(COMPRESSION)
+        return chosen.model, self._endpoints.prices(chosen.base_url)
+
+    def model_of(self, lineage: str) -> str:
+        """The name of a conversation's model."""
+        session = self._engine.sessions.load(stream_of(lineage))
+        return session.model or self._settings.model_name
+
+    def _with_stand_in(self, purpose: str, choice: Choice) -> Model:
         return StandIn(
             FenceStripper(self._endpoints.model(choice)),
             FenceStripper(self._endpoints.by_name),

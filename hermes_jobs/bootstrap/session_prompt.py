@@ -1,0 +1,88 @@
+"""The system prompts of sessions, and what they say of skills, MCP servers and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hermes_jobs.agent.prompt.builder import SessionPrompt
+from hermes_jobs.agent.skills.presenter import SkillPresenter
+from hermes_jobs.bootstrap.agent_roles import agent_roles
+from hermes_jobs.domain.agent_roles import shown_to_model
+from hermes_jobs.domain.events import Opening
+from hermes_jobs.domain.session.session import Session
+from hermes_jobs.engine.ports import NotYet
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.sessions import FrozenServers, McpSessions
+    from hermes_jobs.agent.memory.providers import Providers
+    from hermes_jobs.agent.skills.catalog import SkillCatalog
+    from hermes_jobs.agent.tools.toolbox import Toolbox
+    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.settings import Settings
+
+
+def create_session_prompt(
+    settings: Settings,
+    *,
+    toolbox: Toolbox,
+    providers: Providers,
+    skills: SkillCatalog,
+    mcp: McpSessions,
+    window_of: Callable[[str], int],
+    clock: Clock,
+) -> SessionPrompt:
+    """The prompts of new sessions; `window_of(model)` is in tokens."""
+    return SessionPrompt(
+        soul=settings.paths.soul,
+        default_model=settings.model_name,
+        workdir=settings.agent.workdir,
+        clock=clock,
+        zone=settings.zone,
+        tools=toolbox.specs,
+        blocks=(
+            providers.block,
+            partial(_index_of_skills, toolbox, SkillPresenter(skills)),
+            partial(_roles_of_children, settings, toolbox),
+        ),
+        servers=partial(_servers, toolbox, mcp, window_of) if mcp.config else None,
+    )
+
+
+def _index_of_skills(toolbox: Toolbox, presenter: SkillPresenter, session: Session) -> str:
+    """The index of skills, where the session has the tools to read them; a review sees all of them."""
+    opening = session.opening or Opening()
+    on = toolbox.toolsets_on(opening.toolsets)
+    if "skills" not in on:
+        return ""
+    return presenter.index(None if opening.kind == "review" else on)
+
+
+def _roles_of_children(settings: Settings, toolbox: Toolbox, session: Session) -> str:
+    """The kinds of sub-agents, where the session can delegate."""
+    opening = session.opening or Opening()
+    if "delegate" not in toolbox.toolsets_on(opening.toolsets):
+        return ""
+    return shown_to_model(agent_roles(settings, opening.workdir or ""))
+
+
+def _servers(
+    toolbox: Toolbox,
+    mcp: McpSessions,
+    window_of: Callable[[str], int],
+    toolsets: Sequence[str] | None,
+    workdir: str,
+    model: str,
+) -> FrozenServers:
+    """The MCP servers of a session with these toolsets. Raises `NotYet` without a required one."""
+    found = mcp.freeze(lambda toolset: toolbox.is_on(toolset, toolsets), workdir, window_of(model))
+    if found.required:
+        why = next(each for each in found.away if each.startswith(f"{found.required[0]}: "))
+        raise NotYet(
+            f"An MCP server that is required is away: {why}.",
+            kind="mcp",
+            hint=f"hermes-jobs mcp test {found.required[0]}",
+            what=f"MCP server {found.required[0]}",
+        )
+    return found

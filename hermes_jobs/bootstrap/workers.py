@@ -1,0 +1,112 @@
+"""The workers of a home: leases for this process, and whether live ones can do what a turn needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.bootstrap.worker_status import WorkerStatus, cover_required_queues, statuses
+from hermes_jobs.eventlog.leases import FailureDetector, Lease
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks
+from hermes_jobs.settings.turn_settings import held
+
+if TYPE_CHECKING:
+    from hermes_jobs.engine.ports import Ids
+    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.settings import LiveSettings, Settings
+    from hermes_jobs.settings.person_locale import PersonLocale
+
+RUN_STEPS = ("worker", "inline")
+"""The names of processes that run steps."""
+
+
+class Workers:
+    """All processes with a lease. Every method but `lease` and `failure_detector` raises `LogUnavailable`.
+
+    The end of a process of this host is seen at once; one of another host counts as live until its lease
+    ends.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        log: EventLog,
+        live: LiveSettings,
+        ids: Ids,
+        locale: Callable[[], PersonLocale],
+    ) -> None:
+        """`locale` is the person's, as this process has it."""
+        self._log = log
+        self._live = live
+        self._ids = ids
+        self._locale = locale
+        self._redact = settings.secrets.redact
+        self._locks = LivenessLocks(settings.paths.run / "workers")
+        self._lease_seconds = settings.workers.lease_seconds
+
+    # --- this process ---------------------------------------------------------------------------
+
+    def lease(
+        self, name: str, *, lanes: Sequence[str] = (), unreachable: Callable[[], str] | None = None
+    ) -> Lease:
+        """A new lease for this process; the caller starts and closes it.
+
+        `unreachable` says why a gateway's platform cannot be asked; empty where it can.
+        """
+        status = self._status if name in RUN_STEPS else None
+        if unreachable is not None:
+            status = partial(self._gateway_status, unreachable)
+        return Lease(
+            self._log,
+            self._locks,
+            worker=f"{name}-{self._ids.name('')}",
+            name=name,
+            lanes=lanes,
+            lease_seconds=self._lease_seconds,
+            status=status,
+        )
+
+    def _status(self) -> str:
+        settings = self._live.current()
+        has = held(settings, self._log.log_id)
+        return _json(WorkerStatus(has, self._live.problem, self._live.outdated, self._locale()))
+
+    def _gateway_status(self, unreachable: Callable[[], str]) -> str:
+        return _json(WorkerStatus(unreachable=self._redact(unreachable())))
+
+    # --- all of them ----------------------------------------------------------------------------
+
+    def failure_detector(self) -> FailureDetector:
+        """A new failure detector: says which workers have ended."""
+        return FailureDetector(self._locks, lease_seconds=self._lease_seconds)
+
+    def are_live(self, requires: Mapping[str, str] | None = None) -> bool:
+        """Whether live workers consume the queues that a turn needs, and have what it requires."""
+        workers = self._log.workers()
+        dead = self.failure_detector().dead(workers)
+        return cover_required_queues(self._log, workers, dead, requires or {})
+
+    def has_consumer(self, queue: str) -> bool:
+        """Whether a live worker consumes the queue."""
+        workers = self._log.workers()
+        dead = self.failure_detector().dead(workers)
+        return any(queue in each.lanes and each.id not in dead for each in workers)
+
+    def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
+        """The names of what a turn requires and no live worker has; all of them where each is had by
+        another."""
+        workers, known = self._log.workers(), statuses(self._log)
+        dead = self.failure_detector().dead(workers)
+        live = [known[each.id] for each in workers if each.lanes and each.id in known and each.id not in dead]
+        missing = [
+            name for name, digest in requires.items() if all(each.has.get(name) != digest for each in live)
+        ]
+        return missing or list(requires)
+
+
+def _json(status: WorkerStatus) -> str:
+    return msgspec.json.encode(status).decode()
