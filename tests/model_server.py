@@ -106,7 +106,7 @@ class ModelServer:
         self.choose = chooser(script)
 
     def release(self) -> None:
-        """Let all held requests go on, and those that come to be held later too."""
+        """Let all held requests continue, and those that come to be held later too."""
         self._released.set()
 
     def wait_until(self, condition: Callable[[], bool]) -> None:

@@ -32,7 +32,7 @@ class ServerThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Take no more requests; those that are being answered go on."""
+        """Take no more requests; those that are being answered continue."""
         self._closing = True
         with contextlib.suppress(OSError):
             self._server.socket.shutdown(socket.SHUT_RDWR)

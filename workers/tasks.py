@@ -111,8 +111,8 @@ class TaskRunner:
     def _failure(self, step_id: str) -> str:
         turn = step_id.split("-", 1)[0]
         stream = self._streams.get(turn)
-        told = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
-        return f"{told or 'it failed'} (hermes-jobs turns show {turn})"
+        text = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
+        return f"{text or 'it failed'} (hermes-jobs turns show {turn})"
 
     def _performed(self, task: Task, step_id: str) -> StepResult:
         if not self.open or not self._lease.is_valid:

@@ -253,11 +253,11 @@ class Supervisor:
         self._say("Ctrl-C stops it warmly, a second one at once.")
 
     def _report_processes(self) -> None:
-        """Say what goes on in the background since before; what has lost its keeper is ended."""
+        """Say what continues in the background since before; what has lost its keeper is ended."""
         running = self._application.processes.running()
         if running:
             ids = ", ".join(each.record.id for each in running)
-            self._say(f"Background processes go on: {ids} (hermes-jobs processes).")
+            self._say(f"Background processes continue: {ids} (hermes-jobs processes).")
 
     def _gateway_status(self) -> str:
         log = self._settings.paths.logs / f"{GATEWAY}.log"

@@ -107,11 +107,11 @@ class ModelEndpoints:
         if missing is not None:
             return UnusableEmbedder(choice.model, ModelError("auth", missing, hint=SETUP))
         if choice.rehearsal or choice.at.api != "openai":
-            told = (
+            text = (
                 f"{choice.at.title} makes no embeddings." if not choice.rehearsal else "No model is set up."
             )
             hint = "Set embeddings.base_url to an endpoint that does."
-            return UnusableEmbedder(choice.model, ModelError("unsupported", told, hint=hint))
+            return UnusableEmbedder(choice.model, ModelError("unsupported", text, hint=hint))
         return self._made(self._embedders, choice, self._embedding_client)
 
     def _embedding_client(self, choice: Choice) -> EmbeddingsEndpoint:

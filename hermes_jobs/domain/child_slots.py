@@ -1,7 +1,7 @@
 """How many children run at once, below one root and in the whole home: the fold of the stream `children`.
 
-A child that waits for its own children gives its place up, so that they can run; it goes on at once when the
-last of them has ended, also where that is one more than the limit for a while.
+A child that waits for its own children releases its slot, so that they can run. It continues as soon as the
+last of them has ended, even if the limit is exceeded by one for a while.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def freed(slots: ChildSlots, child: str) -> tuple[ChildSlotEvent, ...]:
 
 
 def taken_again(slots: ChildSlots, child: str, root: str) -> tuple[ChildSlotEvent, ...]:
-    """The event of a child that goes on after it waited, whatever the limits."""
+    """The event of a child that continues after it waited, whatever the limits."""
     return () if slots.runs(child) else (ChildSlotTaken(child=child, root=root),)
 
 

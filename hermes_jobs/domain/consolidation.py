@@ -209,13 +209,13 @@ def ended(
         session: Session = load(session_stream_of(state.lineage))
         kept = () if session.ended_because == ENDED_BECAUSE else found
         outcome = written(load, kept, limit, event.review)
-        told = replace(
+        text = replace(
             event,
             saved=outcome.saved,
             known=outcome.known,
             refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda each: each.number)),
         )
-        own = StreamEvents(stream, (*responses, told))
+        own = StreamEvents(stream, (*responses, text))
         return DecisionResult(writes=(own, *outcome.writes))
 
     return change

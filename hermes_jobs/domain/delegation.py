@@ -95,7 +95,7 @@ def _place(
 
 
 def _forked(plan: c.ChildPlan, session: Session, started: e.SessionStarted) -> e.SessionStarted:
-    """The start of a child that goes on from its parent's history."""
+    """The start of a child that continues from its parent's history."""
     return replace(
         started,
         session=plan.session,
@@ -188,8 +188,8 @@ def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> Decision
         text, kept = children.text_of_end(child, event)
         source = f"{children.SOURCE}{child.ref.session}"
         submitted = _text_under(child.began, f"{child.ref.turn}e", text, source, parent.id)
-        told = replace(submitted, if_busy="collect", deliver=child.began.deliver)
-        events = (event, told)
+        message = replace(submitted, if_busy="collect", deliver=child.began.deliver)
+        events = (event, message)
     return DecisionResult(writes=(StreamEvents(parent.stream, events),), kept=kept)
 
 

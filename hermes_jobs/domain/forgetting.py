@@ -80,7 +80,7 @@ _ARGUMENTS = frozenset(
         ("InputAnswered", "content"),
     }
 )
-"""Fields that hold JSON and have to go on doing so."""
+"""Fields that hold JSON and have to continue doing so."""
 
 
 def nowhere(_stored: str) -> bool:

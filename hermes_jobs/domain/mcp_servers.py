@@ -2,7 +2,7 @@
 
 A listing of another configuration (another command, another address) is accepted at once: a person changed
 that. Of a server that is trusted every listing is. Otherwise a listing that differs in more than left out
-tools waits until a person accepts it; sessions go on with the one before.
+tools waits until a person accepts it; sessions continue with the one before.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ def record_failure(failed: e.McpServerFailed) -> Decision:
         if not failed.login or (known is not None and known.login):
             return DecisionResult(writes=(write,))
         delivery = f"d{state.stream}-{state.version}"
-        told = e.DeliveryRequested(
+        text = e.DeliveryRequested(
             delivery=delivery,
             target=deliveries.INBOX,
             text=f"The MCP server {failed.server} cannot be used: {failed.message}.",
             source=f"mcp:{failed.server}",
             ok=False,
         )
-        return DecisionResult(writes=(write, StreamEvents(deliveries.stream_of(delivery), (told,))))
+        return DecisionResult(writes=(write, StreamEvents(deliveries.stream_of(delivery), (text,))))
 
     return change
 

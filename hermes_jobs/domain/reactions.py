@@ -26,7 +26,7 @@ REFUSED = "every tool call was refused; the first: {refusal}"
 FAILED = "This request failed: {message}"
 PAUSED = (
     "The schedule “{name}” has paused itself: {reason} "
-    "`hermes-jobs schedule resume {schedule}` lets it go on."
+    "`hermes-jobs schedule resume {schedule}` lets it continue."
 )
 
 
@@ -94,8 +94,8 @@ def _of_session(
         yield _all(_review_taken_up(session, event, load))
     if isinstance(event, e.ApprovalGiven) and event.scope == "always" and event.calls is not None:
         yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
-    if told := told_at_once(event):
-        yield _all(_notices(session, event, told, f"n{version}"))
+    if text := told_at_once(event):
+        yield _all(_notices(session, event, text, f"n{version}"))
     if isinstance(event, e.TurnCancelRequested | e.TurnCancelled):
         yield from delegation.cancelled_below(session, event, load)
     if not isinstance(event, e.TurnEnd):
@@ -125,8 +125,8 @@ def _notices(
         return
     chats = tuple(target for target in turn.deliver if _is_chat(turn, target))
     text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
-    told = replace(turn, deliver=chats)
-    yield from _requested(session, told, text, ok=True, suffix=suffix)
+    message = replace(turn, deliver=chats)
+    yield from _requested(session, message, text, ok=True, suffix=suffix)
 
 
 def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
@@ -190,7 +190,7 @@ def _requested(
 ) -> Iterator[StreamEvents]:
     """Deliveries of the text to each of the turn's targets; `end`: the text is that of the turn's end."""
     for index, target in enumerate(turn.deliver):
-        told = with_news(text, _beside_end(session, turn, target, end)) if end is not None else text
+        message = with_news(text, _beside_end(session, turn, target, end)) if end is not None else text
         # A resumed turn delivers again, under another id.
         delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
         requested = e.DeliveryRequested(
@@ -198,7 +198,7 @@ def _requested(
             target=target,
             turn=turn.id,
             session=session.id,
-            text=told,
+            text=message,
             source=turn.source,
             ok=ok,
             workdir=_workdir(session),

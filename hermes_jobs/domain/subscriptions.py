@@ -105,8 +105,8 @@ def notification_failed(
     `now` is seconds since the epoch, `fraction` random from 0 up to 1.
     """
     attempt = listening.attempt if upto == listening.cursor else 1
-    told = e.ListenerTold(listener=listening.name, upto=upto, attempt=attempt, message=message)
+    text = e.ListenerTold(listener=listening.name, upto=upto, attempt=attempt, message=message)
     if attempt >= MAX_ATTEMPTS:
-        return replace(told, upto=upto + 1)
+        return replace(text, upto=upto + 1)
     wait = FIRST_WAIT * 2.0 ** (attempt - 1) * (1 + JITTER * fraction)
-    return replace(told, retry_at=now + wait)
+    return replace(text, retry_at=now + wait)

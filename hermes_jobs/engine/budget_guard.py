@@ -299,7 +299,7 @@ def _exhausted(
     over: OverBudget, needed: Amount, of_turn: Collection[str], until: float | None
 ) -> OutOfBudget:
     limit = over.limit
-    hint = f"Raise {limit.setting}, then go on with `hermes-jobs turns continue`."
+    hint = f"Raise {limit.setting}, then continue with `hermes-jobs turns continue`."
     if limit.setting == OWN_BUDGET:
         hint = "Give it more: `hermes-jobs turns continue ID --budget USD`."
     elif limit.setting in of_turn:

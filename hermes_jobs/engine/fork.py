@@ -1,4 +1,4 @@
-"""Forking: a new session that goes on from any event of another, which stays as it is."""
+"""Forking: a new session that continues from any event of another, which stays as it is."""
 
 from __future__ import annotations
 

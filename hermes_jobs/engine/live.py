@@ -157,7 +157,7 @@ def _tell(hear: OnDelta, piece: TextDelta) -> None:
     try:
         hear(piece)
     except Exception:
-        logger.exception("a listener failed; the turn goes on")
+        logger.exception("a listener failed; the turn continues")
 
 
 class LocalChannel:

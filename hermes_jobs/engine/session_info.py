@@ -11,8 +11,8 @@ from hermes_jobs.domain.session.session import Session
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A session. `source` is where its texts come from, such as `cli`.
 
-    `continues`: the session that was compressed and goes on as this one, `number` how often that has happened
-    to the conversation, `lineage` the session that it began with.
+    `continues`: the session that was compressed into this one; `number`: how many compressions the
+    conversation has had; `lineage`: its first session.
     """
 
     id: str

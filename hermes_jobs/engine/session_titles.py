@@ -2,8 +2,8 @@
 
 Keys are for ever. A title that a lineage has given up stays its own, so that an old title never comes to mean
 another conversation; the lineage itself may take it up again. With a title go its numbers: `Title #2` belongs
-to the lineage of `Title`, for the session that goes on after a compression. Where a turn was taken back, they
-belong to the lineage in which the user went on.
+to the lineage of `Title`, for the session that continues after a compression. Where a turn was undone, they
+belong to the lineage in which the user continued.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
     owner = _owner(engine, name) if name is not None else None
     if owner not in (None, lineage):
         raise _taken(
-            clean, f"is kept for session {owner}, which is called {name!r} and goes on under numbers"
+            clean, f"is kept for session {owner}, which is called {name!r} and continues under numbers"
         )
     command = c.RenameSession(title=clean)
     try:
@@ -38,7 +38,7 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
 
 
 def next_title(engine: Engine, session: Session) -> str | None:
-    """What the session is called that goes on after a compression; None where nobody gave a title.
+    """What the session is called that continues after a compression; None where nobody gave a title.
 
     A number that another lineage was named by stays that one's.
     """
@@ -63,7 +63,7 @@ def _owner(engine: Engine, title: str) -> str | None:
 
 
 def _heir(engine: Engine, lineage: str) -> str:
-    """The lineage that has the titles of that one: the last one in which the user went on after an undo."""
+    """The lineage that has the titles of that one: the last one in which the user continued after an undo."""
     while (into := engine.sessions.load(stream_of(lineage)).undone_into) is not None:
         lineage = into
     return lineage

@@ -163,5 +163,5 @@ def _already_exists(stream: str) -> Rejected:
     return Rejected(
         f"{stream} has come into being here meanwhile.",
         kind="other_content",
-        hint="Run the same import again: it looks at what is here, and goes on.",
+        hint="Run the same import again: it looks at what is here, and continues.",
     )

@@ -70,8 +70,8 @@ class Database(Protocol):
     """How long a change by another process may stay unnoticed by a waiting one."""
 
     durable_always: bool
-    """Whether processes may go on when the database's machine has crashed. What they have seen must be there
-    then: no event is seen by anybody before it is on disk."""
+    """Whether processes may continue after a crash of the database's machine. If so, no event is visible to a
+    reader before it is on disk."""
 
     def write_lock(self) -> AbstractContextManager[Begin]:
         """Hold the database's only write lock, among all processes.

@@ -1,4 +1,4 @@
-"""A log, or some of its streams, as portable lines, all at one moment while others go on writing."""
+"""A log, or some of its streams, as portable lines, all at one moment while others continue writing."""
 
 from __future__ import annotations
 

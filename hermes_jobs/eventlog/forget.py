@@ -317,7 +317,7 @@ def _check_rest(connection: Connection, removal: Removal, found: Matches) -> Non
             f"Work is under way in {', '.join(busy[:SHOWN])}{' …' * (len(busy) > SHOWN)}.",
             kind="busy",
             hint="Wait until it has ended, or cancel it: hermes-jobs turns cancel TURN, reviews cancel ID. "
-            "--force goes on.",
+            "--force continues.",
         )
 
 

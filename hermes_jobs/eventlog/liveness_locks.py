@@ -22,7 +22,7 @@ _NEVER = 0.0
 
 
 def moment() -> float:
-    """Seconds on a clock that all processes of this host share, and that goes on while the host sleeps."""
+    """Seconds on a clock that all processes of this host share, and that continues while the host sleeps."""
     # macOS has no such clock by that name; its monotonic one is shared too.
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)

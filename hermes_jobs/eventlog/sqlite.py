@@ -127,7 +127,7 @@ class SqliteDatabase:
             except LockTimeout as late:
                 raise LogUnavailable(
                     f"The log {self._path} cannot be written: {late.holder} has kept it locked for "
-                    f"{late.seconds:.0f} s. Let that process go on or end it, then try again; nothing was "
+                    f"{late.seconds:.0f} s. Let that process continue or end it, then try again; nothing was "
                     "recorded."
                 ) from late
             yield

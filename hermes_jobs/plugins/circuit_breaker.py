@@ -1,6 +1,6 @@
 """Calls to plugins, which may raise anything and may not return: a circuit breaker and a deadline for each.
 
-A call past its deadline is abandoned; it goes on in a daemon thread, which does not keep the process alive.
+A call past its deadline is abandoned; it continues in a daemon thread, which does not keep the process alive.
 After `FAILURES` failures in a row the circuit is open for `REST` seconds: calls are refused.
 """
 

@@ -100,7 +100,7 @@ class Forgetter:
         return {stream_of(session) for event in past for session in event.sessions}
 
     def schedules_of(self, sessions: Collection[str]) -> list[str]:
-        """The ids of the schedules that go on in one of these sessions."""
+        """The ids of the schedules that continue in one of these sessions."""
         return [each.id for each in self._application.views.schedules() if each.plan.session in sessions]
 
     def find(self, removal: Removal) -> Matches:
@@ -156,7 +156,7 @@ class Forgetter:
 
     def forget_observations(self, texts: Collection[str], *, by: str = "user", why: str = "") -> None:
         """Remove these observations from the memory, and their texts wherever they stand word for word. Work
-        that is under way goes on."""
+        that is under way continues."""
         if not texts:
             return
         memory = self._application.memory
@@ -256,7 +256,7 @@ class Forgetter:
     def apply_retention(self, days: int) -> int:
         """Delete the conversations that nobody has used for so many days; how many those were.
 
-        One stays while work is due in it, while a schedule goes on in it, and while a fork of it stays.
+        One stays while work is due in it, while a schedule continues in it, and while a fork of it stays.
         """
         old = self._old(days)
         if not old:

@@ -79,7 +79,7 @@ class HomeTexts:
 def _mask(parts: Sequence[Path], pattern: Pattern) -> None:
     """Write stars over what matches in a text, which may be cut into several files anywhere.
 
-    At its place, for whoever writes there goes on doing so.
+    At its place, for whoever writes there continues doing so.
     """
     with ExitStack() as opened:
         files = []
@@ -94,7 +94,7 @@ def _mask(parts: Sequence[Path], pattern: Pattern) -> None:
 
 
 def _lines(files: Sequence[BinaryIO]) -> Iterator[bytes]:
-    """The lines of the files as of one; the last of a file goes on in the next one."""
+    """The lines of the files as of one; the last of a file continues in the next one."""
     begun = b""
     for file in files:
         for piece in file:

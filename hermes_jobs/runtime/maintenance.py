@@ -120,5 +120,5 @@ class MaintenanceThread:
                 logger.warning("%s", error)
                 self._stopping.wait(LOG_AWAY)
             except Exception:
-                logger.exception("maintenance failed; it goes on")
+                logger.exception("maintenance failed; it continues")
                 self._stopping.wait(LOG_AWAY)

@@ -62,7 +62,7 @@ class WorkerLease:
             lost.close()
             self._lease.start()
             self._begin_under(self._lease)
-            logger.warning("this worker had been declared dead; it goes on as %s", self._lease.worker)
+            logger.warning("this worker had been declared dead; it continues as %s", self._lease.worker)
         return self._lease.is_fresh()
 
     def _begin_under(self, lease: Lease) -> None:

@@ -150,8 +150,8 @@ def missing_key(choice: Choice, secrets: Secrets) -> str | None:
         if not at.needs_key:
             return None
         misplaced = next((name for name in secrets.names if _form(secrets.get(name)) == at.name), None)
-        told = f"{choice.key} is not set, and {at.title} needs it for {choice.model or 'its models'}."
-        return f"{told} {misplaced} holds what looks like a key of {at.title}." if misplaced else told
+        text = f"{choice.key} is not set, and {at.title} needs it for {choice.model or 'its models'}."
+        return f"{text} {misplaced} holds what looks like a key of {at.title}." if misplaced else text
     meant = provider_of_key(value)
     if meant is None or not at.needs_key or meant.name == at.name or choice.key not in KEY_VARIABLES:
         return None

@@ -62,7 +62,7 @@ def unset_value(home: Path, key: str) -> tuple[str, bool]:
 class Draft:
     """A text that is to become `config.yaml`, in a file of its own until it is valid.
 
-    A draft that was refused stays, so that the next try goes on with it.
+    A draft that was refused stays, so that the next try continues with it.
     """
 
     def __init__(self, home: Path) -> None:
@@ -95,7 +95,7 @@ class Draft:
         if read_config(self._config) != self._before:
             raise Misconfigured(
                 f"{self._config} has changed meanwhile, and is left as it is.",
-                hint=f"Your text is in {self.path}; `hermes-jobs config edit` goes on with it.",
+                hint=f"Your text is in {self.path}; `hermes-jobs config edit` continues with it.",
             )
         changed = text != self._before and (bool(self._before) or bool(text.strip()))
         if changed:

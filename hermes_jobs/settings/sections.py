@@ -526,7 +526,7 @@ class Mcp(Section, frozen=True, kw_only=True):
         Seconds, about("Seconds to wait for input that a server asks for, then cancelled.")
     ] = 900
     task_seconds: Annotated[
-        Seconds, about("Longest time for a call that its server goes on with as a task.")
+        Seconds, about("Longest time for a call that its server continues with as a task.")
     ] = 86_400
 
 

@@ -191,8 +191,8 @@ def _addresses(settings: Settings) -> dict[str, str]:
 def held(settings: Settings, salt: str) -> dict[str, str]:
     """The digests of what this process has that a turn may require, by name."""
     secrets = settings.secrets
-    told = {*KEY_VARIABLES, *OF_DELIVERIES}
-    names = [name for name in secrets.names if name in told or name.endswith("_API_KEY")]
+    text = {*KEY_VARIABLES, *OF_DELIVERIES}
+    names = [name for name in secrets.names if name in text or name.endswith("_API_KEY")]
     keys = {name: digest(salt, name, secrets.get(name) or "") for name in names}
     return keys | {name: digest(salt, name, url) for name, url in _addresses(settings).items()}
 

@@ -27,7 +27,7 @@ def described(pid: int, host: str = "") -> str:
     """The process with that id, of another host (or container) where one is named."""
     if host and host != os.uname().nodename:
         return f"process {pid} on {host}"
-    stopped = f"stopped; `kill -CONT {pid}` lets it go on" if _is_stopped(pid) else ""
+    stopped = f"stopped; `kill -CONT {pid}` lets it continue" if _is_stopped(pid) else ""
     about = "; ".join(filter(None, (_command(pid), stopped)))
     return f"process {pid} ({about})" if about else f"process {pid}"
 
@@ -205,7 +205,7 @@ class _Waiter:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a wait goes on that nobody waits for."""
+        """Whether a wait continues that nobody waits for."""
         return self._state == "abandoned"
 
     def take(self, file: int, seconds: float) -> bool:

@@ -7,7 +7,7 @@ Run as `python -I -S process_guard.py GRACE COMMAND…`; imports only what start
     exit           with the command's status, 128 + n where signal n ended it
 
 To stop is to send TERM, and KILL after GRACE seconds, to the command's process group. Where the guard
-itself is killed, Linux sends the command TERM (prctl(2), PR_SET_PDEATHSIG); elsewhere the command goes on.
+itself is killed, Linux sends the command TERM (prctl(2), PR_SET_PDEATHSIG); elsewhere the command continues.
 """
 
 import os

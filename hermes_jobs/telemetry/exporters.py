@@ -41,7 +41,7 @@ class Redacting(SpanExporter):
         self._exporter.shutdown()
 
     def _redacted(self, span: ReadableSpan) -> ReadableSpan:
-        told = span.status.description
+        text = span.status.description
         return ReadableSpan(
             name=self._redact(span.name),
             context=span.context,
@@ -51,7 +51,7 @@ class Redacting(SpanExporter):
             events=[Event(each.name, self._values(each.attributes), each.timestamp) for each in span.events],
             links=span.links,
             kind=span.kind,
-            status=Status(span.status.status_code, told and self._redact(told)),
+            status=Status(span.status.status_code, text and self._redact(text)),
             start_time=span.start_time,
             end_time=span.end_time,
             instrumentation_scope=span.instrumentation_scope,

@@ -21,14 +21,14 @@ class _LastRecord(logging.Handler):
 
 def probe_collector(seconds: float) -> str:
     """Why the collector accepts no spans; "" where it does. Raises `ValueError` for a wrong variable."""
-    kept, told = _LastRecord(), logging.getLogger(trace_exporter.__name__)
-    before, told.propagate = told.propagate, False
-    told.addHandler(kept)
+    kept, text = _LastRecord(), logging.getLogger(trace_exporter.__name__)
+    before, text.propagate = text.propagate, False
+    text.addHandler(kept)
     exporter: SpanExporter = trace_exporter.OTLPSpanExporter(timeout=seconds)
     try:
         taken = exporter.export(()) is SpanExportResult.SUCCESS
     finally:
         exporter.shutdown()
-        told.removeHandler(kept)
-        told.propagate = before
+        text.removeHandler(kept)
+        text.propagate = before
     return "" if taken else kept.told or "it did not say why"

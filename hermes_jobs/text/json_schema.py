@@ -174,5 +174,5 @@ def _told(error: ValidationError) -> str:
     from jsonschema.exceptions import best_match
 
     deepest = best_match([error]) or error
-    told = f"{deepest.json_path}: {' '.join(deepest.message.split())}"
-    return told if len(told) <= LONGEST_FAULT else f"{told[: LONGEST_FAULT - 1]}…"
+    text = f"{deepest.json_path}: {' '.join(deepest.message.split())}"
+    return text if len(text) <= LONGEST_FAULT else f"{text[: LONGEST_FAULT - 1]}…"

@@ -249,7 +249,7 @@ def _head(term: Term) -> Term | None:
 def _read(
     plan: Plan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
-    """The first that the plan finds; None for the impatient where they are too rare to go on reading."""
+    """The first that the plan finds; None for the impatient where they are too rare to continue reading."""
     matcher = Matcher((*plan.held, *plan.lacked))
     wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
     patience = 1 if plan.asked is None else NARROWED

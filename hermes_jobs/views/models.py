@@ -148,7 +148,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     `preview` is the beginning of its first text. `parent` is the session that it works for; with `at` the
     one that it was forked from, at that event of its stream. `root` and `place` are those of a sub-agent,
     whose parent is the one that began it. `workdir` is the folder that its tools work in.
-    `undone_into`: the one in which the user went on after taking back a turn here.
+    `undone_into`: the one in which the user continued after taking back a turn here.
     """
 
     id: str
@@ -174,7 +174,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status_word(self) -> str:
-        """Its status for people: what was undone is idle, and nobody goes on there."""
+        """Its status for people: what was undone is idle, and nobody continues there."""
         return "undone" if self.undone_into and self.status == "idle" else self.status
 
     @property

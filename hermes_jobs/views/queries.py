@@ -41,7 +41,7 @@ ASKS_BELOW = """EXISTS (SELECT 1 FROM ancestors a CROSS JOIN steps
     AND NOT EXISTS (SELECT 1 FROM ancestors p CROSS JOIN children c
         WHERE p.above = turns.turn AND c.turn = p.turn AND c.ended IS NOT NULL AND (c.turn = a.turn
             OR EXISTS (SELECT 1 FROM ancestors q WHERE q.turn = a.turn AND q.above = c.turn))))"""
-"""Whether a call of one of its sub-agents, or of theirs, does. One that a person went on with after its end
+"""Whether a call of one of its sub-agents, or of theirs, does. One that a person continued with after its end
 had been told belongs to nobody any more."""
 WAITS = f"(turns.waits_until IS NOT NULL OR {ASKS} OR {ASKS_BELOW})"
 FORSAKEN = f"""({ASKS} AND EXISTS (SELECT 1 FROM children c JOIN turns root ON root.turn = c.root_turn

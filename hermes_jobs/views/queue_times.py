@@ -38,7 +38,7 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A step, or a turn's next one. `since` None: it waits for something else, as for the calls `after`.
 
     `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
-    call waits for a person, `asked`: for so many answers. `task`: its server goes on
+    call waits for a person, `asked`: for so many answers. `task`: its server continues
     with it, and no look at it is a wait.
     """
 

@@ -19,7 +19,7 @@ CHANGING = (e.SessionStarted, e.SessionTitled, e.SessionEnded, e.SessionUndone, 
 class Sessions:
     """Tables `lineages`, one row a stream, and `sessions`, one row for each that ever was its tip.
 
-    `undone_into`: the lineage in which the user went on after an undo; None again after a later text here.
+    `undone_into`: the lineage in which the user continued after an undo; None again after a later text here.
     """
 
     name: Final = "sessions"
@@ -82,7 +82,7 @@ def _preview(connection: Connection, events: Sequence[RecordedEvent]) -> None:
 
 
 def _begun(connection: Connection, recorded: RecordedEvent, lineage: str) -> None:
-    """The lineage's row. Its kind stays what it is here: a session that goes on is of the same kind."""
+    """The lineage's row. Its kind stays what it is here: a session that continues is of the same kind."""
     event = recorded.event
     submitted = event if isinstance(event, e.TurnSubmitted) else None
     opening = (submitted.opening if submitted else None) or e.Opening()

@@ -44,7 +44,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     `kind`: `queued` behind another turn, `waiting` for a worker, `backoff` until what has failed is tried
     again (at `retry_at`, in seconds since the epoch, while that lies ahead), `paused` between the turn's end
     and being taken up again; the others are at work. `label`: the tool, the model, or what is done;
-    `arguments` are those of the tool. `position`: the event that ended it, or began it where it goes on.
+    `arguments` are those of the tool. `position`: the event that ended it, or began it where it continues.
     """
 
     kind: SpanKind
@@ -108,7 +108,7 @@ class Spans:
         self._apply_compression(event, recorded)
 
     def close(self, now: float | None) -> Sequence[Span]:
-        """All spans; those that go on end now."""
+        """All spans; those that continue end now."""
         if not self._ended:
             self.last = max(self.last, now or 0.0)
             is_postponed = self._stop_backing_off()
@@ -221,9 +221,9 @@ class Spans:
                 asked = self._asked.get(event.call, set())
                 asked.discard(event.key)
                 if not asked and self._is_held(event.call):
-                    told = f"{ANSWERED[event.action]} by {event.by}"
-                    self._end(event.call, recorded.position, outcome="answered", message=told)
-                    if event.call in self._tasks:  # its server goes on
+                    text = f"{ANSWERED[event.action]} by {event.by}"
+                    self._end(event.call, recorded.position, outcome="answered", message=text)
+                    if event.call in self._tasks:  # its server continues
                         name, arguments = self._requested.get(event.call, ("", ""))
                         self._begin(event.call, "tool_call", name, recorded, arguments=arguments)
             case _:
@@ -308,9 +308,9 @@ class Spans:
 
     def _postpone(self, event: e.TurnPostponed, recorded: RecordedEvent) -> None:
         """One stretch for all tries: until it can begin."""
-        told = {"step": f"{event.turn}-prefetch", "message": event.reason}
+        text = {"step": f"{event.turn}-prefetch", "message": event.reason}
         begun = self._open.get("backoff")
-        self._begin("backoff", "backoff", f"waits for {event.what or 'what it needs'}", recorded, **told)
+        self._begin("backoff", "backoff", f"waits for {event.what or 'what it needs'}", recorded, **text)
         if begun is not None:
             self._open["backoff"] = replace(self._open["backoff"], start=begun.start)
         self._retry_at = event.retry_at
@@ -325,8 +325,8 @@ class Spans:
         """
         pause = self._open.get("backoff")
         is_postponed = pause is not None and pause.step.endswith("-prefetch")
-        told = {"retry_at": self._retry_at} if self._retry_at > self.last else {}
-        self._end("backoff", 0, self.last if is_postponed else min(self._retry_at, self.last), **told)
+        text = {"retry_at": self._retry_at} if self._retry_at > self.last else {}
+        self._end("backoff", 0, self.last if is_postponed else min(self._retry_at, self.last), **text)
         return is_postponed
 
     def _waited(self, wait: QueueWait, recorded: RecordedEvent) -> None:

@@ -1,7 +1,7 @@
 """Every attempt at a model call, of a member or a tool call as a row, and what the model asked for.
 
 A row opens with the start of the attempt (or with the wait for an approval) and ends with its outcome; a
-call that is made again with answers of the person goes on in its row. A call
+call that is made again with answers of the person continues in its row. A call
 that ends without having been begun, by a denial or a cancel, has a row without a start.
 """
 
@@ -121,9 +121,9 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:  # noqa: PLR
             message = f"{event.kind}: {event.message}"
             _end_model_call(connection, recorded, event.step, outcome, message, "")
         case e.AnswerRejected():
-            told = f"does not fit the schema: {'; '.join(event.faults)}"
+            text = f"does not fit the schema: {'; '.join(event.faults)}"
             connection.execute(
-                "UPDATE steps SET message = ? WHERE step = ? AND outcome = 'ok'", (told, event.step)
+                "UPDATE steps SET message = ? WHERE step = ? AND outcome = 'ok'", (text, event.step)
             )
         case e.ReferenceStarted():
             _open_reference(connection, recorded, event, event.model)
@@ -244,7 +244,7 @@ def _end_reference(connection: Connection, recorded: RecordedEvent, event: e.Ref
 
 
 def _start_tool(connection: Connection, recorded: RecordedEvent, event: e.ToolStarted) -> None:
-    """A call that waited for a person goes on in the row of that wait."""
+    """A call that waited for a person continues in the row of that wait."""
     approved = _open_row(connection, event.call)
     if approved is None:
         _open(connection, recorded, _Attempt(event.turn, event.call, "tool_call", event.attempt))
@@ -289,10 +289,10 @@ def _approval_ended(connection: Connection, call: str, outcome: Outcome, by: str
 
 
 def _input_requested(connection: Connection, event: e.InputRequested) -> None:
-    told = f"{event.server} asks: {' / '.join(each.message for each in event.requests)}"
+    text = f"{event.server} asks: {' / '.join(each.message for each in event.requests)}"
     connection.execute(
         f"UPDATE steps SET outcome = 'waiting', message = ?, asks = ? WHERE position = ({OPEN_ROW})",
-        (told, msgspec.json.encode(event).decode(), event.call),
+        (text, msgspec.json.encode(event).decode(), event.call),
     )
 
 
@@ -315,11 +315,11 @@ def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
 
 def _task_said(connection: Connection, event: e.ServerTaskBegun | e.ServerTaskPolled) -> None:
     """The call is a task of its server, which says how far it is."""
-    told = event.message or ("a task of its server" if isinstance(event, e.ServerTaskBegun) else "")
+    text = event.message or ("a task of its server" if isinstance(event, e.ServerTaskBegun) else "")
     connection.execute(
         "UPDATE steps SET outcome = 'running', has_task = 1, message = iif(? = '', message, ?)"
         f" WHERE position = ({OPEN_ROW})",
-        (told, told, event.call),
+        (text, text, event.call),
     )
 
 

@@ -61,7 +61,7 @@ class LogRewound(HermesJobsError):
 
 
 class Progress(NamedTuple):
-    """How far the rows have come; `stopped` says why they cannot go on to the log's end."""
+    """How far the rows have come; `stopped` says why they cannot continue to the log's end."""
 
     position: int
     stopped: str | None = None
@@ -248,7 +248,7 @@ class Store:
         events, stopped = self._unread(position, event_hash, batch)
         if not events:
             if stopped is None and position < last:
-                raise Corrupt(f"The log ends at position {position} and says that it goes on to {last}.")
+                raise Corrupt(f"The log ends at position {position} and says that it continues to {last}.")
             return Progress(position, stopped)
         if not is_replay and any(isinstance(each.event, TextsForgotten) for each in events):
             raise LogRewound

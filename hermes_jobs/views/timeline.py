@@ -65,7 +65,7 @@ def tracks(spans: Iterable[Span]) -> Sequence[Track]:
 def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = None) -> Timeline:
     """The turn's time, from its stream's events, of which those before its submission are not needed.
 
-    What has not ended goes on until `now`, in seconds since the epoch, or until the last event of the turn.
+    What has not ended continues until `now`, in seconds since the epoch, or until the last event of the turn.
     Raises `ValueError` where it was never submitted.
     """
     fold = Spans(turn)

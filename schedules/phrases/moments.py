@@ -56,8 +56,8 @@ def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, ahead: bool = Fals
 
 
 def _out_of_range(text: str) -> Refused:
-    told = f"{text!r} is not of the years {YEARS.start} to {YEARS.stop - 1}."
-    return Refused("impossible", told, PROPOSAL)
+    message = f"{text!r} is not of the years {YEARS.start} to {YEARS.stop - 1}."
+    return Refused("impossible", message, PROPOSAL)
 
 
 def _refused(text: str) -> Refused:

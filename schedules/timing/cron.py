@@ -101,4 +101,4 @@ def _check_item(number: int, item: str) -> None:
             raise BadCron(f"The field {name} goes from {low} to {high} and cannot be {value!r}.")
     step = matched[3]
     if step is not None and not 1 <= int(step) <= high:
-        raise BadCron(f"The field {name} cannot go in steps of {step}; it starts anew after {high}.")
+        raise BadCron(f"The field {name} cannot go in steps of {step}; it starts again after {high}.")

@@ -1,4 +1,4 @@
-"""Budgets on the command line: what is refused, what a turn says that has used one up, and how it goes on."""
+"""Budgets on the command line: what is refused, what a turn over its budget says, and how it continues."""
 
 from __future__ import annotations
 

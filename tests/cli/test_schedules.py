@@ -221,7 +221,7 @@ def test_it_is_changed_paused_resumed_and_removed(home: WrittenHome) -> None:
     assert home.run("schedule", "pause", "mail", "--json").json["status"] == "paused"
     assert "none while it is paused" in home.run("schedule", "show", "mail").out
     resumed = home.run("schedule", "resume", name[:6])
-    assert "goes on; next:" in resumed.err
+    assert "continues; next:" in resumed.err
 
     assert home.run("schedule", "remove", "mail").code == 0
     assert home.run("schedule", "list", "--json").json == []

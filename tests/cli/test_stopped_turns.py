@@ -1,4 +1,4 @@
-"""A turn that a limit stopped says so wherever it is shown, with the command that goes on with it."""
+"""A turn that a limit stopped says so wherever it is shown, with the command that continues with it."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def test_what_fits_is_one_part(text: str) -> None:
 
 
 def test_it_is_cut_between_paragraphs_where_the_part_is_full_enough() -> None:
-    text = "First line.\nSecond line.\n\nA new paragraph that goes on."
-    assert split_message(text, 40) == ["First line.\nSecond line.", "A new paragraph that goes on."]
+    text = "First line.\nSecond line.\n\nA new paragraph that continues."
+    assert split_message(text, 40) == ["First line.\nSecond line.", "A new paragraph that continues."]
 
 
 def test_a_short_paragraph_does_not_make_a_short_part() -> None:

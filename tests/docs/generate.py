@@ -1,4 +1,4 @@
-"""`make docs`: the generated parts of the documentation are made anew, in their places."""
+"""`make docs`: the generated parts of the documentation are made again, in their places."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Page:
         return [part["name"] for part in GENERATED.finditer(self.text)]
 
     def with_parts(self, make: Callable[[str], str]) -> str:
-        """Its text with each generated part made anew."""
+        """Its text with each generated part made again."""
         return GENERATED.sub(lambda part: f"{part['begin']}{make(part['name'])}\n{part['end']}", self.text)
 
 

@@ -1,7 +1,7 @@
 """`make pictures`: the terminals that the documentation shows, each a real run, as SVG in docs/images.
 
 The model behind them is a script, so that they can be made again; everything else is what people get. The
-folder that they work in is made anew each time, with a week of commits before today.
+folder that they work in is made again each time, with a week of commits before today.
 """
 
 from __future__ import annotations

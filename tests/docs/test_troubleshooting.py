@@ -10,7 +10,7 @@ PAGE = Page.read(ROOT / "docs" / "troubleshooting.md")
 ROW = re.compile(r"^\| (?P<says>.+?) \| .+ \|$", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
 SEAM = re.compile(r"""["']\s*[rf]{0,2}["']""")
-"""Where a text goes on in the next line of code."""
+"""Where a text continues in the next line of code."""
 LEAST = 4  # letters of what stands between two placeholders that are worth looking for
 
 

@@ -1,4 +1,4 @@
-"""A turn that a limit stopped goes on where it was; one that no limit stopped is refused."""
+"""A turn that a limit stopped continues where it was; one that no limit stopped is refused."""
 
 from __future__ import annotations
 

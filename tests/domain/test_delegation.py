@@ -291,7 +291,7 @@ def test_a_child_that_waits_for_its_own_gives_its_place_up() -> None:
     assert family.at_work == ["a"]
 
 
-@given(st.lists(st.sampled_from(["start", "end", "wait", "go on"]), max_size=40), st.data())
+@given(st.lists(st.sampled_from(["start", "end", "wait", "continue"]), max_size=40), st.data())
 def test_no_place_is_lost_and_no_limit_is_passed_but_by_those_who_go_on(
     acts: Sequence[str], data: st.DataObject
 ) -> None:
@@ -306,7 +306,7 @@ def test_no_place_is_lost_and_no_limit_is_passed_but_by_those_who_go_on(
             child = data.draw(st.sampled_from(running))
             events = child_slots.freed(slots, child)
             away += [child] if act == "wait" else []
-        elif act == "go on" and away:
+        elif act == "continue" and away:
             events = child_slots.taken_again(slots, away.pop(), "r1")
             resumed += 1
         else:

@@ -80,7 +80,7 @@ def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
         assert session.listeners[0].retry_at == (told.retry_at or 0.0)
     assert waits == [FIRST_WAIT * 2**n for n in range(MAX_ATTEMPTS - 1)] + [0.0]
     [step] = telling(session)
-    assert (step.id, step.attempt) == ("s1-memory-2", 1), "it goes on behind that fact"
+    assert (step.id, step.attempt) == ("s1-memory-2", 1), "it continues behind that fact"
 
 
 def test_who_came_further_than_before_begins_to_count_anew() -> None:

@@ -58,9 +58,9 @@ PRESSED = e.ContextPressure(turn="t1", tokens=900, threshold=1_000, window=2_000
         (LEFT, "(The model m cannot be used (out of quota): spare answers instead.)"),
         (
             WAITS,
-            "(The quota of the model m is used up until Fri 15 Jan 2027 08:00 UTC; I go on then by myself.)",
+            "(The quota of the model m is used up until Fri 15 Jan 2027 08:00 UTC; I continue at that time.)",
         ),
-        (WAITS, "(/model NAME goes on with another model, /stop ends it.)"),
+        (WAITS, "(/model NAME continues with another model, /stop ends it.)"),
         (
             COMPRESSED,
             "(4 messages gave way to a summary: a request shrinks from about 9,000 to 2,000 tokens",

@@ -170,7 +170,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(model=st.sampled_from(["", "m3"]), session_wide=st.booleans())
     def move(self, model: str, session_wide: bool) -> None:
-        """A person lets a turn go on that waits for a quota, or to begin."""
+        """A person lets a turn continue that waits for a quota, or to begin."""
         turn = self.world.session.current
         if session_wide and model:
             self.world.do(c.ChangeModel(model=model))

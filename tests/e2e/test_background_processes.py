@@ -49,7 +49,7 @@ def test_it_outlives_send_is_found_read_and_killed(home: Home, mark: str) -> Non
     ran = home.run("send", "serve")
     assert ran.code == 0
     (found,) = listed(home)
-    assert f"Goes on in the background: {found['process']}, MARK=" in ran.err
+    assert f"Continues in the background: {found['process']}, MARK=" in ran.err
     assert (found["state"], found["ends_with"]) == ("running", "session")
     table = home.run("processes", "list")
     assert "its session" in table.out

@@ -139,7 +139,7 @@ def test_ctrl_d_leaves_and_says_how_to_follow_what_runs(home: Home, model_server
         say(screen, "Please wait.")
         screen.shows("I am think")
         screen.type(CTRL_D)
-        screen.shows("goes on with the next process that works; follow it: hermes-jobs turns follow")
+        screen.shows("continues when a worker is available; follow it: hermes-jobs turns follow")
     with home.open_log() as log:
         assert not any(isinstance(fact, e.TurnCancelled | e.TurnCompleted) for fact in facts_of(log))
 
@@ -203,7 +203,7 @@ def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
         say(screen, "/fork --at nosuch")
         screen.shows("There is no turn 'nosuch'.")
         say(screen, "/fork --before last Another way")
-        screen.shows("It goes on in a copy")
+        screen.shows("It continues in a copy")
         say(screen, "three")
         screen.shows("You said: three")
         say(screen, "/exit")
@@ -311,7 +311,7 @@ def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
     model_server.follow([refused, Answer(tool_calls=(asked,)), Answer(text="It is gone.")])
     with chatting(home) as screen:
         say(screen, "Clean up.")
-        screen.shows("/retry goes on with it")
+        screen.shows("/retry continues with it")
         say(screen, "/retry")
         screen.shows("It waits for you")
         screen.shows("    rm -rf old")
@@ -329,7 +329,7 @@ def test_a_turn_that_a_limit_stopped_goes_on(home: Home, model_server: ModelServ
         say(screen, "/continue")
         screen.shows("Nothing was said yet")
         say(screen, "Tidy up.")
-        screen.shows("/continue goes on")
+        screen.shows("/continue continues")
         say(screen, "/continue")
         screen.shows("All of it.")
         happened(home, e.TurnCompleted, 2)

@@ -105,7 +105,7 @@ def test_no_turn_is_read_twice(home: Home, model: Consolidator) -> None:
 
 def test_all_that_is_finished_is_read_the_last_used_first(home: Home, model: Consolidator) -> None:
     first, second = (home.send(text)["session"] for text in (SAID, "My boat is called Erna."))
-    home.send("This one goes on.")
+    home.send("This one continues.")
     for session in (first, second):
         assert home.run("sessions", "end", session).code == 0
 

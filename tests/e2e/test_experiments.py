@@ -233,7 +233,7 @@ def test_a_cancelled_one_keeps_what_was_being_asked_and_goes_on_later(
         model_server.release()
         ended = running.end()
     assert (ended.code, ended.json["status"]) == (1, "cancelled"), ended
-    assert "It goes on with: hermes-jobs experiments run first\n" in ended.err
+    assert "It continues with: hermes-jobs experiments run first\n" in ended.err
     answered = sum(each["answers"] for each in ended.json["variants"])
     assert 0 < answered == len(model_server.requests) < 200
     assert home.run("experiments", "cancel", "first").code == 0

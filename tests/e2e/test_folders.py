@@ -1,4 +1,4 @@
-"""`-c` goes on in the folder where it is said; what names the folder of a session."""
+"""`-c` continues in the folder where it is said; what names the folder of a session."""
 
 from __future__ import annotations
 

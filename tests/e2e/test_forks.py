@@ -1,4 +1,4 @@
-"""`sessions fork`: a turn in the fork goes on from what was said by then; the parent stays as it was."""
+"""`sessions fork`: a turn in the fork continues from what was said by then; the parent stays as it was."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_failures_are_told_to_the_model(mcp: McpHome) -> None:
     assert "The call was made" in lied
     assert "exit code 3" in died
     assert "What the call did is unknown" in died
-    assert "I cannot go on" in died
+    assert "I cannot continue" in died
 
 
 def test_a_tool_has_a_timeout_of_its_own(mcp: McpHome) -> None:

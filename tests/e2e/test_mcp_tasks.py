@@ -1,4 +1,4 @@
-"""Calls that a server goes on with as tasks: asked about by timers, kept over kills, ended with turns."""
+"""Calls that a server continues with as tasks: asked about by timers, kept over kills, ended with turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home is backed up while a turn is under way, and goes on elsewhere, or rests there until it is asked."""
+"""A home is backed up while a turn is running, and continues elsewhere, or is paused there until resumed."""
 
 from __future__ import annotations
 

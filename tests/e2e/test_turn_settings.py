@@ -334,7 +334,7 @@ def test_what_the_files_say_holds_from_the_next_step_on(home: Home, server: Mode
 def test_a_file_that_is_broken_changes_nothing_and_doctor_says_so(home: Home, server: ModelServer) -> None:
     write(home, server, "model_: x\n")
     try:
-        wait_until(lambda: "goes on with what it read before" in doctor(home).out, "doctor")
+        wait_until(lambda: "continues with what it read before" in doctor(home).out, "doctor")
     finally:
         write(home, server)
     assert home.send("Hello")["result"] == "Yes."

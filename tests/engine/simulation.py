@@ -201,7 +201,7 @@ class SimulatedModel:
 class SimulatedToolbox:
     """Tools named by their effect; those that begin with `ask` want an approval. Counts effects.
 
-    `delegate` begins two children and waits for them, `delegate-on` goes on without; two levels deep at most.
+    `delegate` starts two children and waits for them, `delegate-on` does not wait; two levels deep at most.
     """
 
     def __init__(self, gates: Gates) -> None:

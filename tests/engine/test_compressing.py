@@ -53,7 +53,7 @@ class Leaving:
 
 
 class NoPrompt:
-    """Cannot be built anew: the session keeps its own."""
+    """Cannot be built again: the session keeps its own."""
 
     def start(self, session: Session) -> e.SessionStarted:
         raise Rejected("no", kind="no_prompt")

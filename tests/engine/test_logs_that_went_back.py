@@ -1,4 +1,4 @@
-"""A log may lose what a process has seen, as when its server is restored: the process goes on with it."""
+"""A log may lose what a process has seen, as when its server is restored: the process continues with it."""
 
 from __future__ import annotations
 

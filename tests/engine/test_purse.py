@@ -161,7 +161,7 @@ def test_asking_for_less_ends_and_what_is_asked_for_at_last_fits(
         assert smaller is not None
         assert smaller.reservation.output_tokens < terms.reservation.output_tokens
         terms = smaller
-    pytest.fail("it goes on and on")
+    pytest.fail("it continues and on")
 
 
 def history() -> Session:

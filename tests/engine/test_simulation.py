@@ -221,7 +221,7 @@ def state_machine(
 
         @rule(worker=st.integers(0, 2), observer=st.integers(0, 2))
         def be_taken_for_dead(self, worker: int, observer: int) -> None:
-            """It stands still for longer than its lease, and goes on later as if nothing had been."""
+            """It stands still for longer than its lease, and continues later as if nothing had been."""
             if worker != observer and self.workers[worker].alive():
                 self.dead.ids.add(self.workers[worker].engine.worker)
                 reclaim_from_dead_workers(self.workers[observer].engine, self.dead)

@@ -1,4 +1,4 @@
-"""The log in PostgreSQL: what it says when the server cannot be used, and that it goes on afterwards."""
+"""The log in PostgreSQL: what it says when the server cannot be used, and that it continues afterwards."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_a_question_that_vanishes_is_told_as_a_silent_server(
 def test_no_event_is_seen_by_anybody_before_it_is_on_disk(
     postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker outlives the server's crash, and would go on from an event that was never there."""
+    """A worker outlives the server's crash, and would continue from an event that was never there."""
     said: list[str] = []
     execute = postgres._NamedConnection.execute
 

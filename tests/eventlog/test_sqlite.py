@@ -1,4 +1,4 @@
-"""The log in one SQLite file: where it lies, what it asks of the disk, what it says when it cannot go on."""
+"""The log in one SQLite file: its place, its use of the disk, and its errors when it cannot continue."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_wa
         third.close()
     writer.join()
     assert titles(other.tail()) == ["one"]
-    stopped = rf"stopped; `kill -CONT {holder.pid}` lets it go on"
+    stopped = rf"stopped; `kill -CONT {holder.pid}` lets it continue"
     (said,) = told
     assert re.fullmatch(
         rf"Waiting for the log, to write to it: process {holder.pid} \(.*; {stopped}\) has it\.", said

@@ -50,7 +50,7 @@ def installed(home: Home) -> Iterator[Application]:
 
 
 def finish(application: Application) -> None:
-    """Another process goes on until nothing is left, also with what a dead one had in its hands."""
+    """Another process continues until nothing is left, also with what a dead one had in its hands."""
     with InlineWorker(application) as worker:
         assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
 

@@ -1,7 +1,7 @@
 """The command line in a process that stops itself, as Ctrl-Z or a frozen container does.
 
 `python -m tests.faults.stopped FACT COMMAND…`: once, as soon as a fact of that name is committed, before its
-threads are told of it. SIGCONT lets it go on.
+threads are told of it. SIGCONT lets it continue.
 """
 
 from __future__ import annotations

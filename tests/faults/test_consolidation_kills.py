@@ -84,7 +84,7 @@ def test_workers_read_what_their_clock_finds_once_and_ask_again_where_that_faile
     model_server.follow(observing)
     home.run("config", "set", "memory.consolidate", "true")
     ended = [home.send(f"I bought boat number {number}")["session"] for number in (1, 2)]
-    home.send("This conversation goes on")
+    home.send("This conversation continues")
     for session in ended:
         home.run("sessions", "end", session)
     refusals = iter([Refuse(status=503, message="Try again.")])

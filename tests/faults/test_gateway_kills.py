@@ -106,7 +106,7 @@ def answered(bot: BotServer, tags: list[str]) -> bool:
 
 
 def others_finish(environ: Mapping[str, str], bot: BotServer, tags: list[str]) -> None:
-    """Another gateway goes on until nothing is left to do."""
+    """Another gateway continues until nothing is left to do."""
     with serving(environ) as served:
         log = served.application.log
         bot.wait_until(lambda: bot.unconfirmed() == 0, "Telegram's giving up of the messages")

@@ -47,7 +47,7 @@ def tools(model_server: ModelServer, effects: Path) -> ModelServer:
 
 @pytest.fixture
 def alive(tmp_path: Path) -> Path:
-    """Holds the moments at which `going_on` went on."""
+    """Holds the moments at which `going_on` continued."""
     return tmp_path / "alive"
 
 
@@ -143,6 +143,6 @@ def test_the_tool_of_a_worker_that_is_parted_from_the_log_ends_before_others_go_
                 assert processes_with(str(effects)) == []
                 assert counted(effects) == {"once": 1}
                 proxy.forward()
-                parted.wait_for("it goes on as")
+                parted.wait_for("it continues as")
                 with hosts[1].open_log() as log:
                     assert_all_is_done_once(log, crew.accepted)

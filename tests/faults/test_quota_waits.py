@@ -46,7 +46,7 @@ def test_a_process_that_works_alone_says_until_when_and_another_goes_on(
     sent = run(home, clock, "send", "Hello")
     assert sent.code == 3
     assert "The quota of" in sent.err
-    assert "goes on with the next process that works" in sent.err
+    assert "continues when a worker is available" in sent.err
     (row,) = home.run("turns", "list", "--json").json
     assert row["status"] == "waiting"
     assert row["waits_until"]

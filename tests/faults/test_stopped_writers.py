@@ -86,7 +86,7 @@ def schedules(home: Home) -> Any:
 
 @contextmanager
 def stopped(code: str, home: Home) -> Iterator[int]:
-    """A process that runs this until it stops itself; its id. It goes on in the end."""
+    """A process that runs this until it stops itself; its id. It continues in the end."""
     holder = subprocess.Popen([sys.executable, "-c", code, str(home.path)], cwd=ROOT)
     try:
         os.waitid(os.P_PID, holder.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -130,7 +130,7 @@ def test_who_waits_to_write_says_for_whom(home: Home) -> None:
     words = ("schedule", "add", "--every", "1h", "--task", "Feed the cat.", "--yes")
     with stopped(IN_THE_MIDDLE_OF_AN_APPEND, home) as pid, home.start(*words) as adding:
         adding.wait_for("Waiting for the log, to write to it: ")
-        known = rf"process {pid} \(.*; stopped; `kill -CONT {pid}` lets it go on\) has it\."
+        known = rf"process {pid} \(.*; stopped; `kill -CONT {pid}` lets it continue\) has it\."
         assert re.search(known, adding.err)
         os.kill(pid, signal.SIGCONT)
         assert adding.end().code == 0

@@ -1,4 +1,4 @@
-"""A worker that leaves, dies or freezes in the middle of its acts, and another that goes on with them."""
+"""A worker that leaves, dies or freezes in the middle of its acts, and another that continues with them."""
 
 from __future__ import annotations
 

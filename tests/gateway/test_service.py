@@ -150,7 +150,7 @@ def test_a_stopped_request_says_so_and_continue_goes_on_with_it(
         bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the refusal")
     first, second, third = bot.said(ANNA)
     assert first.startswith("Half of it.")
-    assert first.endswith("/continue goes on.)")
+    assert first.endswith("/continue continues.)")
     assert second == "All of it."
     assert "not stopped" in third
 
@@ -332,7 +332,7 @@ def test_a_chat_is_told_until_when_a_quota_is_waited_for_and_moves_on_with_anoth
         bot.wait_until(lambda: len(bot.said(ANNA)) == 1, "the notice")
         (notice,) = bot.said(ANNA)
         assert notice.startswith("(The quota of the model first is used up until ")
-        assert "/model NAME goes on with another model, /stop ends it." in notice
+        assert "/model NAME continues with another model, /stop ends it." in notice
         bot.write(ANNA, "/model second")
         bot.wait_until(lambda: len(bot.said(ANNA)) == 3, "the answer")
     assert model_server.requests[-1].body["model"] == "second"

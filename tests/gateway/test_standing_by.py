@@ -17,7 +17,7 @@ from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.interfaces.gateway.service import GatewayService
 
 OLD, NEW = 700_000_001, 42
-"""After a week in which nobody has written, Telegram goes on with any number."""
+"""After a week in which nobody has written, Telegram continues with any number."""
 
 
 class Line:

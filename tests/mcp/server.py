@@ -150,7 +150,7 @@ def called(name, given):
             }
             raise Refused(code=-32042, message="log in first", data={"elicitations": [wanted]})
         case "die":
-            print("I cannot go on", file=sys.stderr, flush=True)
+            print("I cannot continue", file=sys.stderr, flush=True)
             os._exit(3)
         case "flood":
             return text("x" * 50_000_000)

@@ -1,6 +1,6 @@
 """An MCP server by the SDK over HTTP whose calls become tasks, kept as files: `task_server.py PORT FOLDER`.
 
-A task goes on until a file `done-ID` is there. What the server was told is in `calls`, a line each.
+A task continues until a file `done-ID` is there. What the server was told is in `calls`, a line each.
 """
 
 import json

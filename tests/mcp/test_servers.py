@@ -83,7 +83,7 @@ def test_what_dies_in_mid_call_says_so_and_is_started_again(server: TestServer) 
     died = failed(server.call("die"))
     assert (died.kind, died.sent) == ("lost", True)
     assert "exit code 3" in died.message
-    assert "I cannot go on" in died.stderr
+    assert "I cannot continue" in died.stderr
     assert server.text(server.call("echo", b'{"text": "back"}')) == "back"
     assert len(server.starts) == 2
 

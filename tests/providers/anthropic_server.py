@@ -173,7 +173,7 @@ class AnthropicHandler(Handler):
             self.close_connection = True
 
     def _without_pause(self, body: Json) -> Json:
-        """A request may end with an answer that paused, for the model to go on.
+        """A request may end with an answer that paused, for the model to continue.
 
         Source: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
         """

@@ -1,4 +1,4 @@
-"""A process that goes on takes up what its home's files say."""
+"""A process that continues resumes what its home's files say."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 def test_it_goes_on_after_the_call_and_its_output_is_read_in_parts(shop):
     process = shop.start("echo one; read line; echo two $line")
     assert shop.ask("process", action="read", id=process.record.id).content.endswith(
-        "bytes 0 to 4 of its output; go on with after=4]\none"
+        "bytes 0 to 4 of its output; continue with after=4]\none"
     )
     assert shop.ask("process", action="write", id=process.record.id, text="more\n").ok
     said = shop.ask("process", action="read", id=process.record.id, after=4, wait=60).content

@@ -37,7 +37,7 @@ def test_a_short_file_comes_whole_under_its_line_numbers(desk):
 
 def test_a_page_says_how_to_go_on(desk):
     (desk.work / "a.txt").write_text("1\n2\n3\n4")
-    assert desk.read("a.txt", limit=2) == "[lines 1–2 of 4; go on with offset=3]\n1\n2\n"
+    assert desk.read("a.txt", limit=2) == "[lines 1–2 of 4; continue with offset=3]\n1\n2\n"
     assert desk.read("a.txt", offset=3, limit=2) == "[lines 3–4 of 4]\n3\n4"
 
 
@@ -45,15 +45,15 @@ def test_a_page_holds_at_most_50_000_characters(desk):
     (desk.work / "a.txt").write_text("äöü 7890\n" * 20_000)
     content = desk.read("a.txt", limit=100_000)
     assert 49_000 < len(content) <= 50_000
-    assert content.splitlines()[0] == "[lines 1–5,522 of 20,000; go on with offset=5523]"
+    assert content.splitlines()[0] == "[lines 1–5,522 of 20,000; continue with offset=5523]"
 
 
 def test_a_line_longer_than_a_page_is_read_in_parts(desk):
     line = "".join(f"{n:09d}." for n in range(12_000))
     (desk.work / "a.txt").write_text(f"first\n{line}\nlast\n")
-    assert desk.read("a.txt") == "[lines 1–1 of 3; go on with offset=2]\nfirst\n"
+    assert desk.read("a.txt") == "[lines 1–1 of 3; continue with offset=2]\nfirst\n"
     part = desk.read("a.txt", offset=2)
-    assert "line 2 is longer than a page: go on with offset=2, column=49701]" in part
+    assert "line 2 is longer than a page: continue with offset=2, column=49701]" in part
     rest = desk.read("a.txt", offset=2, column=49_701)
     end = desk.read("a.txt", offset=2, column=99_401)
     assert "".join(each.split("\n", 1)[1] for each in (part, rest, end)) == f"{line}\nlast\n"

@@ -1,4 +1,4 @@
-"""Commands under a lease: they begin and go on only while it lasts, and keep its lock until they end."""
+"""Commands under a lease: they begin and continue only while it lasts, and keep its lock until they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching in files: what is found, what is left out, how it goes on, and that no pattern hangs a worker."""
+"""Searching in files: what is found, what is left out, paging, and that no pattern hangs a worker."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_escape_sequences_and_odd_names_come_through_as_text(desk):
 def test_results_are_paged_and_every_page_says_how_to_go_on(desk):
     (desk.work / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 8)))
     assert desk.search("line", limit=3) == (
-        "[matching lines 1–3; there are more: go on with offset=3]\na.txt\n1: line 1\n2: line 2\n3: line 3"
+        "[matching lines 1–3; there are more: continue with offset=3]\na.txt\n1: line 1\n2: line 2\n3: line 3"
     )
     assert desk.search("line", limit=3, offset=6).splitlines() == [
         "[matching lines 7–7; 1 file searched]",
@@ -134,9 +134,9 @@ def test_pages_together_hold_every_result_once_and_none_is_over_50_000_character
         content = desk.search("x", offset=len(seen), limit=2_000)
         assert len(content) <= 50_000
         seen += [line.split(": ")[1][:7] for line in content.splitlines() if ": " in line and "xx" in line]
-        if "go on with" not in content:
+        if "continue with" not in content:
             break
-        assert f"go on with offset={len(seen)}]" in content
+        assert f"continue with offset={len(seen)}]" in content
     assert seen == [f"{name}{n:06d}" for name in ("a", "b", "c") for n in range(600)]
 
 

@@ -106,7 +106,7 @@ def test_a_long_text_comes_in_parts_that_say_how_to_go_on(server):
     server.pages["/x"] = Page(text.encode())
     first = fetch(f"{server.url}/x").content
     assert len(first) <= 50_000
-    assert "characters 1–49,000 of 70,000; go on with offset=49000]" in first.splitlines()[0]
+    assert "characters 1–49,000 of 70,000; continue with offset=49000]" in first.splitlines()[0]
     second = fetch(f"{server.url}/x", offset=49_000).content
     assert "".join(each.split("\n", 2)[2] for each in (first, second)) == text
     assert "offset 70,000 is behind them" in fetch(f"{server.url}/x", offset=70_000).content

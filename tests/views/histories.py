@@ -183,7 +183,7 @@ class History:
                 c.AnswerInput(turn=turn.id, call=call.id, action="decline", by="user"),
                 *(() if open_input.request.live else (c.ExpireInput(step=step.id),)),
             )
-            if open_input.request.live:  # the step goes on
+            if open_input.request.live:  # the step continues
                 self.under_way[step.id] = step
             self.do(name, self.random.choice(answers))
             return

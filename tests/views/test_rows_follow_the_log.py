@@ -69,7 +69,7 @@ def test_rows_taken_in_piece_by_piece_equal_rebuilt_ones(seed: int) -> None:
 
 
 @given(seed=SEEDS)
-@example(seed=32812)  # a person goes on with a sub-agent whose end was told
+@example(seed=32812)  # a person continues with a sub-agent whose end was told
 @settings(max_examples=40, deadline=None)
 def test_rows_say_what_folding_says(seed: int) -> None:
     history = random_history(Random(seed), 150)

@@ -189,16 +189,16 @@ class Compressor:
         budget = summary_budget(tokens_of(material), history.window)
         observed = entity_state.observed(middle, self._redact)
         answer_budget = room_for_answer(layers, entity_state.merged(layers.state, observed), budget)
-        told = instructions(answer_budget, history.focus)
+        message = instructions(answer_budget, history.focus)
         so_far = shown(layers)
-        room = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(told) - FORM
+        room = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(message) - FORM
         answers: list[str] = []
         for part in portions(material, max(room, 1_000), self._redact):
             text = self._redact(transcript(part))
             form = LAYERED if so_far and not answers else UPDATE if answers else FIRST
             words = words_of(int(budget * EARLIER_SHARE) // 2)
             asked = form.format(summary=so_far, conversation=text, words=words)
-            so_far = self._checked(told, asked, f"{so_far}\n{text}", answer_budget, ask)
+            so_far = self._checked(message, asked, f"{so_far}\n{text}", answer_budget, ask)
             answers.append(so_far)
         return rendered(continued(layers, observed, answers, history.session, budget))
 

@@ -56,7 +56,7 @@ class EngineHooks(Protocol):
     """
 
     def on_session_start(self, session: EngineSession) -> None:
-        """The conversation begins, or goes on as that session."""
+        """The conversation begins, or continues as that session."""
 
     def update_model(self, model: str, window: int) -> None:
         """The model that answers, and how many tokens it takes."""

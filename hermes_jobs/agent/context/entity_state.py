@@ -121,12 +121,12 @@ def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) ->
     if not isinstance(arguments, dict):
         return NOTHING
     path, command = arguments.get("path"), arguments.get("command")
-    told = _outcome(result)
+    text = _outcome(result)
     if call.name == "terminal" and isinstance(command, str):
-        how = f"{OK}, in the background" if arguments.get("background") and told.startswith(OK) else told
+        how = f"{OK}, in the background" if arguments.get("background") and text.startswith(OK) else text
         return _of_command(entry_text(redact(command)), how)
     if call.name not in FINDERS and isinstance(path, str):
-        return _of_file(redact(path).strip(), call.name, told)
+        return _of_file(redact(path).strip(), call.name, text)
     return NOTHING
 
 
@@ -144,9 +144,9 @@ def _of_file(path: str, tool: str, told: str) -> EntityState:
 def _outcome(result: ToolMessage) -> str:
     if result.content == NO_RESULT:
         return "its result was not kept"
-    told, _ = ending(result.name, result.content)
-    told = told.replace(": ", ", ")
-    return "failed" if result.failed and told.startswith(OK) else told
+    text, _ = ending(result.name, result.content)
+    text = text.replace(": ", ", ")
+    return "failed" if result.failed and text.startswith(OK) else text
 
 
 def entry_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A context engine that is not ours: whatever it does, a turn goes on.
+"""A context engine that is not ours: whatever it does, a turn continues.
 
 Where it fails, the built-in engine answers in its stead; a history that it made and that no provider would
 take is a compression that failed.
@@ -93,8 +93,8 @@ class IsolatedEngine:
         except ModelError:
             raise
         except Exception as error:
-            told = self._circuit.describe(error)
-            raise ModelError(FAILED, f"the context engine {self.name} failed: {told}") from error
+            text = self._circuit.describe(error)
+            raise ModelError(FAILED, f"the context engine {self.name} failed: {text}") from error
         finally:
             asking.end()
 
@@ -108,8 +108,8 @@ class IsolatedEngine:
         except CircuitOpen:
             return act(self._own)
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
-            told = self._circuit.describe(error)
-            logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, told)
+            text = self._circuit.describe(error)
+            logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, text)
             return act(self._own)
 
 

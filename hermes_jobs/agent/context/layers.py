@@ -199,8 +199,8 @@ def blocks(layers: Layers) -> Iterator[str]:
         )
         yield "\n".join((EARLIER, *lines))
     if layers.archive is not None:
-        told = ARCHIVE.format(lines=pluralize(layers.archive.lines, "line"), session=layers.archive.session)
-        yield f"{ARCHIVED}\n{told}"
+        text = ARCHIVE.format(lines=pluralize(layers.archive.lines, "line"), session=layers.archive.session)
+        yield f"{ARCHIVED}\n{text}"
 
 
 def parsed(text: str) -> Layers:

@@ -65,16 +65,16 @@ def pruned(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
-    told = f"{PRUNED} {message.name}({_argument(call)}) {outcome(message.name, message.content)}; "
+    text = f"{PRUNED} {message.name}({_argument(call)}) {outcome(message.name, message.content)}; "
     if again:
-        return f"{told}the same result as before"
-    return f"{told}{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
+        return f"{text}the same result as before"
+    return f"{text}{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
 
 
 def outcome(name: str, content: str) -> str:
     """How a call ended, as its result says it, with the last words of what failed."""
-    told, words = ending(name, content)
-    return f"{told}: {words}" if words else told
+    text, words = ending(name, content)
+    return f"{text}: {words}" if words else text
 
 
 def ending(name: str, content: str) -> tuple[str, str]:
@@ -88,9 +88,9 @@ def ending(name: str, content: str) -> tuple[str, str]:
     if content.startswith("Interrupted:"):
         return "was interrupted", ""
     last = content[-ENDING:]
-    for pattern, told in _ENDINGS:
+    for pattern, text in _ENDINGS:
         if found := pattern.search(last):
-            return told.format(*found.groups()), _last_line(last[: found.start()])
+            return text.format(*found.groups()), _last_line(last[: found.start()])
     if found := _STATUS.match(content):
         return f"{'failed' if found[1] >= '400' else 'ok'}, HTTP {found[1]}", ""
     return ("ok, exit code 0" if name == "terminal" else "ok"), ""

@@ -56,7 +56,7 @@ What has happened since:
 {conversation}
 
 Write the whole checkpoint anew, brought up to date: keep what still holds, move what is done to “Completed
-Actions” and go on with its numbers, and let “Active Task” be the newest request that is not fulfilled."""
+Actions” and continue with its numbers, and let “Active Task” be the newest request that is not fulfilled."""
 LAYERED = """\
 The checkpoint so far:
 
@@ -68,11 +68,11 @@ What has happened since:
 
 Write the checkpoint for where things stand now. Tell in detail what has happened since. Keep of the
 checkpoint so far what still holds and is needed: what the user wants and asked to be respected, what is open,
-values that count; go on with the numbers of “Completed Actions”, and let “Active Task” be the newest request
-that is not fulfilled. In “Key Decisions” write only those made since: the others are kept. What was open and
-is not in your lists counts as done. Then add one more section, in which you condense what else the checkpoint
-so far says, one fact a line, with exact names and values, in at most about {words} words; each line is kept
-as you write it:
+values that count; continue with the numbers of “Completed Actions”, and let “Active Task” be the newest
+request that is not fulfilled. In “Key Decisions” write only those made since: the others are kept. What was
+open and is not in your lists counts as done. Then add one more section, in which you condense what else the
+checkpoint so far says, one fact a line, with exact names and values, in at most about {words} words; each
+line is kept as you write it:
 
 ## Earlier
 - …"""
@@ -105,7 +105,7 @@ def words_of(budget: int) -> int:
 
 def instructions(budget: int, focus: str) -> str:
     """What the summariser is told, for a summary of about `budget` tokens."""
-    sections = "\n".join(f"## {name}\n({told})" for name, told in SECTIONS)
+    sections = "\n".join(f"## {name}\n({text})" for name, text in SECTIONS)
     return INSTRUCTIONS.format(
         sections=sections,
         words=words_of(budget),

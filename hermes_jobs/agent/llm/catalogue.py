@@ -112,8 +112,8 @@ def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: ht
         hint = "model.base_url is the address of the API, not of the website; often it ends in /v1."
         return Listing(trouble="page", problem=f"{at} answers a web page ({title!r}), not an API.", hint=hint)
     said = redacted(_message(body) or shortened(answer.text, 80), (key or "",))
-    told = f"{at} lists no models ({answer.status_code}: {said})."
-    return Listing(trouble="unlisted", problem=told, hint="Check model.base_url; often it ends in /v1.")
+    text = f"{at} lists no models ({answer.status_code}: {said})."
+    return Listing(trouble="unlisted", problem=text, hint="Check model.base_url; often it ends in /v1.")
 
 
 def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing | None:
@@ -132,10 +132,10 @@ def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing
 
 
 def _other_api(found: Api, url: str) -> Listing:
-    told = "Anthropic's Messages API" if found == "anthropic" else "OpenAI's API"
+    text = "Anthropic's Messages API" if found == "anthropic" else "OpenAI's API"
     to_set = "anthropic" if found == "anthropic" else "custom"
     hint = f"Set model.provider to {to_set}: hermes-jobs config set model.provider {to_set}"
-    return Listing(trouble="other_api", problem=f"{url} speaks {told}.", hint=hint)
+    return Listing(trouble="other_api", problem=f"{url} speaks {text}.", hint=hint)
 
 
 def _json(answer: httpx2.Response) -> Any:

@@ -51,8 +51,8 @@ def root(error: Exception) -> str:
     """The message of the first cause, in one line; its class name if it has none."""
     *_, last = causes(error)
     # aiohttp puts a status before its message, although the server never sent one.
-    told = last.message if isinstance(last, HttpProcessingError) else str(last)
-    return " ".join(told.split()) or type(last).__name__
+    text = last.message if isinstance(last, HttpProcessingError) else str(last)
+    return " ".join(text.split()) or type(last).__name__
 
 
 def is_untrusted(error: Exception) -> bool:
@@ -116,8 +116,8 @@ class ErrorMapper:
                 )
             case sdk.APIConnectionError() | httpx2.TransportError():
                 untrusted = is_untrusted(error)
-                told = unreachable(error, self._base_url)
-                return self.made("connection", told, usage, UNTRUSTED * untrusted, lasting=untrusted)
+                text = unreachable(error, self._base_url)
+                return self.made("connection", text, usage, UNTRUSTED * untrusted, lasting=untrusted)
             case json.JSONDecodeError():
                 return self.garbage("holds a chunk that is no JSON", usage, error.doc)
             case UnicodeError():

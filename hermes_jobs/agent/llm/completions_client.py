@@ -197,8 +197,8 @@ class CompletionsClient:
         """Raise `ModelError` for an answer that the provider cut off."""
         reason = answer.draft.finish_reason
         if (kind := BROKEN_OFF.get(reason)) is not None:
-            told = f"The provider broke off the answer (finish_reason {reason!r})."
-            raise self._failing.made(kind, told, answer.draft.usage)
+            text = f"The provider broke off the answer (finish_reason {reason!r})."
+            raise self._failing.made(kind, text, answer.draft.usage)
 
     def _patience(self, dialect: Dialect) -> httpx2.Timeout:
         """The timeout of each read."""

@@ -217,9 +217,9 @@ _EXPLAINED = re.compile(
 
 def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
     """The refusal as an error with kind and hint."""
-    told = f"{refusal.code} {refusal.message}"[:_READ]
-    said = told.lower()
-    wait = retry_after(refusal.headers, told, refusal.at)
+    text = f"{refusal.code} {refusal.message}"[:_READ]
+    said = text.lower()
+    wait = retry_after(refusal.headers, text, refusal.at)
     hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
     kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
     status = f"{refusal.status}: " if refusal.status else ""

@@ -76,19 +76,19 @@ def _chart(days: Sequence[date], week: Sequence[_Commit]) -> str:
 def _sentences(week: Sequence[_Commit]) -> str:
     people = {each.author for each in week}
     added, removed = sum(each.added for each in week), sum(each.removed for each in week)
-    told = [
+    text = [
         f"{_many(len(week), 'commit')} by {_many(len(people), 'person', 'people')}:"
         f" {added:,} lines came, {removed:,} went."
     ]
     hour, _ = Counter(each.hour for each in week).most_common(1)[0]
-    told.append(f"The busiest hour was {hour:02}:00 to {(hour + 1) % 24:02}:00.")
+    text.append(f"The busiest hour was {hour:02}:00 to {(hour + 1) % 24:02}:00.")
     if late := sum(each.hour in _NIGHT for each in week):
-        told.append(f"{_many(late, 'commit was', 'commits were')} made between midnight and five.")
+        text.append(f"{_many(late, 'commit was', 'commits were')} made between midnight and five.")
     topics = Counter(each.subject.partition(":")[0] for each in week if ":" in each.subject[:30])
     if topics and (topic := topics.most_common(1)[0])[1] > 1:
-        told.append(f"The favourite subject was {topic[0]} ({topic[1]} times).")
-    told.append(f'The newest says "{week[0].subject}".')
-    return " ".join(told)
+        text.append(f"The favourite subject was {topic[0]} ({topic[1]} times).")
+    text.append(f'The newest says "{week[0].subject}".')
+    return " ".join(text)
 
 
 def _many(count: int, one: str, more: str = "") -> str:
@@ -171,8 +171,8 @@ def response(text: str, tools: Tools, earlier: Sequence[str]) -> ScriptedRespons
 def with_results(results: Sequence[tuple[str, str]]) -> str:
     """The answer after tool results: a week of git as a chart, else each one's name and first lines."""
     for _, content in results:
-        if told := week_told(content):
-            return told
+        if text := week_told(content):
+            return text
         if content.startswith("fatal: "):
             rest = "\n".join(_first_lines(other) for _, other in results if other != content)
             return f"Git knows of nothing that happened here. The newest files:\n\n```\n{rest}\n```"

@@ -87,8 +87,8 @@ def chat_messages(
 ) -> list[Json]:
     """The system prompt, if there is one, and the history with the payloads to send back."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-    told = with_valid_ids(messages, dialect.family.call_ids)
-    said = [_with_payload(message, dialect, model) for message in told]
+    text = with_valid_ids(messages, dialect.family.call_ids)
+    said = [_with_payload(message, dialect, model) for message in text]
     return [*system, *(_rounds_closed(said) if dialect.family.closes_rounds else said)]
 
 

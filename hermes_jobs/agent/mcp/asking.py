@@ -72,7 +72,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             )
             self.execute(stream, question)
             call = self._waited(stream, question, cancel, gone)
-        except (Unanswerable, HermesJobsError):  # a call that is under way goes on
+        except (Unanswerable, HermesJobsError):  # a call that is under way continues
             return CANCELLED
         if call is None or call.input is None or call.input.unanswered:
             return CANCELLED

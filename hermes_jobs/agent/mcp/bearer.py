@@ -116,7 +116,7 @@ class Bearer(httpx2.Auth):
     async def _renewed(self, login: Login) -> Login | None:
         """The login with a new token, or as it is where it cannot be renewed now.
 
-        The renewal goes on when the request is cancelled: a new refresh token must not be lost.
+        The renewal continues when the request is cancelled: a new refresh token must not be lost.
         """
         renewal = asyncio.ensure_future(asyncio.to_thread(renew, self._file, login.access_token))
         try:

@@ -140,7 +140,7 @@ class Connector:
         os.write(1, b"listening\n")
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         accepting = asyncio.create_task(self._accept(listener))
-        connection = connection_class()(  # its import goes on beside the server's own start
+        connection = connection_class()(  # its import continues beside the server's own start
             self._launch, self._log, self._process, failed=self._failed, on_failure=self._on_failure
         )
         self._connection = connection

@@ -124,7 +124,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
 
 
 class TaskGiven(msgspec.Struct, frozen=True, kw_only=True, tag="task_given"):
-    """In the place of a result: the server goes on by itself, with a task whose state this is, as JSON."""
+    """In the place of a result: the server continues by itself, with a task whose state this is, as JSON."""
 
     content: bytes
 

@@ -159,7 +159,7 @@ class DeviceGrant(Grant):
             await self.sleep(self._interval)
             try:
                 response = await self.http.send(self._poll())
-            except httpx2.TransportError:  # section 3.5: ever more rarely then
+            except httpx2.TransportError:  # section 3.5: at growing intervals then
                 self._interval *= 2
         await super()._handle_token_response(response)
 

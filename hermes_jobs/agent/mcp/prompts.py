@@ -76,8 +76,8 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
     takes = [f"{each.name} ({each.description or 'required'})" for each in missing]
     hint = f"It needs {', '.join(takes)}: " if takes else "Quote what has blanks: "
     example = " ".join(f'{each.name}="…"' for each in prompt.arguments)
-    told = f"{hint}{example}" if example else "It takes nothing."
-    raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=told)
+    text = f"{hint}{example}" if example else "It takes nothing."
+    raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=text)
 
 
 def text_of(found: Mapping[str, Any]) -> str:

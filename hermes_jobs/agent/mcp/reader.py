@@ -111,8 +111,8 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
         reply = self._reply(launch, inquire, named)
         if isinstance(reply, Failed):
-            told = {"login", "scope", "refused", "asks"}
-            hint = "" if reply.kind in told else f"hermes-jobs mcp test {server}"
+            text = {"login", "scope", "refused", "asks"}
+            hint = "" if reply.kind in text else f"hermes-jobs mcp test {server}"
             raise Rejected(f"{server}: {clean(reply.message)[:LONGEST_LINE]}.", kind="mcp", hint=hint)
         found = decoded(reply.content)
         return found if isinstance(found, dict) else {}

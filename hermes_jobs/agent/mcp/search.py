@@ -71,8 +71,8 @@ class SearchableToolbox:
         names = [each.name for each in found]
         if asked is not call and asked.name not in names:
             near = did_you_mean(asked.name, names)
-            told = f"Error: there is no tool `{asked.name}`{near} Search with {SEARCH}."
-            return ToolOutcome(content=told, ok=False, invalid=True)
+            text = f"Error: there is no tool `{asked.name}`{near} Search with {SEARCH}."
+            return ToolOutcome(content=text, ok=False, invalid=True)
         return self._inner.run(asked, context, toolsets, cancel)
 
 
@@ -83,8 +83,8 @@ def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutco
     except InvalidArguments as error:
         return ToolOutcome(content=f"Error: {call.name}: {error}.", ok=False, invalid=True)
     if own.name == CALL:
-        told = "Error: the call could not be read: give `name` and `arguments`, an object."
-        return ToolOutcome(content=told, ok=False, invalid=True)
+        text = "Error: the call could not be read: give `name` and `arguments`, an object."
+        return ToolOutcome(content=text, ok=False, invalid=True)
     return _found(given["query"], tools)
 
 
@@ -130,8 +130,8 @@ def _call_tool() -> Tool:
 def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
     words = set(_words(query))
     if not words:
-        told = "Error: give words that say what the tool should do."
-        return ToolOutcome(content=told, ok=False, invalid=True)
+        text = "Error: give words that say what the tool should do."
+        return ToolOutcome(content=text, ok=False, invalid=True)
     scored = [(_score(words, each), each) for each in tools]
     best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
     if not best:

@@ -56,7 +56,7 @@ class StderrLog:
                 self._path.replace(self._path.with_suffix(".log.1"))
                 self._file = self._path.open("a", encoding="utf-8")
                 self._path.chmod(0o600)
-        except OSError:  # the disk is full: the server goes on
+        except OSError:  # the disk is full: the server continues
             return
 
     @property

@@ -91,8 +91,8 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 return Result(content=msgspec.json.encode(state["result"]), listing=listing)
             case "failed":
                 error = state.get("error")
-                told = str(error.get("message", "")) if isinstance(error, dict) else ""
-                return Failed(kind="refused", message=f"its task has failed: {clean(told)[:1_000]}")
+                text = str(error.get("message", "")) if isinstance(error, dict) else ""
+                return Failed(kind="refused", message=f"its task has failed: {clean(text)[:1_000]}")
             case "cancelled":
                 return Failed(kind="lost", message="it has cancelled its task", sent=True)
             case "unknown":

@@ -127,7 +127,7 @@ class Servers:
             threading.Thread(target=self._hold_host, daemon=True).start()
 
     def let_host_go(self) -> None:
-        """Hold no more what connectors are forked from; the connectors go on."""
+        """Hold no more what connectors are forked from; the connectors continue."""
         self._let_go(HOST)
 
     def _hold_host(self) -> None:
@@ -168,8 +168,8 @@ class Servers:
         return reply
 
     def _folder_of(self, launch: Launch) -> Path:
-        told = msgspec.structs.replace(launch, folder="", token="", secrets=())
-        digest = sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16]
+        text = msgspec.structs.replace(launch, folder="", token="", secrets=())
+        digest = sha256(msgspec.json.encode(text, order="sorted")).hexdigest()[:16]
         return self._folder / f"{launch.server}-{digest}"
 
     def _held(self, folder: Path, launch: Launch) -> str:

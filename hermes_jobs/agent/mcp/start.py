@@ -103,12 +103,12 @@ def start(folder: Path, launch: Launch) -> None:
     token = secrets.token_hex(16)
     write_bytes(folder / "token", token.encode(), durable=False)
     (folder / "token").chmod(0o600)
-    told = msgspec.msgpack.encode(msgspec.structs.replace(launch, folder=str(folder), token=token))
+    text = msgspec.msgpack.encode(msgspec.structs.replace(launch, folder=str(folder), token=token))
     for _ in range(3):  # one may have been ending
         try:
             host = hold_host(folder.parent)
             with host, host.makefile("rb") as said:
-                host.sendall(LENGTH.pack(len(told)) + told)
+                host.sendall(LENGTH.pack(len(text)) + text)
                 if said.readline():
                     return
         except OSError:

@@ -20,7 +20,7 @@ UNKNOWN = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
 
 
 class TaskHandle(Result):  # type: ignore[misc]
-    """In the place of a result: the server goes on by itself."""
+    """In the place of a result: the server continues by itself."""
 
     result_type: Literal["task"] = "task"
     task_id: str

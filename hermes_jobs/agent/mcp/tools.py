@@ -130,7 +130,7 @@ def explained(server: str, failed: Failed, effect: Effect) -> str:
     if failed.sent and effect != "read":
         text += " What the call did is unknown: look at the state of things before you repeat it."
     if failed.kind in ("start", "ended", "login"):
-        text += " Its tools cannot be used now; tell the user, or go on without them."
+        text += " Its tools cannot be used now; tell the user, or continue without them."
     if failed.kind in ("start", "ended", "lost") and failed.stderr:
         text += f"\nIts last words on stderr:\n{failed.stderr[-1_000:]}"
     return text

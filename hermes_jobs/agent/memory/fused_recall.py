@@ -46,7 +46,7 @@ class FusedRecall:
             try:
                 found.append(part(session, cue))
             except HermesJobsError as error:
-                logger.warning("recall failed; the turn goes on without it: %s", error)
+                logger.warning("recall failed; the turn continues without it: %s", error)
         return Recalled(
             "\n\n".join(each.text for each in found if each.text),
             memories=tuple(version for each in found for version in each.memories),
@@ -59,7 +59,7 @@ class FusedRecall:
         try:
             return self._names(aliases(text))
         except HermesJobsError as error:
-            logger.warning("recall goes on without entities: %s", error)
+            logger.warning("recall continues without entities: %s", error)
             return ()
 
     def _asked(self, text: str) -> QuestionVector:
@@ -68,5 +68,5 @@ class FusedRecall:
         try:
             return self._vectors.of(text)
         except HermesJobsError as error:
-            logger.warning("recall goes on without vectors: %s", error)
+            logger.warning("recall continues without vectors: %s", error)
             return NO_VECTOR

@@ -92,7 +92,7 @@ class MemoryProvider(Protocol):
         """The session has ended for good; these were its exchanges, as far as they are still known."""
 
     def on_session_switch(self, session: ProviderSession, *, reset: bool, reason: str) -> None:
-        """The same conversation goes on as another session; `reset`: without what was said."""
+        """The same conversation continues as another session; `reset`: without what was said."""
 
     def on_pre_compress(self, turns: Sequence[Turn]) -> None:
         """These exchanges are about to give way to a summary."""

@@ -16,7 +16,7 @@ from hermes_jobs.text.tokens import tokens
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 5.0  # after which recall goes on without it
+SECONDS = 5.0  # after which recall continues without it
 GRACE = 1.0  # until the client itself has said that they have passed
 
 
@@ -65,7 +65,7 @@ class QuestionVectors:
         except CircuitOpen as circuit:
             return QuestionVector(failed=f"{circuit}.")
         except ModelError as error:
-            logger.warning("recall goes on without vectors (%s): %s", error.kind, error.message)
+            logger.warning("recall continues without vectors (%s): %s", error.kind, error.message)
             paid = self._paid(self.model, error.usage, asked) if error.kind in UNREPORTED else ()
             return QuestionVector(failed=f"{error.kind}: {error.message}", paid=paid)
         except CallTimeout as late:

@@ -32,8 +32,8 @@ def with_recall(message: UserMessage, recall: str) -> UserMessage:
 
 def without_fences(text: str) -> str:
     """The text without fences; one that is never closed goes to the end."""
-    told = FenceFilter()
-    return told.feed(text) + told.finish()
+    message = FenceFilter()
+    return message.feed(text) + message.finish()
 
 
 class FenceFilter:
@@ -89,14 +89,14 @@ class FenceStripper:
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
-        told = FenceFilter()
+        message = FenceFilter()
 
         def show(text: str) -> None:
-            if visible := told.feed(text):
+            if visible := message.feed(text):
                 on_text(visible)
 
         reply = self._model.reply(request, cancel, show)
-        if rest := told.finish():
+        if rest := message.finish():
             on_text(rest)
         return replace(
             reply, content=without_fences(reply.content), reasoning=without_fences(reply.reasoning)

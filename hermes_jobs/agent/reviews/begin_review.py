@@ -1,4 +1,4 @@
-"""`review.*`: a review begins as a session of its own that goes on from the conversation as it was.
+"""`review.*`: a review begins as a session of its own that continues from the conversation as it was.
 
 That of the curator of skills, `review.curate`, begins with their inventory.
 """

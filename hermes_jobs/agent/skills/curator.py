@@ -91,9 +91,11 @@ class Curator:
         uses = self._uses(list(skills))
         lines = [_line(skill, uses.get(name, SkillUsage())) for name, skill in skills.items()]
         pairs = similar_pairs({name: skill.main for name, skill in skills.items()})
-        told = [f"- {one} and {other}: {likeness:.0%}" for one, other, likeness in pairs]
+        message = [f"- {one} and {other}: {likeness:.0%}" for one, other, likeness in pairs]
         parts = [f"Skills, as of {self._today()} ({len(skills)}):", *lines]
-        parts += ["", "Alike by their words:", *told] if told else ["", "No two are alike by their words."]
+        parts += (
+            ["", "Alike by their words:", *message] if message else ["", "No two are alike by their words."]
+        )
         text = "\n".join(parts)
         return text if len(text) <= STOCK_CHARACTERS else f"{text[:STOCK_CHARACTERS]}\n[… more is left out]"
 

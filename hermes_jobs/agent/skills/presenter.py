@@ -43,18 +43,18 @@ class SkillPresenter:
 
     def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
         """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
-        told = self._told(toolsets)
+        text = self._told(toolsets)
         if category:
             wanted = "" if category == GENERAL else category
-            categories = sorted({each.place.category or GENERAL for each in told})
+            categories = sorted({each.place.category or GENERAL for each in text})
             if category not in categories:
                 raise Rejected(
                     f"There is no category {category[:100]!r}.",
                     kind="unknown_category",
                     hint=f"There are: {', '.join(categories)}." if categories else "There are no skills yet.",
                 )
-            told = [each for each in told if each.place.category == wanted]
-        return "\n".join(_lines(told)) or "There are no skills yet."
+            text = [each for each in text if each.place.category == wanted]
+        return "\n".join(_lines(text)) or "There are no skills yet."
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A skill whole, or one of its files. Raises `Rejected`."""

@@ -84,13 +84,13 @@ def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> No
     session: Session = load(session_stream(asked.lineage))
     shown = [message.content for message in session.messages]
     for path in sorted(at_stake):
-        content, told = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
-        if not any(content in text or told in text for text in shown):
+        content, notice = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
+        if not any(content in text or notice in text for text in shown):
             present = (
                 content if len(content) <= PRESENT else f"{content[:PRESENT]}\n[… skill_view has the rest]"
             )
             raise Rejected(
-                f"{told} Nothing was written. It reads now:\n{present}\n",
+                f"{notice} Nothing was written. It reads now:\n{present}\n",
                 kind="skill_changed",
                 hint="Keep what the user wrote: patch it, or ask again.",
             )
@@ -305,11 +305,11 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
 
 
 def _told(concerns: Iterable[Concern]) -> str:
-    told = list(
+    text = list(
         dict.fromkeys(f"“{each.rule}” ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
     )
-    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-    return "; ".join(told[:SHOWN]) + more
+    more = f" and {len(text) - SHOWN} more" if len(text) > SHOWN else ""
+    return "; ".join(text[:SHOWN]) + more
 
 
 def _waits(concerns: Iterable[Concern]) -> str:
@@ -345,7 +345,7 @@ def _done(action: e.SkillAction, path: str) -> str:
         case "create":
             return "created"
         case "edit":
-            return f"{MAIN_FILE} was written anew"
+            return f"{MAIN_FILE} was written again"
         case "patch":
             return f"{path or MAIN_FILE} was patched"
         case "delete":

@@ -87,18 +87,18 @@ class Consult:
         if not question.strip():
             raise ToolFailed("the question is empty.")
         names = self.members(models)
-        told = side_by_side(
+        text = side_by_side(
             [(SummaryModel(self._model, name, self._pricing), _request(name, question)) for name in names],
             cancel,
             seconds=SECONDS,
             at_once=MOST,
             words=None,
         )
-        booked = tuple(_booked(caller, each) for each in told if each.response is not None)
+        booked = tuple(_booked(caller, each) for each in text if each.response is not None)
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
         return ToolOutcome(
-            content=_answer(names, told), ok=any(each.text is not None for each in told), facts=booked
+            content=_answer(names, text), ok=any(each.text is not None for each in text), facts=booked
         )
 
     def members(self, models: Sequence[str]) -> tuple[str, ...]:

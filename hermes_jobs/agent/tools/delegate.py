@@ -102,7 +102,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         context: ToolContext,
         tasks: Annotated[Tasks, "The tasks; they are worked on side by side."],
         wait: Annotated[
-            bool, "True: the answers are this call's result. False: go on; each answer comes as a message."
+            bool, "True: the answers are this call's result. False: continue; each answer comes as a message."
         ] = True,
     ) -> ToolOutcome:
         """Hand tasks to sub-agents, which work side by side with tools of their own and answer once each.

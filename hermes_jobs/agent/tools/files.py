@@ -90,7 +90,7 @@ class Files:
     ) -> ToolOutcome:
         """Read a text file, a page at a time: at most 50,000 characters a call, fewer in a small window.
 
-        The first line of the answer says which lines follow and how to go on; the text follows as it is.
+        The first line of the answer says which lines follow and how to continue; the text follows as it is.
         """
         check_workdir(context.workdir)
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)

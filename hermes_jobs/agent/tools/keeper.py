@@ -218,7 +218,7 @@ class OutputParts:
         try:
             os.write(self._file, chunk)
         except OSError:
-            pass  # the disk is full: the command goes on
+            pass  # the disk is full: the command continues
         self._end += len(chunk)
 
     def _open(self) -> None:

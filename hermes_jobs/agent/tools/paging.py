@@ -1,4 +1,4 @@
-"""A text file in pages: which lines, how many characters, and how to go on."""
+"""A text file in pages: which lines, how many characters, and how to continue."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, roo
     if column > 1:
         header += f", line {offset:,} from character {column:,} on"
     if goes_on:
-        header += f"; line {last:,} is longer than a page: go on with offset={last}, column={goes_on}"
+        header += f"; line {last:,} is longer than a page: continue with offset={last}, column={goes_on}"
     elif _more(file):
-        header += f"; go on with offset={last + 1}"
+        header += f"; continue with offset={last + 1}"
     return f"[{header}]\n{''.join(lines)}"
 
 
@@ -75,7 +75,7 @@ def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
 
 
 def _take(file: BinaryIO, limit: int, column: int, room: int) -> tuple[list[str], int]:
-    """The lines of the page, the file left behind them; and where its only line goes on, 0 if it does not."""
+    """The lines of the page, the file left behind them; and where its only line continues, or 0."""
     lines: list[str] = []
     while len(lines) < limit and _more(file):
         start = file.tell()

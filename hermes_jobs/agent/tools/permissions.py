@@ -23,7 +23,7 @@ PLANNING = frozenset({"todo"})
 PLAN = Verdict(
     "deny",
     "plan mode: nothing is changed",
-    advice="Go on with what only reads, and say in your answer what you would do; the user decides.",
+    advice="Continue with what only reads, and say in your answer what you would do; the user decides.",
 )
 EVERY_COMMAND = "every command asks in the mode `edits`"
 

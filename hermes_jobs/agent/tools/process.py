@@ -147,7 +147,7 @@ def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int 
         stands += f" for {int(time.time() - process.record.started_at)} s"
     head = (
         f"[{process.record.id}: {stands}; bytes {output.start:,} to {output.end:,} of its output"
-        f"{lost}; go on with after={output.end}]"
+        f"{lost}; continue with after={output.end}]"
     )
     return f"{head}\n{cleaned(output.data.decode(errors='replace'))}".rstrip("\n")
 
@@ -160,7 +160,7 @@ def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
     ends = {
         "session": "It ends with this conversation at the latest.",
         "turn": "It ends with this request at the latest: nobody is there to look after it.",
-        "named": f"It goes on under the name {record.name} until it is ended.",
+        "named": f"It continues under the name {record.name} until it is ended.",
     }
     return (
         f"Started {record.id} in the background. {ends[record.life]}\n"

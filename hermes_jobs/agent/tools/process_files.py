@@ -22,7 +22,7 @@ Life = Literal["session", "turn", "named"]
 
 class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was started, for whom, and when (seconds since the epoch). `life`: what it ends with; `named` ones
-    go on until somebody ends them, or the home is shut down.
+    continue until somebody ends them, or the home is shut down.
 
     `command` is what the user reads, `runs` what the shell does; empty: the same.
     """

@@ -29,7 +29,7 @@ HANG = 8.0  # seconds over the time limit after which the supervisor itself is t
 AFTERWARDS = 12.0  # seconds that what is run afterwards may take besides
 TICK = 0.5  # seconds between two looks at whether a cancel has made the limit shorter
 CHUNK = 1 << 18
-LAST_READS = 16  # more than a pipe holds; a process that could not be killed may go on writing
+LAST_READS = 16  # more than a pipe holds; a process that could not be killed may continue writing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ def run(  # noqa: PLR0913 - what a process is started with
 ) -> Completed:
     """Run a shell command for at most `timeout` seconds and wait until nothing of it is left.
 
-    It has no terminal and no input, and is neither begun nor goes on where the lease of `cancel` has run out.
+    It has no terminal and no input, and neither starts nor continues when the lease of `cancel` has expired.
     Unless it succeeded, the command `afterwards` is run behind it, also when this process has died meanwhile.
     `sandbox` is its plan, from `sandbox.Sandbox.plan`. Raises `OSError` where the folder cannot be used,
     `ValueError` for a command that no process can be given (a NUL character, over 100,000 bytes).

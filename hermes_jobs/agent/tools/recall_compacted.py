@@ -50,10 +50,10 @@ class RecallCompacted:
         if not terms:
             raise ToolFailed("Give words to look for.")
         said = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
-        told = telling(terms, said)
-        if not told:
+        text = telling(terms, said)
+        if not text:
             return f"Nothing in this conversation holds “{query}”. Try fewer or other words."
-        matcher = Matcher(told)
+        matcher = Matcher(text)
         start, end = best_window(said, matcher, EXCERPT_CHARS)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(said) else ""

@@ -29,7 +29,7 @@ NO_FOLDER = (
     "Warning: its runs have no working folder, so commands and file tools are refused in them. Tell the "
     "user, who can name one: hermes-jobs schedule edit ID --workdir DIR."
 )
-DONE = {Pause: "Paused", Resume: "It goes on", Remove: "Removed"}
+DONE = {Pause: "Paused", Resume: "It continues", Remove: "Removed"}
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ class FileSearch:
         """Search text files, line by line, for a regular expression; or for files by their path.
 
         What .gitignore names, binaries and files over 5 MB are left out, unless `path` is one of them. At
-        most 50,000 characters a call; the first line of the answer says how to go on.
+        most 50,000 characters a call; the first line of the answer says how to continue.
         """
         check_workdir(caller.workdir)
         real = self._paths.to_read(path, caller.workdir)
@@ -131,7 +131,7 @@ def _header(ending: SearchEnding, query: Query) -> str:
     if not ending.shown:
         return f"no {'more ' if query.offset else ''}{what}{among}"
     first, last = query.offset + 1, query.offset + ending.shown
-    more = f"; there are more: go on with offset={last}" if ending.more else among
+    more = f"; there are more: continue with offset={last}" if ending.more else among
     return f"{what} {first:,}–{last:,}{more}"
 
 

@@ -128,11 +128,11 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         if not passages:
             return ToolOutcome(content=self._nothing(query, scope), facts=asked_for)
         groups = _groups(passages, sessions)
-        told = self._told(query, groups, cancel)
-        booked = (*asked_for, *_booked(caller, PURPOSE, told))
+        text = self._told(query, groups, cancel)
+        booked = (*asked_for, *_booked(caller, PURPOSE, text))
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
-        return ToolOutcome(content=_answer(query, passages, groups, told), facts=booked)
+        return ToolOutcome(content=_answer(query, passages, groups, text), facts=booked)
 
     def _found(
         self, query: str, scope: Scope, cancel: Cancel

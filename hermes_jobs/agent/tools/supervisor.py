@@ -15,7 +15,7 @@ too, and having no child at all means that nothing is left. Elsewhere only the c
 
 Everything ends with the command: what it left running in the background may finish within `SETTLE` seconds,
 is then asked to (TERM), and killed `GRACE` seconds later. Where the worker is gone, or its lease has run out,
-it is killed at once: another worker may go on with the step. The lease is looked at last just before the
+it is killed at once: another worker may continue with the step. The lease is looked at last just before the
 command takes the place of its process, and then for as long as that runs. The lock, which keeps others of
 this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
 shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
@@ -138,7 +138,7 @@ class Watch:
         deadline = time.monotonic() + GIVE_UP
         pause = 0.001
         while not self.empty and time.monotonic() < deadline:
-            # Stopped first, so that what forks faster than it is found cannot go on forking.
+            # Stopped first, so that what forks faster than it is found cannot continue forking.
             self.stop(signal.SIGSTOP)
             self.stop(signal.SIGKILL)
             self.until_empty(pause)

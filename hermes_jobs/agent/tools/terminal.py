@@ -136,19 +136,19 @@ class Terminal:
             "Seconds after which it is killed; left out: the configured limit, 120 by default.",
         ] = None,
         background: Annotated[
-            bool, "Start it and go on: for servers, watchers, long builds. `process` reads its output."
+            bool, "Start it and continue: for servers, watchers, long builds. `process` reads its output."
         ] = False,
         name: Annotated[
             Annotated[str, Meta(pattern=PROCESS_NAME)] | None,
-            "With background: a name, under which it goes on after this conversation has ended.",
+            "With background: a name, under which it continues after this conversation has ended.",
         ] = None,
     ) -> ToolOutcome:
         """Run a shell command in the working folder and return its output (both streams) and exit code.
 
         Every call is a fresh shell: `cd` and variables do not carry over. There is no terminal and no input:
         use options that answer questions beforehand. What it starts by itself ends with it, so do not use
-        `&` or nohup for what is to go on: set background. The answer is then an id, at once; the command has
-        no time limit, and ends with this conversation unless it has a name. End what you no longer need.
+        `&` or nohup for what is to continue: set background. The answer is then an id, at once; the command
+        has no time limit, and ends with this conversation unless it has a name. End what you no longer need.
 
         Commands of one message run one after another, in order, unless the user has configured otherwise.
         Keys and credentials, and the home of hermes-jobs, are hidden by a sandbox: what is missing or empty

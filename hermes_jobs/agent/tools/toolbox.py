@@ -310,7 +310,7 @@ def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Can
         return ToolOutcome(content=f"Error: {error}", ok=False, refused=isinstance(error, ToolRefused))
     except Rejected as refused:
         return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn goes on
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn continues
         text = f"Error: {known.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
     return ToolOutcome(content=result) if isinstance(result, str) else result

@@ -91,7 +91,7 @@ class Web:
     ) -> ToolOutcome:
         """Fetch a page of the public web as text: HTML as Markdown, JSON and plain text as they are.
 
-        At most 50,000 characters a call; the first line of the answer says how to go on. Scripts are not run.
+        At most 50,000 characters a call; the answer's first line says how to continue. Scripts are not run.
         """
         wanted = PageRequest(
             url=url,
@@ -127,7 +127,7 @@ def outcome(fetched: FetchedPage, offset: int) -> ToolOutcome:
         raise ToolFailed(f"the text has {fetched.length:,} characters; offset {offset:,} is behind them.")
     end = offset + len(fetched.text)
     part = f"characters {offset + 1:,}–{end:,} of {fetched.length:,}" if fetched.length else "no text"
-    more = f"; go on with offset={end}" if end < fetched.length else ""
+    more = f"; continue with offset={end}" if end < fetched.length else ""
     status = "" if fetched.status == HTTPStatus.OK else f", HTTP {fetched.status}{_phrase(fetched.status)}"
     header = f"[{fetched.url[:500]}, {fetched.content_type}{status}: {part}{more}]"
     ok = fetched.status < HTTPStatus.BAD_REQUEST

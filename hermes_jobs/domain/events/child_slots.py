@@ -23,7 +23,7 @@ class ChildrenQueued(Event, frozen=True, kw_only=True):
 
 
 class ChildSlotTaken(Event, frozen=True, kw_only=True):
-    """The child runs from here on, or goes on after it waited for its own children."""
+    """The child runs from here on, or continues after it waited for its own children."""
 
     child: str
     root: str

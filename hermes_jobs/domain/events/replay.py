@@ -77,8 +77,8 @@ class FollowedCall(msgspec.Struct, frozen=True, omit_defaults=True):
 class ReplayPlanned(Event, frozen=True, kw_only=True):
     """Each call of the turns is to be asked `samples` times in each variant.
 
-    `follow`: the new answers go on, from each turn's first call. `allow_reads`: tools that only read may run
-    then. `budget_usd`: its own limit.
+    `follow`: continue from the new answers, from each turn's first call. `allow_reads`: tools that only read
+    may run then. `budget_usd`: its own limit.
     """
 
     replay: str

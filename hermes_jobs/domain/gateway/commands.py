@@ -36,7 +36,7 @@ NOTHING_STOPPED = "Your last request was not stopped by a limit: there is nothin
 RATE = "Say /rate up, /rate down or /rate none; what follows says why."
 RATED = "Thank you, that is noted."
 FRESH = "A new conversation begins with your next message."
-COMPRESSES = "I make this conversation shorter; it goes on as before."
+COMPRESSES = "I make this conversation shorter; it continues as before."
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>.*))?", re.DOTALL)
 
@@ -250,7 +250,7 @@ Act = Callable[[_MessageHandler, str], Iterable[StreamEvents]]
 COMMANDS: Mapping[str, tuple[str, Act]] = {
     "new": ("begins a new conversation, with TEXT where there is some", _MessageHandler.new_session),
     "stop": ("ends what I am doing", _MessageHandler.stop),
-    "continue": ("goes on with a request that a limit stopped", _MessageHandler.go_on),
+    "continue": ("continues with a request that a limit stopped", _MessageHandler.go_on),
     "rate": ("up or down: says whether my last answer was good", _MessageHandler.rate),
     "status": ("says what I am doing", _MessageHandler.status),
     "model": ("says which model answers, or with NAME lets another one", _MessageHandler.model),
@@ -272,11 +272,11 @@ def _status(session: Session) -> str:
         if session.current.quota_until:
             until = datetime.fromtimestamp(session.current.quota_until, UTC)
             lines.append(
-                f"The model's quota is used up until {moment(until)} UTC; I go on then by myself. "
-                "/model NAME goes on with another model, /stop ends it."
+                f"The model's quota is used up until {moment(until)} UTC; I continue at that time. "
+                "/model NAME continues with another model, /stop ends it."
             )
         if session.current.postponed:
-            lines.append(f"{session.current.postponed} I go on by myself when I can; /stop ends it.")
+            lines.append(f"{session.current.postponed} I continue by myself when I can; /stop ends it.")
         lines.append(_waiting(session))
     return "\n".join(line for line in lines if line)
 

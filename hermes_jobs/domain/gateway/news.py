@@ -45,8 +45,8 @@ def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
         case e.ModelCallFailed(quota_until=float(until)):
             return (
                 f"the quota of {_model(event)} is used up until "
-                f"{moment(datetime.fromtimestamp(until, UTC))} UTC; I go on then by myself",
-                "/model NAME goes on with another model, /stop ends it",
+                f"{moment(datetime.fromtimestamp(until, UTC))} UTC; I continue at that time",
+                "/model NAME continues with another model, /stop ends it",
             )
         case _:
             return notices(event)
@@ -57,13 +57,13 @@ def _model(event: e.ModelCallFailed) -> str:
 
 
 def stop_notice(end: e.TurnEnd, turn: str, *, is_chat: bool) -> tuple[str, ...]:
-    """What stopped the turn, with the command that goes on with it; none for other ends."""
+    """What stopped the turn, with the command that continues with it; none for other ends."""
     limit = stopped_by(end)
     if limit is None:
         return ()
     command = "/continue" if is_chat else f"`hermes-jobs turns continue {turn}`"
-    told = f"{command} goes on."
-    return (f"({stop_sentence(limit)} {told})",) if isinstance(end, e.TurnCompleted) else (f"({told})",)
+    text = f"{command} continues."
+    return (f"({stop_sentence(limit)} {text})",) if isinstance(end, e.TurnCompleted) else (f"({text})",)
 
 
 def with_news(text: str, news: tuple[str, ...]) -> str:

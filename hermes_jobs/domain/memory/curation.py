@@ -171,7 +171,7 @@ class Curate:
             raise Rejected(
                 "The memory has changed since these were proposed; nothing was done.",
                 kind="memory_changed",
-                hint="`hermes-jobs memory curate` proposes anew.",
+                hint="`hermes-jobs memory curate` proposes again.",
             )
         facts = tuple(map(self._fact, self._wanted))
         answer = f"{pluralize(len(facts), 'change')} to the memory"

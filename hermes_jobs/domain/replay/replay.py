@@ -30,7 +30,7 @@ MAX_STARTS = 5
 JUDGE = 0
 """The number of a call that is not the turn's, but compares two answers: see `experiment`."""
 MAX_FOLLOWED = 30
-"""Calls of a turn whose new answers go on."""
+"""Calls of a turn whose new answers continue."""
 OWN_BUDGET = "the budget of the replay"
 
 Outcome = e.ReplayCallEnded | e.ReplayCallFailed
@@ -85,7 +85,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         return next((call for call in self.open if call.id == step), None)
 
     def before(self, call: ReplayCall) -> tuple[e.ReplayCallEnded, ...]:
-        """The new answers that a followed call goes on from."""
+        """The new answers that a followed call continues from."""
         steps = (step_id(self, replace(call, number=number)) for number in range(1, call.number))
         found = (self.outcomes[step] for step in steps)
         return tuple(each for each in found if isinstance(each, e.ReplayCallEnded))

@@ -80,9 +80,9 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
             check.name: _mean(experiment, there, _check(at)) for at, check in enumerate(definition.checks)
         },
         told={
-            check.name: told
+            check.name: text
             for at, check in enumerate(definition.checks)
-            if (told := _told(experiment, there, at))
+            if (text := _told(experiment, there, at))
         },
         output_tokens=_mean(experiment, there, _output_tokens),
         cost_usd=_mean(experiment, there, _cost),

@@ -130,8 +130,8 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
     cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
     found = {cell: compared(experiment, cell) for cell in cells}
     known = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
-    told = Counter(each.why for each in found.values() if each.verdict is None or each.verdict == "worse")
-    standing, why = _standing(experiment, known, len(cells), next(iter(told.most_common(1)), ("", 0))[0])
+    text = Counter(each.why for each in found.values() if each.verdict is None or each.verdict == "worse")
+    standing, why = _standing(experiment, known, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
     return e.Finding(
         kind=item.kind,
         name=item.name,
@@ -185,8 +185,8 @@ def compared(experiment: Experiment, cell: Cell) -> Compared:
         return Compared("same")
     answered, verdict = judged_by_model(experiment, cell)
     if verdict is None:
-        told = "what the judge answered cannot be read" if answered else "the judge did not answer"
-        return Compared(None, told)
+        text = "what the judge answered cannot be read" if answered else "the judge did not answer"
+        return Compared(None, text)
     return Compared(verdict, "the judge prefers the answer without it" if verdict == "worse" else "")
 
 

@@ -38,9 +38,9 @@ def judged(session: Session) -> Iterator[e.AnswerRejected]:
 def rejected(session: Session, event: e.AnswerRejected) -> Session:
     """The session after the verdict: the model corrects its answer, or the turn has failed."""
     turn = running_turn(session)
-    told = "; ".join(event.faults)
+    text = "; ".join(event.faults)
     if turn.corrections >= MAX_CORRECTIONS:
-        message = f"The answer does not fit the schema, also after a correction: {told}."
+        message = f"The answer does not fit the schema, also after a correction: {text}."
         hint = f"`hermes-jobs sessions show {session.id}` has the answers; another model (-m) may do better."
         return replace(session, current=failed(replace(turn, answer=None), SCHEMA, message, hint))
     again = replace(
@@ -52,7 +52,7 @@ def rejected(session: Session, event: e.AnswerRejected) -> Session:
         continuations=0,
         empty_replies=0,
     )
-    return append_messages(session, again, UserMessage(answer_correction(told, turn.answer_schema)))
+    return append_messages(session, again, UserMessage(answer_correction(text, turn.answer_schema)))
 
 
 def final_answer(turn: Turn) -> str:

@@ -25,7 +25,7 @@ def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent
         raise Rejected(
             f"The call {call.id} was not approved in time: it will not be run.",
             kind="expired",
-            hint=f"Let the turn go on without it: hermes-jobs turns follow {command.turn}",
+            hint=f"Let the turn continue without it: hermes-jobs turns follow {command.turn}",
         )
     lasting = call.offer if command.scope != "once" else None
     if command.scope != "once" and lasting is None:
@@ -47,8 +47,8 @@ def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent
 def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
     """Deny the call: the refusal is its result. Raises `Rejected` where no call waits for approval."""
     call = _awaiting(session, command.turn, command.call)
-    told = DENIED_BECAUSE if command.reason else DENIED
-    answer = told.format(by=command.by, reason=command.reason)
+    text = DENIED_BECAUSE if command.reason else DENIED
+    answer = text.format(by=command.by, reason=command.reason)
     yield from _denied(command.turn, call, command.by, answer, command.reason)
 
 

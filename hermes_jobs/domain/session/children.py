@@ -59,8 +59,8 @@ def evolve(session: Session, event: e.ChildrenStarted | e.ChildEnded | e.TurnRel
             if found is None:
                 return session
             turn, call = found
-            told = replace(call, child_ends=(*call.child_ends, event))
-            return replace_turn(session, with_call(turn, told))
+            text = replace(call, child_ends=(*call.child_ends, event))
+            return replace_turn(session, with_call(turn, text))
         case e.TurnReleased():
             held = session.find(event.turn)
             return session if held is None else replace_turn(session, replace(held, held=False))
@@ -97,7 +97,7 @@ def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent
 def end_of(child: Session, turn: Turn, place: e.Delegation, end: e.TurnEnd) -> e.ChildEnded:
     """The parent's event at the end of a child's turn; `child` is the state before it."""
     books = turn.books
-    told = e.ChildEnded(
+    text = e.ChildEnded(
         turn=place.parent_turn,
         call=place.call,
         child=child.lineage,
@@ -109,14 +109,14 @@ def end_of(child: Session, turn: Turn, place: e.Delegation, end: e.TurnEnd) -> e
     )
     match end:
         case e.TurnCompleted(stopped_by=None):
-            return replace(told, answer=end.answer)
+            return replace(text, answer=end.answer)
         case e.TurnCompleted():
             why = stop_sentence(end.stopped_by or "")
-            return replace(told, status="stopped", answer=end.answer, message=why)
+            return replace(text, status="stopped", answer=end.answer, message=why)
         case e.TurnFailed():
-            return replace(told, status=_FAILURES.get(end.kind, "failed"), message=end.message)
+            return replace(text, status=_FAILURES.get(end.kind, "failed"), message=end.message)
         case e.TurnCancelled():
-            return replace(told, status="cancelled", message=f"Cancelled by {end.by}.")
+            return replace(text, status="cancelled", message=f"Cancelled by {end.by}.")
 
 
 def lost(child: OpenChild) -> e.ChildEnded:

@@ -350,7 +350,7 @@ class ExpireApproval(Command, frozen=True, kw_only=True):
 class RequestInput(Command, frozen=True, kw_only=True):
     """The server of a tool call asks for input. `state` is sent back to it with the answers.
 
-    `live`: the call of that `attempt` is still being made, and the step goes on.
+    `live`: the call of that `attempt` is still being made, and the step continues.
     """
 
     step: str
@@ -380,7 +380,7 @@ class BeginServerTask(Command, frozen=True, kw_only=True):
 
 
 class PollServerTask(Command, frozen=True, kw_only=True):
-    """The task goes on; where it was not `reached`, nothing is known of it."""
+    """The task continues; where it was not `reached`, nothing is known of it."""
 
     step: str
     at: float

@@ -53,20 +53,20 @@ def notices(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
 
 
 def _compressed(event: ContextCompressed) -> tuple[str, ...]:
-    told = []
+    text = []
     if event.failures:
         others = "another model summarised" if event.summary else "no model could summarise"
-        told.append(f"{others}: {event.failures}")
+        text.append(f"{others}: {event.failures}")
     how = "gave way to a summary" if event.summary else "were set aside without a summary"
-    told.append(
+    text.append(
         f"{event.removed} messages {how}: a request shrinks from about {event.tokens_before:,} to "
         f"{event.tokens_after:,} tokens; every message stays in the log"
     )
     if event.number > 1:
-        told.append(f"this was compression {event.number} of the session: details may be lost")
+        text.append(f"this was compression {event.number} of the session: details may be lost")
     if event.in_vain >= MAX_INEFFECTIVE:
-        told.append(
+        text.append(
             f"compressing won next to nothing {event.in_vain} times in a row: it is tried again when the "
             "conversation has grown, or when asked for"
         )
-    return tuple(told)
+    return tuple(text)

@@ -207,7 +207,7 @@ def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]
         turn = require_open_turn(session, command.turn)
         raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
     if command.only_stopped and ended.stopped_by is None:
-        hint = f"`hermes-jobs turns retry {command.turn}` goes on with it." if ended.turn else ""
+        hint = f"`hermes-jobs turns retry {command.turn}` continues with it." if ended.turn else ""
         raise Rejected(
             f"Turn {command.turn} has {ended.past}: no limit stopped it, so there is nothing to continue.",
             kind="not_stopped",

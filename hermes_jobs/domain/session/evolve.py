@@ -74,8 +74,8 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
     """Notices for the next answer; an answer or a failure empties them."""
     if isinstance(event, e.TurnCompleted | e.TurnFailed):
         return ()
-    told = news.news_of(event)
-    return session.news if told is None or told in session.news else (*session.news, told)
+    text = news.news_of(event)
+    return session.news if text is None or text in session.news else (*session.news, text)
 
 
 def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912, PLR0915 - one line a fact
@@ -389,8 +389,8 @@ def _referred(
     turn = turns.with_reference(replace(turn, books=books), asked)
     if turn.open_references:
         return replace(session, current=turn)
-    told = references.message(turn.references, turn.turn_chars)
-    return append_messages(session, turn, AssistantMessage(references.BEFORE), UserMessage(told))
+    text = references.message(turn.references, turn.turn_chars)
+    return append_messages(session, turn, AssistantMessage(references.BEFORE), UserMessage(text))
 
 
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:

@@ -1,7 +1,7 @@
 """Loop guard: a call with the same result is warned about the third time, and blocked the fifth time.
 
 Another call with a new result that may have changed something resets the counts: to edit a file and run the
-same test again is no loop. A blocked call is refused and the turn goes on; `MAX_REFUSALS` of them end it.
+same test again is no loop. A blocked call is refused and the turn continues; `MAX_REFUSALS` of them end it.
 """
 
 from __future__ import annotations

@@ -122,8 +122,8 @@ def message(references: Sequence[Reference], limit: int) -> str:
         f"[Answer {number} of {len(answers)}, by {each.model}]\n{_cut(each.text or '', share)}"
         for number, each in enumerate(answers, 1)
     ]
-    told = [LEFT_OUT.format(left_out=left_out)] if left_out else []
-    return "\n\n".join([GIVEN.format(count=count), *parts, *told])
+    text = [LEFT_OUT.format(left_out=left_out)] if left_out else []
+    return "\n\n".join([GIVEN.format(count=count), *parts, *text])
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Tasks of MCP servers: a call that its server goes on with waits for a timer, asks, and waits again.
+"""Tasks of MCP servers: a call that its server continues with waits for a timer, asks, and waits again.
 
 No worker is held between two looks. A worker that dies during one has changed nothing: another one looks.
 With the turn the task is cancelled: the step is due at once for that, and the turn ends when it is done.
@@ -57,7 +57,7 @@ def begin(command: c.BeginServerTask, session: Session) -> Iterator[e.SessionEve
 
 
 def polled(command: c.PollServerTask, session: Session) -> Iterator[e.SessionEvent]:
-    """The task goes on, or could not be asked about."""
+    """The task continues, or could not be asked about."""
     _, turn = require_due(session, command.step)
     yield e.ServerTaskPolled(
         turn=turn.id,

@@ -20,7 +20,7 @@ STOPPED: Final = "stopped"
 
 _WHY = {
     "max_iterations": "it had used all the rounds of tool calls of one turn (agent.max_iterations)",
-    "loop_guard": f"it went on repeating calls with the same result: {MAX_REFUSALS} of them were refused",
+    "loop_guard": f"it continued repeating calls with the same result: {MAX_REFUSALS} of them were refused",
     "length": "its answer reached the model's output limit",
     BUDGET: "its budget is used up",
     SCHEMA: "its answer does not fit the schema",

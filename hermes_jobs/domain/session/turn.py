@@ -48,7 +48,7 @@ FinalizingReason = Literal["max_iterations", "loop_guard"]
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a turn cannot go on: `kind` for programs, `message` and `hint` for people."""
+    """Why a turn cannot continue: `kind` for programs, `message` and `hint` for people."""
 
     kind: str
     message: str
@@ -70,8 +70,8 @@ class OpenInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that a call's server goes on with. It is asked about next at `poll_at`, and has answered last at
-    `seen_at`. `answered`: the keys of requests whose answers it has."""
+    """A task that a call's server runs. It is polled next at `poll_at`, and last answered at `seen_at`.
+    `answered`: the keys of requests whose answers it has."""
 
     begun: ServerTaskBegun
     poll_at: float
@@ -85,7 +85,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     `failed`: it did not have the requested effect, for the reason in the result; `refused`: it was not
     allowed. `rule`: why a person is asked. `reserved`: the reservation for the model that it calls.
     `children`: those for whose `child_ends` it waits. `input`: what its server has asked for last.
-    `task`: what its server goes on with.
+    `task`: what its server continues with.
     """
 
     id: str
@@ -122,12 +122,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether nothing goes on in it before a person has answered."""
+        """Whether nothing continues in it before a person has answered."""
         return self.result is None and (self.approval == "waiting" or self.waits_for_input)
 
     @property
     def has_task(self) -> bool:
-        """Whether its server goes on with it as a task."""
+        """Whether its server continues with it as a task."""
         return self.task is not None and self.result is None
 
     @property

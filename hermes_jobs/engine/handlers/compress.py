@@ -41,11 +41,11 @@ AGAIN = frozenset({"context_overflow"})
 
 
 class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """`compression.compress`: the summary, and the session that goes on with it.
+    """`compression.compress`: the summary, and the session that continues with it.
 
     `helpers(session)` are the models that can summarise, the preferred one first; `retries` say when to try
     again where all of them have failed and the history has to become smaller; `title_of` is the title of the
-    session that goes on.
+    session that continues.
     """
 
     contexts: ContextEngines
@@ -86,15 +86,15 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         fixed = sizing.overhead(session, session.current, started)
         after = fixed + job.context.estimate(shortened.messages)
         if shortened.removed == 0:
-            kind, told = "nothing_to_compress", "there was nothing to take away"
+            kind, text = "nothing_to_compress", "there was nothing to take away"
         elif after >= estimated and not (
             job.asked.reason == "manual" and after - fixed < estimated - size.fixed
         ):
-            kind, told = "no_effect", "a summary would take no less than what it stands for"
+            kind, text = "no_effect", "a summary would take no less than what it stands for"
         else:
             return self._compressed(job, shortened, started, before=estimated, after=after)
         turn = session.current
-        return job.failed(kind, told, sizing.advice(session, turn) if turn is not None else "")
+        return job.failed(kind, text, sizing.advice(session, turn) if turn is not None else "")
 
     def _summarised(self, job: _Job, history: History, cancel: Cancel) -> CompressedHistory:
         """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""

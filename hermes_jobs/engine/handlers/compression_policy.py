@@ -149,15 +149,15 @@ def in_estimates(window: int, tokens: int, estimated: int) -> int:
 
 def too_small(size: ContextSize, toolsets: Mapping[str, int]) -> str:
     """What to tell a person of a window that the tools fill; `toolsets` are to be turned off, with tokens."""
-    told = (
+    text = (
         f"System prompt and tools take about {size.fixed:,} of the model's {size.window:,} tokens: "
         "little is left for the conversation. "
     )
     if not toolsets:
-        return told + "Take a model with a larger window."
+        return text + "Take a model with a larger window."
     named = ", ".join(f"{name} ({tokens:,})" for name, tokens in toolsets.items())
     setting = ", ".join(f'"{name}"' for name in toolsets)
     return (
-        f"{told}Turn off toolsets that you do not need; the largest are {named}: "
+        f"{text}Turn off toolsets that you do not need; the largest are {named}: "
         f"hermes-jobs config set toolsets.disabled '[{setting}]'. Or take a model with a larger window."
     )

@@ -89,8 +89,8 @@ class Attempts:
             until = now + wait
             return NextAttempt(at=until + self._ids.fraction(), quota_until=until)
         longest = self._limits.wait_for_quota
-        told = f"The quota resets in {_hours(wait)}; model.wait_for_quota allows {_hours(longest)}."
-        return NextAttempt(hint=f"{told} Use another model, or `turns retry` later.")
+        text = f"The quota resets in {_hours(wait)}; model.wait_for_quota allows {_hours(longest)}."
+        return NextAttempt(hint=f"{text} Use another model, or `turns retry` later.")
 
 
 def _next_fallback(turn: Turn, models: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """The request to a member of an ensemble: the turn's conversation, without tools.
 
 Calls of tools and their results are texts in it: Anthropic's API refuses their blocks in a request that
-defines no tools, and other providers' models would go on calling. A message is always rendered to the same
+defines no tools, and other providers' models would continue calling. A message is always rendered to the same
 text, so that a member's prompt only grows from turn to turn, too.
 """
 

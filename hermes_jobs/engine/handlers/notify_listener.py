@@ -88,8 +88,8 @@ class NotifyMemoryProvider:
             if heard > before:
                 event = WritesTold(listener=due.name, upto=heard)
                 yield StreamEvents(subscriptions.stream_of(due.name), (event,))
-        told = self._facts.not_told(due, due.cursor, problem) if problem else self._facts.told(session, due)
-        yield StreamEvents(session.stream, (told,))
+        text = self._facts.not_told(due, due.cursor, problem) if problem else self._facts.told(session, due)
+        yield StreamEvents(session.stream, (text,))
 
     def _tell_writes(
         self, listener: MemoryWriteListener, session: Session, heard: int, due: Subscription, cancel: Cancel

@@ -102,7 +102,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         # As late as can be: the process may have been stopped since its claim, and the call be another's.
         if cancel.reason not in {None, CANCELLED}:
             raise StepInterrupted
-        told = DeltaStream(
+        text = DeltaStream(
             self.on_delta,
             turn=turn.id,
             step=call.id,
@@ -111,8 +111,8 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             tool=True,
         )
         try:
-            watched = replace(context, tell=told.say)
+            watched = replace(context, tell=text.say)
             return toolbox.run(call.asked, watched, toolsets_of(session, turn), cancel)
         finally:
-            if told.text:
-                told.end()
+            if text.text:
+                text.end()

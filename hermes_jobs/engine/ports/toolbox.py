@@ -75,7 +75,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
     lineage began with. `approved`: a person has allowed this very call. `result_chars`: how many
     characters the model's window leaves for one result. `permissions`: what decides whether it asks.
-    `input`: what its server has asked for before in this call, of this `attempt`; `task`: what it goes on
+    `input`: what its server has asked for before in this call, of this `attempt`; `task`: what it continues
     with, and `is_ending`: not any more. `depth` counts the sessions
     above it, whose turns and its own are the `payers`; `model` is the turn's.
     `withheld` are toolsets that are on and whose calls are refused. `tell` shows whoever watches, if anybody,

@@ -46,14 +46,14 @@ def survival(
     settings = replace(settings, compression=small)
     size = -(-len(person.texts) // AFTER[-1])
     parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
-    told = [each for each in person.facts if held((said.says for said in parts[0]), each.words)]
+    text = [each for each in person.facts if held((said.says for said in parts[0]), each.words)]
     with opened(settings, environ, folder) as home:
         for number, part in enumerate(parts, start=1):
             for said in part:
                 home.say(SESSION, said.says, Opening(toolsets=("memory",)))
             session = home.compress(SESSION)
             if session.num_compressed == number and number in AFTER:
-                yield _survival(home, session, told)
+                yield _survival(home, session, text)
 
 
 def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> Survival:

@@ -1,7 +1,7 @@
 """What of a long piece of work is still at hand after one, three and five compressions, by form of summary.
 
 The conversation is a script; only the summariser is asked. It is compressed by the engine as it is, and in
-two other forms: one summary that is written anew each time, and a plain cut.
+two other forms: one summary that is written again each time, and a plain cut.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hermes_jobs.text.tokens import tokens
 
 AFTER = (1, 3, 5)
 WINDOW = 32_000
-TALK = "That is noted, and I go on with it. " * 40
+TALK = "That is noted, and I continue with it. " * 40
 """What is said beside the facts, so that there is something to compress."""
 ENDS = {
     "ok": "Done.",
@@ -97,19 +97,19 @@ class Retained(NamedTuple):
 
 
 class OneSummary(Compressor):
-    """The summary is one text, and is written anew each time."""
+    """The summary is one text, and is written again each time."""
 
     def _summarised(
         self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
     ) -> str:
         material = pruned(middle)
         budget = summary_budget(tokens_of(material), history.window)
-        told = instructions(budget, history.focus)
+        message = instructions(budget, history.focus)
         summary = before
-        for part in portions(material, history.summary_window - 3 * budget - tokens(told), str):
+        for part in portions(material, history.summary_window - 3 * budget - tokens(message), str):
             text = transcript(part)
             asked = (UPDATE if summary else FIRST).format(summary=summary, conversation=text)
-            summary = self._checked(told, asked, f"{summary}\n{text}", budget, ask)
+            summary = self._checked(message, asked, f"{summary}\n{text}", budget, ask)
         return summary
 
 
@@ -192,12 +192,12 @@ def _compressed(
         said = (*shortened.messages, AssistantMessage("Tell me."))
         if number in AFTER:
             lines = [*_lines(said)]
-            told = [fact for each in parts[:number] for fact in each.facts]
+            text = [fact for each in parts[:number] for fact in each.facts]
             yield Retained(
                 form,
                 number,
                 oldest=fmean(held(lines, each.words) for each in parts[0].facts),
-                all_facts=fmean(held(lines, each.words) for each in told),
+                all_facts=fmean(held(lines, each.words) for each in text),
                 outcomes=fmean(held(lines, each.words) for each in parts[0].calls),
                 found=fmean(held(archive.found(each.asks), each.words) for each in parts[0].facts),
                 tokens=tokens(shortened.summary),
@@ -211,7 +211,7 @@ def _messages(part: WorkPart, number: int) -> Iterator[Message]:
     for at, done in enumerate(part.calls):
         key = "command" if done.name == "terminal" else "path"
         call = ToolCall(f"call-{number}-{at}", done.name, json.dumps({key: done.target}))
-        yield UserMessage("Go on with that.")
+        yield UserMessage("Continue with that.")
         yield AssistantMessage("", (call,))
         yield ToolMessage(call.id, done.name, ENDS[done.ends], failed=done.ends == "failed")
         yield AssistantMessage(TALK)

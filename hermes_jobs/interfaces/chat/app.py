@@ -149,7 +149,7 @@ class Chat:
         for channel in self._channels:
             channel.close()
         if running is not None:
-            when = "goes on with the next process that works" if is_ours else "goes on"
+            when = "continues when a worker is available" if is_ours else "continues"
             note(f"Turn {running} {when}; follow it: hermes-jobs turns follow {running}")
         lineage = self.conversation.lineage
         for line in processes_left(self.application, lineage) if lineage is not None else ():
@@ -265,7 +265,7 @@ class Chat:
 
     def _submit(self, text: str, mentions: str, skill: str = "") -> None:
         """Say the text with the skill, the files that are mentioned, and the outputs that wait."""
-        self._interrupted_at = float("-inf")  # whoever goes on talking had no thought of leaving
+        self._interrupted_at = float("-inf")  # whoever continues talking had no thought of leaving
         given = with_skills(self.application.skills, (skill,) if skill else (), text)
         if not skill:
             self.conversation.show_prompt(text)
@@ -289,8 +289,8 @@ class Chat:
         self._display.print_line(printable(line), dim=True)
 
     def _show_error(self, message: str, hint: str = "") -> None:
-        told = f"{click.style('Error:', fg='red')} {printable(self._context.redact(message))}"
-        self._display.print_line(f"{told}\n{printable(self._context.redact(hint))}" if hint else told)
+        text = f"{click.style('Error:', fg='red')} {printable(self._context.redact(message))}"
+        self._display.print_line(f"{text}\n{printable(self._context.redact(hint))}" if hint else text)
 
     def _interrupt(self) -> None:
         """A Ctrl-C: the first cancels what runs, another one soon after leaves."""

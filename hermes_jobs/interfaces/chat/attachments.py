@@ -72,9 +72,9 @@ class ChatAttachments:
         for name, file in _files(mentions, folder, reader.names):
             server, uri = resource_named(name, reader.names)
             if file is None and uri:
-                part, told = resource_part(inputs, reader, server, uri, folder)
+                part, message = resource_part(inputs, reader, server, uri, folder)
                 parts.append(part)
-                notes.append(told)
+                notes.append(message)
                 continue
             if file is None:
                 notes.append(f"· there is no file {name}; it goes as you typed it")
@@ -118,7 +118,7 @@ def _path(name: str, folder: str) -> Path:
 
 
 def paths_that_begin(begun: str, folder: str) -> Found:
-    """Files and folders that go on from what was typed; for a bare word also files below that hold it."""
+    """Files and folders that continue from what was typed; for a bare word also files below that hold it."""
     begun = begun.removeprefix('"')
     above, slash, name = begun.rpartition("/")
     place = _path(above + slash or ".", folder)

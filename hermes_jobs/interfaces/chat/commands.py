@@ -40,7 +40,7 @@ KEYS = (
     ("y, n, n WHY", "answer what waits for you"),
     ("Shift-Tab", "the next mode: ask, edits, plan"),
     ("Ctrl-C", "cancel what runs; twice: leave"),
-    ("Ctrl-D", "leave; a running turn goes on"),
+    ("Ctrl-D", "leave; a running turn continues"),
 )
 
 
@@ -136,18 +136,18 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand(
             "session",
             "[TITLE]",
-            "list sessions, or go on with one",
+            "list sessions, or continue with one",
             act.session,
             ("sessions", "resume"),
             act.known_sessions,
         ),
         SlashCommand("title", "[WORDS]", "what this session is called", act.title, ("rename",)),
-        SlashCommand("fork", "[TITLE]", "go on in a copy, or --before TURN", act.fork_session),
+        SlashCommand("fork", "[TITLE]", "continue in a copy, or --before TURN", act.fork_session),
         SlashCommand("export", "[FILE]", "write this session to a file", export),
-        SlashCommand("undo", "[--files]", "go on as if the last turn had not been", act.undo),
+        SlashCommand("undo", "[--files]", "continue as if the last turn had not been", act.undo),
         SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
-        SlashCommand("continue", "", "go on with a turn that a limit stopped", act.go_on),
-        SlashCommand("retry", "", "go on with a failed turn, or ask again", act.retry),
+        SlashCommand("continue", "", "continue with a turn that a limit stopped", act.go_on),
+        SlashCommand("retry", "", "continue with a failed turn, or ask again", act.retry),
         SlashCommand(
             "cancel",
             "[AGENT]",
@@ -194,7 +194,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
     ),
     "Chat": (
         SlashCommand("help", "[NAME]", "these lines, or more about one", _help),
-        SlashCommand("exit", "", "leave; a running turn goes on", _leave, ("quit",)),
+        SlashCommand("exit", "", "leave; a running turn continues", _leave, ("quit",)),
     ),
 }
 BY_NAME = by_name(COMMANDS)

@@ -315,7 +315,7 @@ class Conversation:
         return text
 
     def go_on(self) -> str:
-        """Go on with the last turn, which a limit stopped; what is done. Raises `Rejected` for another."""
+        """Continue with the last turn, which a limit stopped; what is done. Raises `Rejected` for another."""
         session = self.require_session()
         if session.last_ended is None:
             raise Rejected("Nothing has ended yet in this session.", kind="not_stopped")
@@ -330,7 +330,7 @@ class Conversation:
         )
 
     def retry(self) -> str:
-        """Go on with the last turn where it failed or was cancelled, else ask it again; what is done."""
+        """Continue with the last turn where it failed or was cancelled, else ask it again; what is done."""
         session = self.require_session()
         last = session.last_ended
         ended = session.ended.get(last) if last else None

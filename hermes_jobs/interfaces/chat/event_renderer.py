@@ -105,17 +105,17 @@ class EventRenderer:
                 display.on_failure(event.step, event.attempt)
                 self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.StepAbandoned() if event.reason == "died":
-                self._dim("· a worker has ended; another goes on")
+                self._dim("· a worker has ended; another continues")
             case e.TurnCompleted():
                 display.show_answer(event.answer)
                 if self._tree_below is not None and self._begun_at:
                     seconds = milliseconds(self._begun_at, recorded.recorded_at) / 1000
                     display.print_line(footer_line(seconds, self._tree_below(event.turn)), dim=True)
-                told = f"{stop_sentence(event.stopped_by)} /continue goes on." if event.stopped_by else ""
-                self._end_turn(event.turn, told)
+                text = f"{stop_sentence(event.stopped_by)} /continue continues." if event.stopped_by else ""
+                self._end_turn(event.turn, text)
             case e.TurnFailed():
-                told = "\n".join(filter(None, [event.message, event.hint, "/retry goes on with it."]))
-                self._end_turn(event.turn, f"{click.style('Error:', fg='red')} {printable(told)}")
+                text = "\n".join(filter(None, [event.message, event.hint, "/retry continues with it."]))
+                self._end_turn(event.turn, f"{click.style('Error:', fg='red')} {printable(text)}")
             case e.TurnCancelled():
                 self._end_turn(event.turn, "Cancelled." if event.by != "interrupt" else "Interrupted.")
             case e.CompressionRequested():
@@ -126,10 +126,12 @@ class EventRenderer:
                 pass
 
     def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
-        if told := failure_notice(failed, at):
-            self._display.print_line(told)
+        if text := failure_notice(failed, at):
+            self._display.print_line(text)
         if failed.quota_until is not None:
-            self._display.print_line("  /model NAME goes on with another model, Ctrl-C or /stop cancels it.")
+            self._display.print_line(
+                "  /model NAME continues with another model, Ctrl-C or /stop cancels it."
+            )
 
     def questions(self) -> Iterator[AnyQuestion]:
         """What the person is asked."""

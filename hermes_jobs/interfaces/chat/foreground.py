@@ -57,7 +57,7 @@ def run_command_line(context: CliContext, words: Sequence[str]) -> None:
             hermes_jobs.main(list(words), prog_name="hermes-jobs", standalone_mode=False, obj=context)
         except (KeyboardInterrupt, click.Abort):
             note("")
-        except Exception as error:  # noqa: BLE001 - whatever went wrong becomes words, and the chat goes on
+        except Exception as error:  # noqa: BLE001 - whatever went wrong becomes words, and the chat continues
             report(error, context)
 
 

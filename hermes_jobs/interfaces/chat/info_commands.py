@@ -109,7 +109,7 @@ def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
 
 
 TOOL_WORDS: Mapping[str, str] = {
-    "terminal": "runs a shell command in the session's folder, also one that goes on in the background",
+    "terminal": "runs a shell command in the session's folder, also one that continues in the background",
     "process": "lists, reads, types into and ends what `terminal` started in the background",
     "read_file": "reads a text file, page by page",
     "write_file": "writes a whole file, and the folders that it needs",

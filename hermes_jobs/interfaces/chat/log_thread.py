@@ -38,15 +38,15 @@ class LogThread:
         self._thread.join()
 
     def _run(self) -> None:
-        told = ""
+        text = ""
         while not self._stopping.is_set():
             try:
                 self._poll()
-                told = ""
+                text = ""
             except HermesJobsError as error:
-                if str(error) != told:
+                if str(error) != text:
                     self._trouble(str(error))
-                told = str(error)
+                text = str(error)
                 self._stopping.wait(LOG_AWAY)
             except Exception:
                 logger.exception("the chat's log thread failed; it continues")

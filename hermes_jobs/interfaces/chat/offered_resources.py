@@ -48,7 +48,7 @@ class OfferedResources:
         self._asked_at: dict[str, float] = {}
 
     def that_begin(self, begun: str, folder: str) -> Found:
-        """Mentions that go on from what was typed behind the `@`, each with what it is."""
+        """Mentions that continue from what was typed behind the `@`, each with what it is."""
         reader = self._reader()
         server, colon, rest = begun.removeprefix('"').partition(":")
         if not colon:

@@ -52,7 +52,7 @@ def clear(chat: ChatContext, rest: str) -> None:
 
 
 def session(chat: ChatContext, rest: str) -> None:
-    """List sessions, or go on with one. Raises `Rejected` where none or several are meant."""
+    """List sessions, or continue with one. Raises `Rejected` where none or several are meant."""
     views = chat.application.views
     if not rest:
         here = chat.conversation.lineage
@@ -60,7 +60,7 @@ def session(chat: ChatContext, rest: str) -> None:
             mark = "*" if each.lineage == here else " "
             when, label = format_time(each.last_at), cut(one_line(each.label), 50)
             chat.say(f"{mark} {each.id}  {when:<16}  {label}")
-        chat.say("/session ID or TITLE goes on with one.")
+        chat.say("/session ID or TITLE continues with one.")
         return
     found = views.session(views.find_session(rest))
     chat.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
@@ -77,12 +77,12 @@ def model(chat: ChatContext, rest: str) -> None:
 
 
 def go_on(chat: ChatContext, _rest: str) -> None:
-    """Go on with a turn that a limit stopped."""
+    """Continue with a turn that a limit stopped."""
     chat.say(chat.conversation.go_on())
 
 
 def retry(chat: ChatContext, _rest: str) -> None:
-    """Go on with a failed turn, or ask the last one again."""
+    """Continue with a failed turn, or ask the last one again."""
     chat.say(chat.conversation.retry())
 
 
@@ -102,7 +102,7 @@ def undo(chat: ChatContext, rest: str) -> None:
     text = chat.conversation.undo()
     copy = chat.conversation.session
     chat.say(f"Taken back: {cut(one_line(text), 60)}")
-    chat.say(f"It goes on in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
+    chat.say(f"It continues in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
     if known.files and not rest:
         files = pluralize(len(known.files), "file")
         chat.say(f"{files} stay as that turn left them: /rewind {turn} restores them.")
@@ -136,7 +136,7 @@ def fork_session(chat: ChatContext, rest: str) -> None:
     chat.conversation.open(copy, quiet=True)
     if rest:
         chat.conversation.rename(rest)
-    chat.say(f"It goes on in a copy, {copy}. The session before stays: /session {here.lineage}")
+    chat.say(f"It continues in a copy, {copy}. The session before stays: /session {here.lineage}")
 
 
 def title(chat: ChatContext, rest: str) -> None:

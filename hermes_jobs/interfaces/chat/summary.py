@@ -48,7 +48,7 @@ class ChatSummary:
         if session.children:
             count = pluralize(len(session.children), "sub-agent")
             where = "" if self._application.workers.are_live() else " when a worker runs: hermes-jobs up"
-            yield f"{count} at work: they go on{where}."
+            yield f"{count} at work: they continue{where}."
         yield f"Come back with: hermes-jobs chat -s {lineage}{called}"
 
     def _done(self, turns: tuple[TurnView, ...]) -> Iterator[str]:
@@ -58,5 +58,5 @@ class ChatSummary:
         costs = [self._application.views.tree_below(each.id).books.cost_usd for each in ours]
         cost = None if None in costs else sum(each or 0 for each in costs)
         failed = sum(each.status == "failed" for each in ours)
-        told = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"
-        yield f"{told}, cost {money(cost)}."
+        text = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"
+        yield f"{text}, cost {money(cost)}."

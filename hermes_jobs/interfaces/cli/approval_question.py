@@ -73,9 +73,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self, width: int | None) -> list[str]:
         """What is asked, whole; the sentence above it in lines of `width` columns."""
         command = _command(self.asked)
-        told = "to run a command" if command else f"to use {printable(self.asked.name)}"
+        text = "to run a command" if command else f"to use {printable(self.asked.name)}"
         who = "A sub-agent" if self.asker else "The agent"
-        first = click.style(f"? {who} asks {told}", fg=COLOURS["waiting"], bold=True)
+        first = click.style(f"? {who} asks {text}", fg=COLOURS["waiting"], bold=True)
         why = click.style(f" ({printable(self.request.rule)})", dim=True)
         above = flowed(f"{first}{why}", width).split("\n")
         if self.asker is not None:

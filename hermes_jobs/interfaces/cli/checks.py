@@ -73,8 +73,8 @@ def home(settings: Settings) -> Iterator[Finding]:
     else:
         yield ok("home", str(paths.home))
     changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
-    told = f"set: {', '.join(changed)}" if changed else "every key has its default"
-    yield ok("config", f"{paths.config} — {told}")
+    text = f"set: {', '.join(changed)}" if changed else "every key has its default"
+    yield ok("config", f"{paths.config} — {text}")
 
 
 def toolsets(application: Application) -> Iterator[Finding]:
@@ -99,8 +99,8 @@ def pauses(application: Application) -> Iterator[Finding]:
     for place in state.paused:
         if pause := state.at(place, now):
             until = format_time(pause.until)
-            told = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
-            yield warn("auxiliary", told, f"It failed: {pause.message}")
+            text = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
+            yield warn("auxiliary", text, f"It failed: {pause.message}")
 
 
 def budgets(application: Application) -> Iterator[Finding]:
@@ -124,10 +124,10 @@ def budgets(application: Application) -> Iterator[Finding]:
     except HermesJobsError:
         return
     spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
-    told = (
+    text = (
         f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
     )
-    yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=told)
+    yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=text)
 
 
 def verifications(application: Application) -> Iterator[Finding]:
@@ -138,7 +138,7 @@ def verifications(application: Application) -> Iterator[Finding]:
 
     for each in waiting_verifications(application.engine()):
         name = each.stream.removeprefix(PREFIX)
-        hint = f"With a higher budgets.day_usd it goes on now: hermes-jobs experiments run {name}"
+        hint = f"With a higher budgets.day_usd it continues now: hermes-jobs experiments run {name}"
         yield warn("learning", f"{name} is {waiting_line(each)}", hint)
 
 
@@ -164,15 +164,15 @@ def context(application: Application) -> Finding:
     when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
         when = "compresses only when asked to (compression.enabled is false)"
-    told = f"the engine {settings.context.engine} {when}"
+    text = f"the engine {settings.context.engine} {when}"
     tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
     if tools < window * MUCH_FOR_TOOLS:
-        return ok("context", told)
+        return ok("context", text)
     hint = (
         f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
         "(toolsets.disabled), or take a model with a larger window."
     )
-    return warn("context", told, hint)
+    return warn("context", text, hint)
 
 
 def commands(environ: Mapping[str, str]) -> Finding:
@@ -192,13 +192,13 @@ def commands(environ: Mapping[str, str]) -> Finding:
     except OSError as error:
         return fail("commands", f"cannot be started: {error}")
     if done.output.strip() != "ready" or done.lost or done.left:
-        told = (
+        text = (
             f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
         )
-        return fail("commands", told, "The agent's terminal tool would not be safe to use here.")
+        return fail("commands", text, "The agent's terminal tool would not be safe to use here.")
     if sys.platform != "linux":
-        told = "run; what leaves a command's process group is not found again on this system"
-        return warn("commands", told)
+        text = "run; what leaves a command's process group is not found again on this system"
+        return warn("commands", text)
     return ok("commands", "run, and leave no process behind")
 
 
@@ -210,30 +210,30 @@ def sandbox(settings: Settings) -> Finding:
     if settings.terminal.backend == "docker":
         return ok("sandbox", "commands run in containers")
     if settings.terminal.sandbox == "off":
-        told = "off (terminal.sandbox): commands can read your keys and this home's secrets"
-        return warn("sandbox", told, "hermes-jobs config set terminal.sandbox auto")
+        text = "off (terminal.sandbox): commands can read your keys and this home's secrets"
+        return warn("sandbox", text, "hermes-jobs config set terminal.sandbox auto")
     found = layer()
     if found.name == NONE:
-        told = (
+        text = (
             f"none on this machine ({found.why}): only the rules for commands protect your keys and this home"
         )
         hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
         status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
-        return Finding(check="sandbox", status=status, message=told, hint=hint)
-    told = f"{found.name}: commands see neither your keys nor this home"
+        return Finding(check="sandbox", status=status, message=text, hint=hint)
+    text = f"{found.name}: commands see neither your keys nor this home"
     if found.name == LANDLOCK:
-        told += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
-    return ok("sandbox", told)
+        text += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
+    return ok("sandbox", text)
 
 
 def disk(settings: Settings) -> Finding:
     """Whether there is room for what happens."""
     free = shutil.disk_usage(settings.paths.home).free
-    told = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
+    text = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
     if free >= LITTLE_SPACE:
-        return ok("disk", told)
+        return ok("disk", text)
     status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
-    return Finding(check="disk", status=status, message=told, hint="Nothing can be recorded on a full disk.")
+    return Finding(check="disk", status=status, message=text, hint="Nothing can be recorded on a full disk.")
 
 
 def mcp(application: Application) -> Iterator[Finding]:
@@ -262,16 +262,16 @@ def _mcp_server(application: Application, name: str) -> Finding:
     if isinstance(listed, Failed):
         hint = f"hermes-jobs mcp {'login' if listed.kind == 'login' else 'test'} {name}"
         last = listed.stderr.strip().splitlines()[-1:]
-        told = f"{name}: {listed.message}{f'; its last line: {last[0][:200]}' if last else ''}"
-        return warn(check, told, hint)
+        text = f"{name}: {listed.message}{f'; its last line: {last[0][:200]}' if last else ''}"
+        return warn(check, text, hint)
     state = application.engine().state(mcp_servers.stream_of(name))
     assert isinstance(state, mcp_servers.ServerListings)
-    told = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
+    text = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
     if state.waiting is not None:
         hint = f"hermes-jobs mcp accept {name}"
-        return warn(check, f"{told}; changed, and waits for you", hint)
+        return warn(check, f"{text}; changed, and waits for you", hint)
     if listed.left_out:
         hint = f"hermes-jobs mcp show {name}"
         left = pluralize(len(listed.left_out), "tool")
-        return warn(check, f"{told}; {left} left out", hint)
-    return ok(check, told)
+        return warn(check, f"{text}; {left} left out", hint)
+    return ok(check, text)

@@ -47,8 +47,8 @@ class ChildLine(msgspec.Struct):
             doing = f"{doing} for {duration(now - self.at)}"
         figures = f"{self.tokens / 1000:.1f}k tokens" if self.tokens else ""
         cost = money(self.cost_usd) if self.cost_usd else ""
-        told = " · ".join(filter(None, (self.label, cut(doing, DOING), figures, cost)))
-        return f"{'  ' * self.depth}↳ {told}"
+        text = " · ".join(filter(None, (self.label, cut(doing, DOING), figures, cost)))
+        return f"{'  ' * self.depth}↳ {text}"
 
 
 class ChildLines:

@@ -68,7 +68,7 @@ def own_questions(
 
 
 def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:
-    """Whether nothing goes on in the turn and its sub-agents before a person has answered."""
+    """Whether nothing continues in the turn and its sub-agents before a person has answered."""
     if not turn.is_idle:
         return False
     open_calls = [call for call in turn.calls if call.result is None]

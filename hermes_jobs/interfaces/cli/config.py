@@ -132,8 +132,8 @@ def unset(context: CliContext, key: str) -> None:
     from hermes_jobs.settings import find_home, is_secret_variable, unset_secret, unset_value
 
     if is_secret_variable(key):
-        told = "is out of" if unset_secret(find_home(context.environ), key) else "was not in"
-        note(f"{key} {told} .env. {_whereabouts(context, key)}")
+        text = "is out of" if unset_secret(find_home(context.environ), key) else "was not in"
+        note(f"{key} {text} .env. {_whereabouts(context, key)}")
         return
     name, was_there = unset_value(find_home(context.environ), key)
     if was_there:
@@ -163,7 +163,7 @@ def edit(context: CliContext) -> None:
             changed = draft.accept()
         except Misconfigured as error:
             if not _edit_again(error.message, error.hint):
-                hint = f"Your text is in {draft.path}; `hermes-jobs config edit` goes on with it."
+                hint = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
                 raise Misconfigured(error.message, hint=error.hint or hint) from error
             continue
         note("config.yaml is saved. Processes that run read it again." if changed else "Nothing was changed.")

@@ -54,7 +54,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
         return 0
     note(f"Review {review} looks through the skills …")
     if not run_or_wait(context, stream_of(review), lambda session: not session.is_under_review, timeout):
-        note(f"Waited long enough; it goes on: hermes-jobs reviews show {review}")
+        note(f"Waited long enough; it continues: hermes-jobs reviews show {review}")
         return TIMED_OUT
     return _print_end(context, review, as_json=as_json)
 
@@ -102,12 +102,12 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
     """The same, of a curator with its proposals, of others with what was found of what they saved."""
     from hermes_jobs.interfaces.cli.proposal_format import proposal_views
 
-    told = review_json(review)
+    text = review_json(review)
     if review.kind == "curate":
-        told["proposals"] = proposal_views(context.application, review.id)
+        text["proposals"] = proposal_views(context.application, review.id)
     else:
-        told["tried_out"] = context.application.views.verifications(review.id)
-    return told
+        text["tried_out"] = context.application.views.verifications(review.id)
+    return text
 
 
 @click.command(

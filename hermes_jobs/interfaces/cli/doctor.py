@@ -73,7 +73,9 @@ def examine(context: CliContext, *, live: bool) -> Iterator[Finding]:
     except Misconfigured as error:
         hint = error.hint
         if checks.is_up(context.environ):
-            hint = f"{hint} `hermes-jobs up` goes on with what it read before, until this is mended.".strip()
+            hint = (
+                f"{hint} `hermes-jobs up` continues with what it read before, until this is mended.".strip()
+            )
         yield checks.fail("config", error.message, hint, code=USAGE)
         return
     yield from checks.home(settings)
@@ -124,5 +126,5 @@ def _print(finding: Finding, context: CliContext) -> None:
     mark, colour = MARKS[finding.status]
     click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  ", nl=False)
     room = max((terminal_width() or UNLIMITED) - INDENT, LEAST)
-    told = [one_line(context.redact(text)) for text in (finding.message, finding.hint) if text]
-    click.echo(f"\n{'':{INDENT}}".join(line for text in told for line in wrap(text, room)))
+    message = [one_line(context.redact(text)) for text in (finding.message, finding.hint) if text]
+    click.echo(f"\n{'':{INDENT}}".join(line for text in message for line in wrap(text, room)))

@@ -33,7 +33,7 @@ LINE = 280  # characters of an event that is not shown on a terminal
 )
 @click.option("--stream", metavar="S", help="Only that stream: session-s3k9, or how its name begins.")
 @click.option("--after", metavar="POSITION", type=IntParam(min=0), help="Only what comes after it.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Continue with what is appended, until Ctrl-C.")
 @limit_option("events: the first after POSITION, else the newest", default=None)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.pass_context
@@ -130,10 +130,10 @@ def _print(recorded: RecordedEvent) -> None:
     """One line for people."""
     import msgspec
 
-    told = one_line(msgspec.json.encode(recorded.event).decode())
+    text = one_line(msgspec.json.encode(recorded.event).decode())
     when = format_time(recorded.recorded_at, seconds=True)
     line = (
-        f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {told}"
+        f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {text}"
     )
     click.echo(cut(line, terminal_width() or LINE))
 

@@ -85,8 +85,8 @@ def explain(message: str, hint: str, context: CliContext) -> None:
     from hermes_jobs.interfaces.cli.output import flowed, terminal_width
 
     width = terminal_width(sys.stderr)
-    told = f"{click.style('Error:', fg='red')} {printable(context.redact(message))}"
-    click.echo(flowed(told, width), err=True)
+    text = f"{click.style('Error:', fg='red')} {printable(context.redact(message))}"
+    click.echo(flowed(text, width), err=True)
     if hint:
         click.echo(flowed(f"Hint: {printable(context.redact(hint))}", width), err=True)
 

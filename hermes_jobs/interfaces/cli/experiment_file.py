@@ -71,8 +71,8 @@ def read_design(application: Application, file: Path) -> Design:
     try:
         found = msgspec.convert(yaml.safe_load(read_prompt(file)), ExperimentFile)
     except (yaml.YAMLError, msgspec.ValidationError) as error:
-        told = " ".join(str(error).split())
-        raise _refused(file, told) from error
+        text = " ".join(str(error).split())
+        raise _refused(file, text) from error
     names = [each.name for each in found.variants]
     if len(names) < 2 or not all(each.strip() for each in names) or len(set(names)) < len(names):
         raise _refused(file, "it needs two variants or more, each with a name of its own")

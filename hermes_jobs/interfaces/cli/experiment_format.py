@@ -123,9 +123,9 @@ def remarks(found: Results) -> Iterator[str]:
     """What has to be known of the figures."""
     for each in found.variants:
         if each.missing or each.failed:
-            told = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
-            told += [f"{each.failed} failed"] if each.failed else []
-            yield f"{each.name}: {', '.join(told)}."
+            text = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
+            text += [f"{each.failed} failed"] if each.failed else []
+            yield f"{each.name}: {', '.join(text)}."
         for check, why in each.told.items():
             yield f"{each.name}: not all answers keep {check}, the first one: {cut(one_line(why), TOLD)}"
         if each.unreadable:
@@ -159,8 +159,8 @@ def write_experiment(context: CliContext, experiment: Experiment) -> str:
     texts = {
         turn.turn: context.application.views.turn(turn.turn).text for turn in required_plan(experiment).turns
     }
-    told = list(remarks(found))
-    return experiment_page(experiment, found, rows, told, texts, context.redact, status=status(experiment))
+    text = list(remarks(found))
+    return experiment_page(experiment, found, rows, text, texts, context.redact, status=status(experiment))
 
 
 EXPERIMENTS: Resource[Experiment] = Resource(

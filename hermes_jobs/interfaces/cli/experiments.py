@@ -118,8 +118,8 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     application.engine().change(define(defined, planned), "experiments new")
     experiment = find(application, name)
     cells = len(turns) * len(design.variants) * design.samples
-    told = f"Experiment {name}: {pluralize(len(turns), 'turn')}, {pluralize(cells, 'answer')} to ask for."
-    print_result(lambda: experiment_json(experiment), told, as_json=as_json)
+    text = f"Experiment {name}: {pluralize(len(turns), 'turn')}, {pluralize(cells, 'answer')} to ask for."
+    print_result(lambda: experiment_json(experiment), text, as_json=as_json)
 
 
 @experiments.command(
@@ -137,7 +137,7 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
     """Run the cells without a result, then the checks and the judge.
 
     This process asks, and workers that are alive help. What was interrupted, stopped, cancelled or failed
-    goes on; an answer that is there is not asked for again.
+    continues; an answer that is there is not asked for again.
     """
     from hermes_jobs.domain.replay.experiment import CANCELLED
     from hermes_jobs.domain.replay.replay import resume
@@ -158,10 +158,10 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
     if ended.stopped is not None:
         cancelled = ended.stopped.kind == CANCELLED
         note("It was cancelled." if cancelled else f"It was stopped: {ended.stopped.message}")
-        note(f"It goes on with: hermes-jobs experiments run {name}{'' if cancelled else ' --budget USD'}")
+        note(f"It continues with: hermes-jobs experiments run {name}{'' if cancelled else ' --budget USD'}")
     if ended.waiting is not None:
         note(f"It is {waiting_line(ended)}")
-        note("Workers go on then; with a higher budgets.day_usd the same command goes on now.")
+        note("Workers continue then; with a higher budgets.day_usd the same command continues now.")
     failed = sum(hasattr(each, "kind") for each in ended.outcomes.values())
     if failed:
         note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs experiments run {name}")
@@ -175,8 +175,8 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
 
     name = experiment.stream.removeprefix(PREFIX)
     calls = pluralize(len(experiment.open), "call")
-    told = f"Experiment {name}: {calls} to ask." if experiment.open else f"Experiment {name}: nothing to ask."
-    print_result(lambda: experiment_json(experiment), told, as_json=as_json)
+    text = f"Experiment {name}: {calls} to ask." if experiment.open else f"Experiment {name}: nothing to ask."
+    print_result(lambda: experiment_json(experiment), text, as_json=as_json)
     if experiment.open and not context.application.workers.has_consumer(QUEUE):
         note(f"No worker of the queue {QUEUE} is alive: it waits for one. `hermes-jobs up` starts workers;")
         note(f"  hermes-jobs experiments run {name}   asks here.")
@@ -190,7 +190,7 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
 def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
     """Cancel an experiment.
 
-    What is being asked ends and is kept, the rest is not begun. `run` goes on with it.
+    What is being asked ends and is kept, the rest is not begun. `run` continues with it.
     """
     from hermes_jobs.domain.replay.experiment import cancel
     from hermes_jobs.interfaces.cli.experiment_format import experiment_json
@@ -198,10 +198,10 @@ def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
     application = context.application
     application.engine().change(cancel(find(application, name).stream), "experiments cancel")
     after = find(application, name)
-    told = f"Experiment {name} is cancelled; {pluralize(len(after.answers), 'answer')} there."
-    print_result(lambda: experiment_json(after), told, as_json=as_json)
+    text = f"Experiment {name} is cancelled; {pluralize(len(after.answers), 'answer')} there."
+    print_result(lambda: experiment_json(after), text, as_json=as_json)
     if not as_json:
-        note(f"It goes on with: hermes-jobs experiments run {name}")
+        note(f"It continues with: hermes-jobs experiments run {name}")
 
 
 @experiments.command("show", epilog=example("hermes-jobs experiments show brief --html brief.html"))
@@ -262,8 +262,8 @@ def judge_experiment(context: CliContext, name: str) -> None:
     """
     from hermes_jobs.interfaces.cli.experiment_judge import judge_all
 
-    told = judge_all(context.application, find(context.application, name))
-    note(told)
+    text = judge_all(context.application, find(context.application, name))
+    note(text)
 
 
 def find(application: Application, name: str) -> Experiment:

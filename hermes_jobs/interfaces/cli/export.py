@@ -58,7 +58,7 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     type=NonEmpty(),
     multiple=True,
     shell_complete=complete_session,
-    help="Only that session, and those it goes on from. Several may be given.",
+    help="Only that session, and those it continues from. Several may be given.",
 )
 @since_option("Training data: only turns asked for since then.")
 @click.option(
@@ -122,7 +122,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
 
 
 def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:
-    """The portable lines of the whole log, or of those lineages and of those that they go on from."""
+    """The portable lines of the whole log, or of those lineages and of those that they continue from."""
     from hermes_jobs.engine.clock_and_ids import iso
     from hermes_jobs.eventlog.export_log import export_log
 

@@ -24,7 +24,7 @@ def failure_notice(event: ModelCallFailed, at: float) -> str:
         return (
             f"{refused if event.back_to else ''}"
             f"The quota of {event.back_to or event.model or 'the model'} is used up until "
-            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and goes on by itself."
+            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and continues by itself."
         )
     return ""
 
@@ -46,8 +46,8 @@ def wait_commands(turn: str) -> tuple[str, ...]:
 
 
 def stop_lines(limit: str, turn: str) -> tuple[str, ...]:
-    """What stopped a turn, and the command that goes on with it."""
-    return (stop_sentence(limit), f"  go on: hermes-jobs turns continue {turn}")
+    """What stopped a turn, and the command that continues with it."""
+    return (stop_sentence(limit), f"  continue: hermes-jobs turns continue {turn}")
 
 
 def moment(until: float, now: float) -> str:

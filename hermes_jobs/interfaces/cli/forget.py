@@ -196,7 +196,7 @@ def _check_schedules(forgetter: Forgetter, family: SessionFamily) -> None:
     schedules = forgetter.schedules_of(family.sessions)
     if schedules:
         raise Rejected(
-            f"Schedule {schedules[0]} goes on in it.",
+            f"Schedule {schedules[0]} continues in it.",
             kind="scheduled",
             hint=f"Remove it first: hermes-jobs schedule remove {schedules[0]}",
         )
@@ -242,7 +242,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     """Delete the entry of write N of `memory log` permanently.
 
     In every form that it had. It leaves the memory, and its text is removed wherever it stands word for word:
-    in the log, in prompts, in the calls that wrote it. `memory log` goes on to say that there was one. It
+    in the log, in prompts, in the calls that wrote it. `memory log` continues to say that there was one. It
     cannot be taken back; `memory remove` can.
     """
     from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, whole_texts

@@ -101,5 +101,5 @@ def usage_of(field: InputField) -> str:
     values = "|".join(each.value for each in field.choices) or FORMATS.get(field.format, KINDS[field.kind])
     parts = (values, limits(field), "required" if field.required else "")
     about = field.description or field.title
-    told = f"{field.name} ({', '.join(filter(None, parts))})"
-    return one_line(printable(f"{told}: {about}" if about and about != field.name else told))
+    text = f"{field.name} ({', '.join(filter(None, parts))})"
+    return one_line(printable(f"{text}: {about}" if about and about != field.name else text))

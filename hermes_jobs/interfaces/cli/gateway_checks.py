@@ -22,34 +22,34 @@ def telegram(application: Application) -> Iterator[Finding]:
     allowed = settings.gateway.telegram.allowed_users
     if settings.secrets.get(TOKEN) is None:
         if allowed:
-            told = f"gateway.telegram.allowed_users is set, and there is no {TOKEN}"
+            text = f"gateway.telegram.allowed_users is set, and there is no {TOKEN}"
             hint = f"Put the token that @BotFather gave you into {settings.paths.env_file} (mode 600)."
-            yield warn(CHECK, told, hint)
+            yield warn(CHECK, text, hint)
         return
     if find_spec("telegram") is None:
-        told = f"{TOKEN} is set, and this installation cannot speak to Telegram"
-        yield warn(CHECK, told, "pip install 'hermes-jobs[telegram]'")
+        text = f"{TOKEN} is set, and this installation cannot speak to Telegram"
+        yield warn(CHECK, text, "pip install 'hermes-jobs[telegram]'")
         return
     gateways = [worker.id for worker in live_processes(application) if worker.name == "gateway"]
     listens = bool(gateways)
     who = f"{len(allowed)} may write" if allowed else "nobody may write"
     hint = "" if allowed else "Set gateway.telegram.allowed_users."
-    told = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
+    text = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
     if workers_lack_token(application):
-        told += "; the workers have no token, or another one: answers do not arrive"
+        text += "; the workers have no token, or another one: answers do not arrive"
         hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); what runs reads it again."
-        yield warn(CHECK, told, hint)
+        yield warn(CHECK, text, hint)
         return
     known = statuses(application.log)
     problem = next((known[each].unreachable for each in gateways if each in known), "")
     if problem:
-        told = f"{who}; a gateway asks, and nothing arrives: {problem}"
-        yield warn(CHECK, told, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
+        text = f"{who}; a gateway asks, and nothing arrives: {problem}"
+        yield warn(CHECK, text, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
         return
     yield Finding(
         check=CHECK,
         status="ok" if allowed and listens else "warn",
-        message=told,
+        message=text,
         hint=hint if listens else f"{hint} {LISTEN}".strip(),
     )
 

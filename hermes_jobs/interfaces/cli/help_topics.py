@@ -35,7 +35,7 @@ EXIT_CODES = Topic(
                 ("0", "Done."),
                 ("1", "The turn failed, was cancelled or refused; or hermes-jobs itself has an error."),
                 ("2", "Wrong usage or configuration. Nothing was recorded."),
-                ("3", "Waited too long (`--timeout`). The turn goes on."),
+                ("3", "Waited too long (`--timeout`). The turn continues."),
                 ("4", "No credentials, or the provider refused them."),
                 ("5", "The log cannot be reached or is broken; for a worker also its broker."),
                 ("6", "The answer does not fit the schema (`--schema`), also after a correction."),
@@ -164,7 +164,7 @@ JSON = Topic(
                 ),
             ),
         ),
-        "`at` characters of the step's attempt stand before a piece; at 0 it begins anew. `ModelReplied` of"
+        "`at` characters of the step's attempt stand before a piece; at 0 it begins again. `ModelReplied` of"
         " the same step has the whole text, also where pieces got lost or none came; `ModelCallFailed` takes"
         " them back. `--no-stream` leaves pieces out.",
     ),

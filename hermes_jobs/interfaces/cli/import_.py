@@ -50,7 +50,7 @@ AGAIN = {
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--resume", is_flag=True, help="Go on with everything that was due: the home it comes from is no more."
+    "--resume", is_flag=True, help="Continue with everything that was due: the home it comes from is no more."
 )
 @click.option("--sessions", "sessions_only", is_flag=True, help="Only the sessions of an export.")
 @json_option
@@ -59,10 +59,10 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
     """Import an export into this home, or restore a backup into an empty home.
 
     Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
-    way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it go on here.
+    way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it continue here.
 
-    What is here already stays as it is, so that the same file twice adds nothing. Others go on writing
-    meanwhile; an import that was broken off shows nothing, and goes on when it is run again.
+    What is here already stays as it is, so that the same file twice adds nothing. Others continue writing
+    meanwhile; an import that was broken off shows nothing, and continues when it is run again.
     """
     wanted = _is_session if sessions_only else _is_any
     with file.open("rb") as opened:
@@ -78,8 +78,8 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
                 came, rested = import_lines(context.application, lines, wanted, resume=resume)
     if came.streams:
         context.application.sync_files()
-    told = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
-    print_result(lambda: told, lambda: _tell(came, rested), as_json=as_json)
+    text = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
+    print_result(lambda: text, lambda: _tell(came, rested), as_json=as_json)
 
 
 def import_lines(

@@ -53,8 +53,8 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self, width: int | None) -> list[str]:
         """What is asked; the sentence above it in lines of `width` columns."""
-        told = "you to open an address" if self.asked.url else "for input"
-        who = f"? The server {self.request.server} asks {told}"
+        text = "you to open an address" if self.asked.url else "for input"
+        who = f"? The server {self.request.server} asks {text}"
         first = click.style(who, fg=COLOURS["waiting"], bold=True)
         above = flowed(f"{first}{click.style(f' ({printable(self.tool)})', dim=True)}", width).split("\n")
         if self.asker is not None:

@@ -252,7 +252,7 @@ def import_servers(
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
     taken: dict[str, ImportedServer] = {}
-    told: list[tuple[str, str, str]] = []
+    text: list[tuple[str, str, str]] = []
     for path in paths:
         try:
             found = list(servers_in(read(path)))
@@ -262,23 +262,23 @@ def import_servers(
             if only and each.name not in only:
                 continue
             if each.name in context.settings.mcp_servers or each.name in taken:
-                told.append((each.name, "skipped", "there is one of that name"))
+                text.append((each.name, "skipped", "there is one of that name"))
             elif each.problem:
-                told.append((each.name, "skipped", each.problem))
+                text.append((each.name, "skipped", each.problem))
             else:
                 taken[each.name] = each
                 ignored = f"without {', '.join(each.left_out)}" if each.left_out else ""
-                told.append((each.name, "would be added" if dry_run else "added", ignored))
+                text.append((each.name, "would be added" if dry_run else "added", ignored))
     if taken and not dry_run:
         secrets = {name: value for each in taken.values() for name, value in each.secrets.items()}
         _write(context, {name: each.entry for name, each in taken.items()}, secrets)
-    shown = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in told]
+    shown = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
 
     def tell() -> None:
-        if not told:
+        if not text:
             note("No servers were found." if paths else "None of the usual files is there; name one.")
             return
-        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in told])
+        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in text])
         if taken and not dry_run:
             note("Try them: hermes-jobs doctor")
 

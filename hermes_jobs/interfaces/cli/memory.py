@@ -472,8 +472,8 @@ def _line(entry: Entry, places: Placement, verified: str) -> str:
         f"recalled {_times(entry.uses)}" if entry.uses else "",
         verified,
     ]
-    told = ", ".join(each for each in notes if each)
-    return f"- {_indented(text)}" + click.style(f"  ({told})", dim=True) * bool(told) + mark
+    message = ", ".join(each for each in notes if each)
+    return f"- {_indented(text)}" + click.style(f"  ({message})", dim=True) * bool(message) + mark
 
 
 def _times(count: int) -> str:

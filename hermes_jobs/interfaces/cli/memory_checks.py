@@ -40,8 +40,8 @@ def _embeddings(application: Application) -> Iterator[Finding]:
     if embedder is None:
         return
     if isinstance(embedder, UnusableEmbedder):
-        told = embedder.error
-        yield warn("embeddings", told.message, told.hint)
+        text = embedder.error
+        yield warn("embeddings", text.message, text.hint)
         return
     counts = application.views.embedding_counts(embedder.model)
     more = f", {counts.planned} more planned" if counts.planned else ""

@@ -92,4 +92,4 @@ def _tell(result: dict[str, object], failed: EmbeddingFailed | None) -> None:
     )
     if failed is not None:
         note(f"It stopped: {failed.kind}: {failed.message}")
-        note("To go on: hermes-jobs memory embed")
+        note("To continue: hermes-jobs memory embed")

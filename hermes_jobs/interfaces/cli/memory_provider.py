@@ -28,15 +28,15 @@ def provider(application: Application) -> Iterator[Finding]:
         yield fail("memory", error.message, error.hint, code=USAGE)
         return
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-        told = f"the provider {name} cannot be loaded: {type(error).__name__}: {error}"
-        yield warn("memory", told, "Turns go on without it.")
+        text = f"the provider {name} cannot be loaded: {type(error).__name__}: {error}"
+        yield warn("memory", text, "Turns continue without it.")
         return
     if available:
         yield ok("memory", f"the provider {name} is available")
         return
     needs = [f"{key}: {what}" for key, what in schema_of(made).items()]
     extra = f"pip install 'hermes-jobs[{name}]'" if name in EXTRAS else ""
-    hint = "; ".join(each for each in ("Turns go on without it", extra, *needs) if each) + "."
+    hint = "; ".join(each for each in ("Turns continue without it", extra, *needs) if each) + "."
     yield warn("memory", f"the provider {name} is not available", hint)
 
 

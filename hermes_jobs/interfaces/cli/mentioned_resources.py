@@ -53,11 +53,11 @@ def mentioned_resources(
         if not uri:
             continue
         try:
-            part, told = resource_part(inputs, reader, server, uri, folder)
+            part, message = resource_part(inputs, reader, server, uri, folder)
         except Rejected as refused:
             raise Rejected(refused.message, kind="usage", hint=refused.hint) from refused
         parts.append(part)
-        notes.append(told)
+        notes.append(message)
     return parts, notes
 
 

@@ -127,7 +127,7 @@ class HomeMetrics(Collector):
 
 
 def _queues(load: QueueStats) -> Iterator[Metric]:
-    told = {
+    message = {
         "waiting": "Jobs that are due and that nobody has begun.",
         "running": "Jobs under way.",
         "later": "Jobs that wait for their time.",
@@ -136,7 +136,7 @@ def _queues(load: QueueStats) -> Iterator[Metric]:
     }
     families = {
         name: GaugeMetricFamily(f"hermes_jobs_queue_{name}", text, labels=["queue"])
-        for name, text in told.items()
+        for name, text in message.items()
     }
     for queue in load.queues:
         values = {

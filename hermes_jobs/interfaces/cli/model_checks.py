@@ -46,13 +46,13 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
         if choice == settings.main_model:
             continue
         key = f"the key {choice.key}" if settings.secrets.get(choice.key) else "no key"
-        told = f"{purpose} asks {choice.model} at {endpoint_label(settings, choice)}, with {key}"
+        text = f"{purpose} asks {choice.model} at {endpoint_label(settings, choice)}, with {key}"
         try:
             check_choice(settings, choice)
         except (Rejected, Misconfigured) as error:
             yield warn("auxiliary", f"{purpose}: {error.message}", error.hint)
             continue
-        yield ok("auxiliary", told)
+        yield ok("auxiliary", text)
 
 
 def caching(application: Application) -> Iterator[Finding]:

@@ -25,8 +25,8 @@ def model_label(settings: Settings, model: str) -> str:
 
 def tokens_label(usage: Usage) -> str:
     """What was sent and said, with the share that was read from the cache as it was reported."""
-    told = f"{usage.prompt_tokens:,} in"
+    text = f"{usage.prompt_tokens:,} in"
     if usage.prompt_tokens:
-        told += f" ({usage.cache_read_tokens / usage.prompt_tokens:.0%} read from the cache)"
-    told += f", {usage.output_tokens:,} out"
-    return f"{told} ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else told
+        text += f" ({usage.cache_read_tokens / usage.prompt_tokens:.0%} read from the cache)"
+    text += f", {usage.output_tokens:,} out"
+    return f"{text} ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else text

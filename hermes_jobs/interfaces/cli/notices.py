@@ -70,8 +70,8 @@ def tell(context: CliContext) -> list[str]:
         learned[MOST_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
     if not since:
         return [*learned, *filter(None, [unread_notice(context)])]
-    told = unattended_line(context.application.views.unattended(since))
-    return [*learned, *([f"Meanwhile: {told}"] if told else [])]
+    text = unattended_line(context.application.views.unattended(since))
+    return [*learned, *([f"Meanwhile: {text}"] if text else [])]
 
 
 def unattended_line(found: Unattended) -> str:

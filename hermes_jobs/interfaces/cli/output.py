@@ -179,8 +179,8 @@ def note_unknown_costs(found: Sequence[UnknownCost]) -> None:
     """Say what the costs above leave out, and how to set a price."""
     from hermes_jobs.text.figures import price_command, unknown_costs
 
-    if told := unknown_costs(found):
-        note(f"Not in the cost: {told}.")
+    if text := unknown_costs(found):
+        note(f"Not in the cost: {text}.")
     if command := price_command(found):
         click.echo(f"  for calls to come: {printable(command)}", err=True)  # whole, to be copied
 
@@ -205,8 +205,8 @@ def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -
     cost = "cost unknown" if below.books.cost_usd is None else money(below.books.cost_usd)
     whose = " with sub-agents" if below.children else ""
     so_far = " so far" if below.is_at_work else ""
-    told = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
-    return "· " + " · ".join(part for part in told if part)
+    text = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
+    return "· " + " · ".join(part for part in text if part)
 
 
 def short_tokens(tokens: int) -> str:

@@ -46,7 +46,7 @@ def log(application: Application) -> Finding:
         return fail("log", str(error), hint, code=LOG)
     if not was_written:
         message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
-        return fail("log", message, "It is named above: let it go on, or end it.", code=LOG)
+        return fail("log", message, "It is named above: let it continue, or end it.", code=LOG)
     return ok("log", f"{where}, {pluralize(position, 'event')}")
 
 
@@ -77,16 +77,16 @@ def broker(settings: Settings) -> Finding:
             server = find_server()
         except Rejected as error:
             return fail("broker", error.message, error.hint)
-        told = f"none runs; `up` starts the embedded one ({server})"
-        return warn("broker", told, f"{UP} `send` works without.")
+        text = f"none runs; `up` starts the embedded one ({server})"
+        return warn("broker", text, f"{UP} `send` works without.")
     try:
         url = require_broker(settings)
     except Rejected as error:
         return fail("broker", error.message, error.hint, code=LOG)
-    told = f"{settings.secrets.redact(url)} answers"
+    text = f"{settings.secrets.redact(url)} answers"
     if not carries_live_text(url):
-        told += "; answers are shown when they are complete: only Redis carries them as they are written"
-    return ok("broker", told)
+        text += "; answers are shown when they are complete: only Redis carries them as they are written"
+    return ok("broker", text)
 
 
 def workers(application: Application) -> Finding:
@@ -95,26 +95,26 @@ def workers(application: Application) -> Finding:
     missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
     if not alive:
         return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
-    told = f"{len(alive)} alive"
+    text = f"{len(alive)} alive"
     if missing:
-        told += f"; nobody consumes {', '.join(missing)}"
-        return warn("workers", told, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
-    return ok("workers", told)
+        text += f"; nobody consumes {', '.join(missing)}"
+        return warn("workers", text, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
+    return ok("workers", text)
 
 
 def worker_settings(application: Application) -> Iterator[Finding]:
-    """Which processes that work go on with older settings than the files of their home have."""
+    """Which processes that work continue with older settings than the files of their home have."""
     known = statuses(application.log)
     for worker in live_processes(application):
         status = known.get(worker.id)
         if status is None:
             continue
         if status.problem:
-            told = f"{worker.id} goes on with what it read before: {status.problem}"
-            yield warn("settings", told, "Mend the file; it is read again by itself.")
+            text = f"{worker.id} continues with what it read before: {status.problem}"
+            yield warn("settings", text, "Mend the file; it is read again by itself.")
         if status.outdated:
-            told = f"{worker.id} began with another {', '.join(status.outdated)}"
-            yield warn("settings", told, "`hermes-jobs down`, then `hermes-jobs up`.")
+            text = f"{worker.id} began with another {', '.join(status.outdated)}"
+            yield warn("settings", text, "`hermes-jobs down`, then `hermes-jobs up`.")
 
 
 def fires_schedules(application: Application) -> bool:
@@ -146,8 +146,8 @@ def flower(settings: Settings) -> Finding:
     try:
         socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
     except OSError as error:
-        told = f"{state.flower} does not answer: {error.strerror or error}"
-        return warn("flower", told, f"See {settings.paths.logs / 'flower.log'}.")
+        text = f"{state.flower} does not answer: {error.strerror or error}"
+        return warn("flower", text, f"See {settings.paths.logs / 'flower.log'}.")
     return ok("flower", state.flower)
 
 
@@ -162,8 +162,8 @@ def traces(environ: Mapping[str, str]) -> Finding:
         return ok("traces", "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")
     missing = [name for name in EXTRA if not _is_there(name)]
     if missing:
-        told = f"a collector is configured, and {missing[0]} is missing"
-        return warn("traces", told, "pip install 'hermes-jobs[otel]'")
+        text = f"a collector is configured, and {missing[0]} is missing"
+        return warn("traces", text, "pip install 'hermes-jobs[otel]'")
     where = collector_endpoint(environ)
     refused = _unreachable(where) or _refused()
     if refused:

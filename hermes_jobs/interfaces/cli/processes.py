@@ -102,12 +102,12 @@ def kill_processes(
         ended = known.kill_where(lambda _record: True, wait=True)
     else:
         ended = [known.kill(each) for each in [known.find(named) for named in process_ids]]
-    told = "\n".join(f"{each.record.id}: {each.described()}." for each in ended)
-    print_result(lambda: [_json(each) for each in ended], told or PROCESSES.empty, as_json=as_json)
+    text = "\n".join(f"{each.record.id}: {each.described()}." for each in ended)
+    print_result(lambda: [_json(each) for each in ended], text or PROCESSES.empty, as_json=as_json)
 
 
 def processes_left(application: Application, lineage: str) -> list[str]:
-    """Lines about the processes that go on in the background of a session; none for none."""
+    """Lines about the processes that continue in the background of a session; none for none."""
     from hermes_jobs.text.plural import pluralize
 
     if not application.settings.paths.processes.is_dir():
@@ -119,11 +119,11 @@ def processes_left(application: Application, lineage: str) -> list[str]:
         (one,) = found
         named = f"{one.record.id}, {cut(one_line(one.record.command), 40)}"
         return [
-            f"Goes on in the background: {named}",
+            f"Continues in the background: {named}",
             f"  end it: hermes-jobs processes kill {one.record.id}",
         ]
     count = pluralize(len(found), "process", "processes")
-    return [f"{count} go on in the background: hermes-jobs processes list"]
+    return [f"{count} continue in the background: hermes-jobs processes list"]
 
 
 def ended_line(ended: Sequence[BackgroundProcess]) -> str:

@@ -177,8 +177,8 @@ class ProgressLines:
 
 def call_summary(name: str, arguments: str, most: int = ARGUMENTS) -> str:
     """A call in a few words: the tool, and at most so many characters of its arguments."""
-    told = one_line(_subject(name, arguments) or _arguments_text(arguments))
-    return f"{name} {told if len(told) <= most else told[: most - 1] + '…'}".rstrip()
+    text = one_line(_subject(name, arguments) or _arguments_text(arguments))
+    return f"{name} {text if len(text) <= most else text[: most - 1] + '…'}".rstrip()
 
 
 def _subject(name: str, arguments: str) -> str:

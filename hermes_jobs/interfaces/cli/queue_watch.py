@@ -1,4 +1,4 @@
-"""`queues --watch`: the queues as they change, drawn anew on a terminal, a line a change elsewhere."""
+"""`queues --watch`: the queues as they change, drawn again on a terminal, a line a change elsewhere."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _print_changes(read: Callable[[], QueueStats], *, as_json: bool) -> None:
 
 
 def _print_change(load: QueueStats, *, as_json: bool) -> None:
-    told = summary_line(load, datetime.now(UTC))
-    print_result(lambda: load, lambda: click.echo(told), as_json=as_json)
+    text = summary_line(load, datetime.now(UTC))
+    print_result(lambda: load, lambda: click.echo(text), as_json=as_json)
 
 
 def _without_ages(load: QueueStats) -> object:

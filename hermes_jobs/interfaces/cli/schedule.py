@@ -37,7 +37,7 @@ COMMANDS = {
     "preview": LazyCommand(".schedule:preview", "What a text would mean, and when it would run."),
     "edit": LazyCommand(".schedule_add:edit_schedule", "Change what one does, when, or how."),
     "pause": LazyCommand(".schedule_actions:pause_schedule", "Let one rest until it is resumed."),
-    "resume": LazyCommand(".schedule_actions:resume_schedule", "Let a paused one go on."),
+    "resume": LazyCommand(".schedule_actions:resume_schedule", "Let a paused one continue."),
     "run": LazyCommand(".schedule_actions:run_schedule", "Run one at once, and wait for its answer."),
     "remove": LazyCommand(".schedule_actions:remove_schedule", "Remove one; its history stays."),
     "history": LazyCommand(".schedule_list:show_history", "What became of its due times."),
@@ -155,8 +155,8 @@ def _print_understood(found: Understood, now: datetime, count: int, *, as_json: 
 
 def _shown(run: datetime) -> str:
     """A run for people: in its zone, which is named since a preview is often about another one."""
-    told = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
-    return f"{told} {run:%Z}"
+    text = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
+    return f"{text} {run:%Z}"
 
 
 def _as_object(

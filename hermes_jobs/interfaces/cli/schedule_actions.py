@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Pause a schedule. What runs goes on."""
+    """Pause a schedule. What runs continues."""
     _act(context, schedule_id, Pause, "is paused", as_json=as_json)
 
 
@@ -39,7 +39,7 @@ def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None
 @pass_context
 def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
     """Resume a paused schedule. What came due meanwhile is not made up for."""
-    _act(context, schedule_id, Resume, "goes on", as_json=as_json)
+    _act(context, schedule_id, Resume, "continues", as_json=as_json)
 
 
 @click.command("remove", epilog=example("hermes-jobs schedule remove p3k9"))

@@ -145,8 +145,8 @@ def moment(rule: TimingInZone, seconds: float) -> str:
 def due_time(rule: TimingInZone, seconds: float) -> str:
     """A due time for people, as it is in the schedule's zone; that is named where it is not the one here."""
     at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
-    told = figures.moment(at, now, seconds=bool(at.second))
-    return told if to_local(at).utcoffset() == at.utcoffset() else f"{told} {at:%Z}"
+    text = figures.moment(at, now, seconds=bool(at.second))
+    return text if to_local(at).utcoffset() == at.utcoffset() else f"{text} {at:%Z}"
 
 
 def timing_words(plan: Plan) -> str:
@@ -226,16 +226,16 @@ def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
 
 
 def _status(schedule: ScheduleView) -> str:
-    told: list[str] = [schedule.status]
+    text: list[str] = [schedule.status]
     if schedule.status == "paused" and schedule.pause_reason:
-        told.append(f"it has paused itself: {schedule.pause_reason}")
+        text.append(f"it has paused itself: {schedule.pause_reason}")
     if schedule.running:
-        told.append(f"running: {', '.join(schedule.running)}")
+        text.append(f"running: {', '.join(schedule.running)}")
     if schedule.queued:
-        told.append(f"{len(schedule.queued)} waiting for the run before them")
+        text.append(f"{len(schedule.queued)} waiting for the run before them")
     if schedule.failures and schedule.status != "paused":
-        told.append(f"{schedule.failures} failed in a row")
-    return "; ".join(told)
+        text.append(f"{schedule.failures} failed in a row")
+    return "; ".join(text)
 
 
 def _none_ahead(schedule: ScheduleView) -> str:

@@ -65,5 +65,5 @@ def _record_usage(
         application.engine().change(append(stream_of(schedule), event), "schedule wording")
     except LogUnavailable as error:
         note(f"What the model was asked could not be booked: {error}")
-    told = "cost unknown" if billed.cost_usd is None else money(billed.cost_usd)
-    note(f"The rules did not understand it; {billed.model} was asked ({told}).")
+    text = "cost unknown" if billed.cost_usd is None else money(billed.cost_usd)
+    note(f"The rules did not understand it; {billed.model} was asked ({text}).")

@@ -24,8 +24,8 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
         yield ok(CHECK, "no web search; `hermes-jobs setup --search NAME` chooses who searches")
         return
     if not {"web"} & set(settings.toolsets.enabled) - set(settings.toolsets.disabled):
-        told = f"{SEARCH_PROVIDERS[name].title}, and the toolset web is off"
-        yield warn(CHECK, told, "Enable it: toolsets.enabled.")
+        text = f"{SEARCH_PROVIDERS[name].title}, and the toolset web is off"
+        yield warn(CHECK, text, "Enable it: toolsets.enabled.")
         return
     missing = missing_of(settings, name, environ)
     if missing is not None:
@@ -39,12 +39,12 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
         yield ok(CHECK, f"searched by {SEARCH_PROVIDERS[name].title}, {by}")
         return
     try:
-        told = tried(settings, name, environ)
+        text = tried(settings, name, environ)
     except SearchFailed as failed:
         code = CREDENTIALS if failed.kind == "auth" else FAILED
         yield fail(f"live.{CHECK}", failed.message, failed.hint, code=code)
         return
-    yield ok(f"live.{CHECK}", told)
+    yield ok(f"live.{CHECK}", text)
 
 
 def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> SearchFailed | None:
@@ -68,5 +68,5 @@ def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> s
     query = SearchQuery(text=TRIED, limit=1, today=date.min)
     found = create_web_searcher(settings, name, environ).search(query, CancelToken())
     seconds = time.monotonic() - began
-    told = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"
-    return told if found.hits else f"{told}, and found nothing"
+    text = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"
+    return text if found.hits else f"{text}, and found nothing"

@@ -136,8 +136,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     resources: list[str] = []
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
-        parts, told = _resources(context, words, inputs, folder, unattended=permitted.unattended)
-        resources.extend(told)
+        parts, text = _resources(context, words, inputs, folder, unattended=permitted.unattended)
+        resources.extend(text)
         return parts
 
     said = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)

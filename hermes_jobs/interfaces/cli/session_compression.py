@@ -110,7 +110,7 @@ def compress_session(
 ) -> int:
     """Replace the older part of a session's history by a summary.
 
-    Nothing is lost: every message stays in the log and is found by `sessions search`. The session goes on
+    Nothing is lost: every message stays in the log and is found by `sessions search`. The session continues
     under a new id; the old one keeps leading to it.
     """
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
@@ -124,20 +124,20 @@ def compress_session(
     command = RequestCompression(reason="manual", focus=focus.strip())
     application.engine().execute(session.stream, command)
     if not wait:
-        told = f"Session {session.id} will be compressed by the next process that works."
-        _say_there_is_none(session.lineage, told, as_json=as_json)
+        text = f"Session {session.id} will be compressed by the next process that works."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
         return 0
     if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
-        told = f"Waited long enough; session {session.id} will be compressed."
-        _say_there_is_none(session.lineage, told, as_json=as_json)
+        text = f"Waited long enough; session {session.id} will be compressed."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
         return TIMED_OUT
     news = [each.event for each in application.log.tail(before, stream=session.stream)]
     ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
     if not isinstance(outcome, ContextCompressed):
         why = outcome.message if outcome is not None else "it was cancelled"
-        told = f"Session {session.id} was not compressed: {why}."
-        _say_there_is_none(session.lineage, told, as_json=as_json)
+        text = f"Session {session.id} was not compressed: {why}."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
         return FAILED
     print_result(lambda: _told(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json)
     return 0
@@ -166,4 +166,4 @@ def _print_told(outcome: ContextCompressed) -> None:
 
     for line in notices(outcome):
         note(f"{line[0].upper()}{line[1:]}.")
-    note(f"The session goes on as {outcome.into}; its summary: hermes-jobs sessions summary {outcome.into}")
+    note(f"The session continues as {outcome.into}; its summary: hermes-jobs sessions summary {outcome.into}")

@@ -134,8 +134,8 @@ def _tell(done: list[ReviewView]) -> None:
         note("Nothing to read: all that is finished was read before.")
     for each in done:
         found = each.saved or ("nothing new" if each.status == "completed" else each.status)
-        told = f" ({each.message})" if each.message else ""
-        note(f"Session {each.lineage}: {found}{told}")
+        text = f" ({each.message})" if each.message else ""
+        note(f"Session {each.lineage}: {found}{text}")
     if done:
         calls = pluralize(sum(each.num_model_calls for each in done), "model call")
         costs = [each.cost_usd for each in done]

@@ -124,8 +124,8 @@ def about(session: SessionView) -> str:
     )
     until = "" if last == first else f" to {last}"
     cost = money(session.books.cost_usd, session.books.known_cost_usd)
-    told = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
-    return f"Session {session.id}: {', '.join(part for part in told if part)}."
+    text = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
+    return f"Session {session.id}: {', '.join(part for part in text if part)}."
 
 
 def _page(context: CliContext, session: SessionView, said: Sequence[MessageView]) -> str:

@@ -122,8 +122,8 @@ def _print_hits(hits: Sequence[SearchHit]) -> None:
                 click.echo()
             session = hit.session
             click.secho(f"{session}  {one_line(hit.label)}", bold=True)
-        told = f"  {format_time(hit.at)} {hit.role}: {_shown(hit.snippet)}"
-        click.echo(flowed(told, terminal_width()))
+        text = f"  {format_time(hit.at)} {hit.role}: {_shown(hit.snippet)}"
+        click.echo(flowed(text, terminal_width()))
 
 
 def _shown(snippet: str) -> str:

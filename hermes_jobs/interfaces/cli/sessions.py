@@ -192,7 +192,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
         ("Session", session.id),
         ("Title", session.title or ""),
         ("Status", session.status_word + ended),
-        ("Goes on in", session.undone_into or ""),
+        ("Continues in", session.undone_into or ""),
         ("Kind", session.kind),
         ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
         ("Works for", _works_for(session)),

@@ -173,5 +173,5 @@ def _clock(column: Column[T]) -> Column[T]:
 def _day(moment: str | None) -> str:
     from hermes_jobs.interfaces.cli.moments import format_day
 
-    told = format_day(moment) if moment else ""
-    return told[:1].upper() + told[1:]
+    text = format_day(moment) if moment else ""
+    return text[:1].upper() + text[1:]

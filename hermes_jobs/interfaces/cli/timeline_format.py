@@ -48,8 +48,8 @@ def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str
     shown = tracks(found.spans)[-limit if limit else 0 :]
     if not shown:
         return []
-    told = [_told(track) for track in shown]
-    right = max(len("TOOK"), *map(cell_len, told))
+    text = [_told(track) for track in shown]
+    right = max(len("TOOK"), *map(cell_len, text))
     labels = [_label(track) for track in shown]
     left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
     room = width - left - right - 2 * len(GAP)
@@ -57,7 +57,7 @@ def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str
     header = f"{'TIMELINE':<{left}}{GAP}0{axis}{GAP}TOOK"
     bars = [_bar(track, found.seconds, room) for track in shown]
     names = [set_cell_size(cut(label, left), left) for label in labels]
-    rows = [GAP.join(row).rstrip() for row in zip(names, bars, told, strict=True)]
+    rows = [GAP.join(row).rstrip() for row in zip(names, bars, text, strict=True)]
     return [click.style(header, bold=True), *rows]
 
 

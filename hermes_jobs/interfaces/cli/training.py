@@ -60,7 +60,7 @@ class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defau
 
 
 class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """The turns of a stream, behind those that it goes on from; `since` begin the wanted ones."""
+    """The turns of a stream, behind those that it continues from; `since` begin the wanted ones."""
 
     stream: str
     system: str
@@ -115,12 +115,12 @@ def _pairs(application: Application, conversations: Iterable[ToldConversation]) 
     messages: a turn that was asked again in a fork, after `/undo`, or in a new session. What tools did on the
     way is not compared; the system prompt is that of the answer rated up."""
     groups: dict[bytes, dict[str, dict[str, tuple[ToldConversation, int]]]] = {}
-    for told in conversations:
-        for at, turn in enumerate(told.turns):
-            if turn in told.chosen and turn.rating != "none" and _answer(turn):
-                asked = msgspec.json.encode(_before(told, at))
+    for text in conversations:
+        for at, turn in enumerate(text.turns):
+            if turn in text.chosen and turn.rating != "none" and _answer(turn):
+                asked = msgspec.json.encode(_before(text, at))
                 group = groups.setdefault(asked, {"up": {}, "down": {}})
-                group[turn.rating].setdefault(turn.turn, (told, at))
+                group[turn.rating].setdefault(turn.turn, (text, at))
     for group in groups.values():
         for (good, at), (bad, bad_at) in product(group["up"].values(), group["down"].values()):
             history = _before(good, at)
@@ -177,7 +177,7 @@ def _is_deleted(recorded: Sequence[RecordedEvent]) -> bool:
 
 
 def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent]:
-    """The stream's events behind those that it goes on from."""
+    """The stream's events behind those that it continues from."""
     own = list(log.read(stream, upto=upto))
     first = own[0].event if own else None
     if isinstance(first, e.SessionStarted) and first.parent is not None and first.at is not None:

@@ -107,10 +107,10 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
             engine, application.workers.failure_detector()
         )  # else nobody may be left to end it
     after = application.views.turn(found.turn)
-    told = f"Turn {after.id} is cancelled."
+    text = f"Turn {after.id} is cancelled."
     if after.status != "cancelled":
-        told = f"Turn {after.id}: asked to stop; what is under way for it is being ended."
-    print_result(lambda: turn_json(after), told, as_json=as_json)
+        text = f"Turn {after.id}: asked to stop; what is under way for it is being ended."
+    print_result(lambda: turn_json(after), text, as_json=as_json)
 
 
 _BUDGET = budget_option("What the turn may cost, all in all, in the place of its own budget.")
@@ -128,8 +128,8 @@ def continue_turn(
 ) -> int:
     """Continue a turn that a limit stopped, and wait for its answer.
 
-    It goes on in the same session, with what was done so far, under the same id. The limit counts anew. What
-    the environment sets here comes over the settings that it was sent with.
+    It continues in the same session, from what was done so far, with the same id. The limit counts from zero.
+    Settings of this environment override those that it was sent with.
     """
     from msgspec.structs import replace
 
@@ -149,7 +149,7 @@ def retry_turn(
 ) -> int:
     """Resume a failed or cancelled turn, and wait for its answer.
 
-    It goes on after its last outcome, under the same id, with the settings that it was sent with; what the
+    It continues after its last outcome, under the same id, with the settings that it was sent with; what the
     environment sets here comes over them. A turn that waits for a quota or a server is tried at
     once, with --model by another model.
     """
@@ -190,7 +190,7 @@ def _resumption(
 
 
 def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
-    """Record the command that lets a turn go on, and wait for it as asked."""
+    """Record the command that lets a turn continue, and wait for it as asked."""
     from hermes_jobs.interfaces.cli.detach import detach
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow
 
@@ -223,7 +223,7 @@ def approve_call(
 
     What --session and --always allow with it stands beside the call that waits.
 
-    `turns show` shows it with its arguments. Where no worker is alive this process goes on with the turn.
+    `turns show` shows it with its arguments. Where no worker is alive this process continues with the turn.
     """
     from hermes_jobs.domain.session import commands as c
 
@@ -245,7 +245,7 @@ def approve_call(
 def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
     """Refuse a tool call that waits for approval.
 
-    The turn goes on without it: where no worker is alive, in this process.
+    The turn continues without it: where no worker is alive, in this process.
     """
     from hermes_jobs.domain.session import commands as c
 
@@ -283,9 +283,9 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
 def go_on_after_answer(
     context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
 ) -> int:
-    """Record a person's answer to a call, and go on with the turn where that is left to this process.
+    """Record a person's answer to a call, and continue with the turn where that is left to this process.
 
-    Where the turn has ended without its sub-agent, the one that goes on is the sub-agent's.
+    Where the turn has ended without its sub-agent, the one that continues is the sub-agent's.
     """
     from hermes_jobs.interfaces.cli.detach import print_current
     from hermes_jobs.interfaces.cli.turn_waiter import ALONE, follow

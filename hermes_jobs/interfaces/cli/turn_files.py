@@ -226,8 +226,8 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
     for name, diff in zip(names, diffs, strict=True):
         short = name if len(name) <= width else f"…{name[-(width - 1) :]}"
         total = diff.added + diff.removed
-        told = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, room)}"
-        click.echo(f" {short:<{width}} | {told}")
+        text = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, room)}"
+        click.echo(f" {short:<{width}} | {text}")
     added, removed = sum(each.added for each in diffs), sum(each.removed for each in diffs)
     sums = [pluralize(len(changes), "file")]
     sums += [f"{pluralize(added, 'line')} added"] * bool(added)

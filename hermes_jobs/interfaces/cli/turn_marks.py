@@ -39,8 +39,8 @@ def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_j
     command = c.RateTurn(turn=found.id, rating=rating, note=note.strip())
     context.application.engine().execute(found.stream, command)
     after = context.application.views.turn(found.id)
-    told = f"rated {after.rating}" if after.rating else "not rated"
-    print_result(lambda: turn_json(after), f"Turn {after.id} is {told}.", as_json=as_json)
+    text = f"rated {after.rating}" if after.rating else "not rated"
+    print_result(lambda: turn_json(after), f"Turn {after.id} is {text}.", as_json=as_json)
 
 
 def rating_label(turn: TurnView) -> str:
@@ -84,5 +84,5 @@ def label_turn(
         command = c.LabelTurn(turn=found.id, add=names, remove=remove)
         context.application.engine().execute(found.stream, command)
     after = context.application.views.turn(found.id)
-    told = f"the labels {', '.join(after.labels)}" if after.labels else "no labels"
-    print_result(lambda: turn_json(after), f"Turn {after.id} has {told}.", as_json=as_json)
+    text = f"the labels {', '.join(after.labels)}" if after.labels else "no labels"
+    print_result(lambda: turn_json(after), f"Turn {after.id} has {text}.", as_json=as_json)

@@ -112,8 +112,8 @@ def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, st
             raise click.BadParameter(f"{name} is not set here.", param_hint="--env")
         value = value if equals else context.environ[name]
         if is_withheld(name, value) or context.settings.secrets.redact(value) != value:
-            told = f"{name} looks like a secret or is hermes-jobs' own, and the agent's commands get neither."
-            raise click.BadParameter(told, param_hint="--env")
+            text = f"{name} looks like a secret or is hermes-jobs' own, and the agent's commands get neither."
+            raise click.BadParameter(text, param_hint="--env")
         found[name] = value
     return found
 
@@ -141,7 +141,7 @@ def resolve_settings(
     if not application.workers.are_live():
         return carried
     if staying:
-        note(f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings.")
+        note(f"{', '.join(staying)}: does not travel with a turn; the workers use their own settings.")
     if not wait and not application.workers.are_live(carried.requires):
         names = ", ".join(application.workers.lacking(carried.requires))
         raise Misconfigured(
@@ -191,7 +191,7 @@ def unheeded_environment(context: CliContext) -> Iterator[str]:
     if not (staying or requires) or not application.workers.are_live():
         return
     if staying:
-        yield f"{', '.join(staying)}: does not travel with a turn; the workers go on with their own settings."
+        yield f"{', '.join(staying)}: does not travel with a turn; the workers use their own settings."
     if requires and not application.workers.are_live(requires):
         names = ", ".join(application.workers.lacking(requires))
         yield f"The workers do not have what is set here ({names}): this chat does its turns itself."

@@ -88,8 +88,8 @@ class PlainOutput(TurnOutput):
         """See `TurnOutput.print_line`."""
         with self._lock:
             self._break_line()
-            told = flowed(text, terminal_width(sys.stderr))
-            click.echo(click.style(told, dim=True) if dim else told, err=True)
+            message = flowed(text, terminal_width(sys.stderr))
+            click.echo(click.style(message, dim=True) if dim else message, err=True)
 
     def print_lines(self, lines: Sequence[str]) -> None:
         """See `TurnOutput.print_lines`."""

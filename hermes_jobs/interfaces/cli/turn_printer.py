@@ -114,8 +114,8 @@ class TurnPrinter:
 
     def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
         """Say which other model answers, or until when the turn waits."""
-        if told := failure_notice(failed, at):
-            self.note(told)
+        if text := failure_notice(failed, at):
+            self.note(text)
         if failed.quota_until is not None:
             for line in quota_commands(failed.turn):
                 self.note(line)

@@ -82,9 +82,9 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
 
     Each is asked with exactly the history that it had.
 
-    No tool runs, and the session stays as it is. With --follow the new answers go on; a tool call without a
-    recorded result ends that, or runs if it only reads and you allow it. ID may also be that of a replay:
-    what it has no answer to is asked, and all is shown.
+    No tool runs, and the session stays as it is. With --follow the replay continues from the new answers; a
+    tool call without a recorded result ends that, or runs if it only reads and you allow it. ID may also be
+    that of a replay: its open calls are made, and everything is shown.
     """
     from hermes_jobs.domain import events as e
     from hermes_jobs.domain.decision import append
@@ -206,7 +206,7 @@ def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
     failed = sum(hasattr(each, "kind") for each in replay.outcomes.values())
     if replay.stopped is not None:
         note(f"It was stopped: {replay.stopped.message}")
-        note(f"It goes on with: hermes-jobs turns replay {name} --budget USD")
+        note(f"It continues with: hermes-jobs turns replay {name} --budget USD")
     elif failed:
         note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs turns replay {name}")
     return FAILED if failed or replay.stopped is not None else 0

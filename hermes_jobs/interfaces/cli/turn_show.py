@@ -124,8 +124,8 @@ def _took(turn: TurnView, now: float) -> str:
 def _stands(turn: TurnView) -> str:
     """The status, with what came of the turn, and until when it waits."""
     stands = turn.status_word
-    for told in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
-        stands += f" {told}" if told else ""
+    for text in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
+        stands += f" {text}" if text else ""
     if turn.waits_until is not None:
         what = "" if turn.waits_for else f" for the quota of {turn.model}"
         stands += f"{what} until {format_time(turn.waits_until)}"
@@ -180,8 +180,8 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
 
 def _ensemble(turn: TurnView) -> str:
     """The turn's ensemble with what became of its members; empty where it has none."""
-    told = [each.model if each.ok else f"{each.model} left out" for each in references_of(turn)]
-    return f"{turn.ensemble}: {', '.join(told)}, then {turn.model}" if turn.ensemble else ""
+    text = [each.model if each.ok else f"{each.model} left out" for each in references_of(turn)]
+    return f"{turn.ensemble}: {', '.join(text)}, then {turn.model}" if turn.ensemble else ""
 
 
 def _above(turn: TurnView) -> str:
@@ -208,7 +208,7 @@ def _print_end(turn: TurnView, below: Tree) -> None:
             note(line)
     if turn.waits_until is not None:
         click.echo()
-        note("It goes on by itself.")
+        note("It continues by itself.")
         for line in wait_commands(turn.id) if turn.waits_for else quota_commands(turn.id):
             note(line)
     elif any(each.waiting for each in below.walk()):
@@ -297,6 +297,6 @@ def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
     what = " ".join(
         part for part in (call_summary(step.name, step.arguments, WHAT), step.finish_reason) if part
     )
-    told = f"{what} — {step.message}" if step.message else what
+    text = f"{what} — {step.message}" if step.message else what
     worker = (step.worker or "",) * with_worker
-    return (step.id, step.outcome, str(step.attempt), took, *worker, one_line(told))
+    return (step.id, step.outcome, str(step.attempt), took, *worker, one_line(text))

@@ -144,6 +144,6 @@ def _print(context: CliContext, tree: Tree, turn: str) -> None:
     turns = [each.turn.id for each in tree.walk()]
     if not tree.children:
         note(f"Turn {turn} has no sub-agents.")
-    if told := unknown_costs(context.application.views.unknown_costs(turns=turns)):
-        note(f"Not in the costs: {told}.")
+    if text := unknown_costs(context.application.views.unknown_costs(turns=turns)):
+        note(f"Not in the costs: {text}.")
     note_waiting(tree)

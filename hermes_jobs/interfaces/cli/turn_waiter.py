@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 PATIENCE = 120.0  # seconds that a process which works alone waits for a quota or a server
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
 CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
-LATER = "goes on with the next process that works"
-ALONE = "No worker is alive: this process goes on with the turn."
+LATER = "continues when a worker is available"
+ALONE = "No worker is alive: this process continues with the turn."
 
 
 def follow(
@@ -129,12 +129,12 @@ class TurnWaiter:
         until = None if timeout is None else now() + timeout
         requires = self._requires(engine)
         if application.workers.are_live(requires):
-            self._continues = "goes on"
+            self._continues = "continues"
             try:
                 with self._subscribed() as news:
                     return self._wait_with(LogWaiter(application, news=news, requires=requires), timeout)
             except NoLiveWorker:
-                alone = "The workers have ended; this process goes on with the turn."
+                alone = "The workers have ended; this process continues with the turn."
                 timeout = None if until is None else max(0.0, until - now())
         if requires and application.workers.are_live():
             names = ", ".join(application.workers.lacking(requires))
@@ -354,8 +354,8 @@ class TurnWaiter:
         except Rejected as refused:
             self._printer.say(refused.message)
         else:
-            told = TOLD[command.action] if isinstance(command, c.AnswerInput) else told_of(command)
-            self._printer.say(f"  {told}")
+            text = TOLD[command.action] if isinstance(command, c.AnswerInput) else told_of(command)
+            self._printer.say(f"  {text}")
 
     def _answer(
         self, question: AnyQuestion, is_wanted: Callable[[], bool]
@@ -384,7 +384,7 @@ class TurnWaiter:
         return INTERRUPTED
 
     def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
-        """The same while this process still works: what is under way goes on until a person has decided:
+        """The same while this process still works: what is under way continues until a person has decided:
         only who hears an answer can keep what was said of it before a cancel."""
         if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
             done, stream = partial(self._is_done, worker.engine), self._submitted.stream

@@ -75,8 +75,8 @@ def list_turns(
     wanted = normal(label) if label is not None else None
     found = views.turns(session=chosen, status=status, label=wanted, hidden=everything, limit=limit)
     TURNS.print_list(found, as_json=as_json)
-    if not as_json and (told := unknown_costs(views.unknown_costs(turns=[turn.id for turn in found]))):
-        note(f"Not in the costs: {told}.")
+    if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in found]))):
+        note(f"Not in the costs: {text}.")
 
 
 def listed_json(turn: TurnView) -> dict[str, object]:

@@ -99,8 +99,8 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
         raise _unusable(git.url, f"it has no branch and no tag {git.revision}")
     newest = newest or git.commit
     where = f"{git.revision} of {git.url}" if git.revision else git.url
-    told = f"Installed: {__version__}, commit {git.commit[:SHORT]}. {where} is at {newest[:SHORT]}."
-    return KnownVersions(git.commit, newest, newest != git.commit, told)
+    text = f"Installed: {__version__}, commit {git.commit[:SHORT]}. {where} is at {newest[:SHORT]}."
+    return KnownVersions(git.commit, newest, newest != git.commit, text)
 
 
 def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
@@ -114,8 +114,8 @@ def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
     except (KeyError, TypeError, InvalidVersion) as error:
         raise _unusable(index, "its answer names no version") from error
     summary = one_line(str(info.get("summary") or ""))
-    told = f"Installed: {__version__}. Newest on {index}: {newest}{f' ({summary})' if summary else ''}."
-    return KnownVersions(__version__, newest, is_newer, told)
+    text = f"Installed: {__version__}. Newest on {index}: {newest}{f' ({summary})' if summary else ''}."
+    return KnownVersions(__version__, newest, is_newer, text)
 
 
 def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:

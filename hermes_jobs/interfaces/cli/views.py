@@ -46,7 +46,7 @@ def show_status(context: CliContext, as_json: bool) -> None:
 def rebuild(context: CliContext, as_json: bool) -> None:
     """Rebuild the views from the log.
 
-    Readers and workers go on meanwhile.
+    Readers and workers continue meanwhile.
     """
     views = context.application.views
     on_terminal = sys.stderr.isatty()

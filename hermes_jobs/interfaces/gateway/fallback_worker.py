@@ -60,7 +60,7 @@ class FallbackWorker:
                 else:
                     self._stopping.wait(LOOK_EVERY)
             except Exception:
-                logger.exception("working was broken off; it goes on")
+                logger.exception("working was broken off; it continues")
                 self._stopping.wait(LOOK_EVERY)
 
     def _work(self) -> None:

@@ -75,7 +75,7 @@ class GatewayService:
             self._failures = 0
             self._reach.problem = ""
             if not updates:
-                # All are given up by now, and after a quiet week Telegram goes on with any number.
+                # All are given up by now, and after a quiet week Telegram continues with any number.
                 self._last = 0
             for update in updates:
                 if not await self._check_leadership():
@@ -98,7 +98,7 @@ class GatewayService:
             name = await self._platform.whoami()
             self._report(f"Listening as {name}.")
         elif not holds:
-            self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin anew
+            self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin again
             self._report("Another process listens for this account: standing by.")
         self._is_leader = holds
         return holds

@@ -128,11 +128,11 @@ def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
 def _told(experiment: Experiment, cell: Cell) -> Sequence[str]:
     definition = experiment.definition
     checked = experiment.checked.get(experiment.answers[cell].step)
-    told = []
+    text = []
     if checked is not None and definition is not None:
         for check, result in zip(definition.checks, checked.kept, strict=True):
-            told.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
+            text.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
     has_judged, verdict = judged_by_model(experiment, cell)
-    told += [f"judge: {verdict or 'not readable'}"] if has_judged else []
+    text += [f"judge: {verdict or 'not readable'}"] if has_judged else []
     person = experiment.judged.get(cell)
-    return [*told, f"person: {person}"] if person else told
+    return [*text, f"person: {person}"] if person else text

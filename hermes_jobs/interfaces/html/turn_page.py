@@ -192,31 +192,31 @@ def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str
     for recorded in events:
         match recorded.event:
             case e.ToolStarted() as event:
-                told = [("Arguments", _indented(event.arguments))]
+                message = [("Arguments", _indented(event.arguments))]
                 key = (event.call, event.attempt)
             case e.ToolFinished() as event:
-                told = [("Result" if event.ok else "Error", event.content)]
-                told += [("All of it", f"results/{event.call}.txt")] * bool(event.spilled_to)
+                message = [("Result" if event.ok else "Error", event.content)]
+                message += [("All of it", f"results/{event.call}.txt")] * bool(event.spilled_to)
                 key = (event.call, event.attempt)
             case e.ModelReplied() as event:
                 calls = "\n".join(f"{call.name} {call.arguments}" for call in event.tool_calls)
-                told = [("Reasoning", event.reasoning), ("Text", event.content), ("Calls", calls)]
+                message = [("Reasoning", event.reasoning), ("Text", event.content), ("Calls", calls)]
                 key = (event.step, event.attempt)
             case e.ReferenceReplied() as event:
-                told = [("Reasoning", event.reasoning), ("Text", event.content)]
+                message = [("Reasoning", event.reasoning), ("Text", event.content)]
                 key = (event.step, event.attempt)
             case e.ReferenceFailed() as event:
-                told, key = [("Error", event.message)], (event.step, event.attempt)
+                message, key = [("Error", event.message)], (event.step, event.attempt)
             case e.ModelCallFailed() as event:
-                told = [("Error", event.message), ("Hint", event.hint)]
+                message = [("Error", event.message), ("Hint", event.hint)]
                 key = (event.step, event.attempt)
             case e.ContextFlushed() as event:
-                told, key = [("Saved", event.saved)], (event.step, 1)
+                message, key = [("Saved", event.saved)], (event.step, 1)
             case e.ContextCompressed() as event:
-                told, key = [("Summary", event.summary)], (event.step, 1)
+                message, key = [("Summary", event.summary)], (event.step, 1)
             case _:
                 continue
-        found.setdefault(key, []).extend(_text(title, text, redact) for title, text in told if text)
+        found.setdefault(key, []).extend(_text(title, text, redact) for title, text in message if text)
     return found
 
 
@@ -224,17 +224,17 @@ def _prompt(sent: SentRequest, redact: Redact) -> Sequence[Text]:
     """The parts of the request, in their order."""
     request = sent.request
     names = ", ".join(sorted(tool.name for tool in request.tools))
-    told = [("System prompt", request.system_prompt), (f"Tools ({len(request.tools)})", names)]
+    notice = [("System prompt", request.system_prompt), (f"Tools ({len(request.tools)})", names)]
     for message in request.messages:
         match message:
             case UserMessage():
-                told.append(("User", message.content))
+                notice.append(("User", message.content))
             case AssistantMessage():
                 calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-                told.append(("Assistant", "\n".join(filter(None, (message.content, *calls)))))
+                notice.append(("Assistant", "\n".join(filter(None, (message.content, *calls)))))
             case ToolMessage():
-                told.append((f"Tool {message.name}", message.content))
-    return [_text(title, text, redact) for title, text in told if text]
+                notice.append((f"Tool {message.name}", message.content))
+    return [_text(title, text, redact) for title, text in notice if text]
 
 
 def _changed(event: e.FileWritten, redact: Redact) -> ChangedFile:

@@ -178,7 +178,7 @@ class Requests:
         if view.waits_for:
             yield view.waits_for
         if view.ended_at is None and not self._application.workers.are_live():
-            yield "No worker is alive: it goes on with the next process that works."
+            yield "No worker is alive: it continues when a worker is available."
 
     def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> Reply:
         """The newest turns. Raises `Rejected` for an unknown session."""
@@ -200,8 +200,8 @@ class Requests:
             for each in self._views.search(query, limit=limit)
         ]
         lines = [f"{each.session}  {format_time(each.at)}  {each.role}: {each.snippet}" for each in hits]
-        told = "\n".join(lines) or "Nothing was found."
-        return self._reply(told, {"hits": [hit_json(each) for each in hits]})
+        text = "\n".join(lines) or "Nothing was found."
+        return self._reply(text, {"hits": [hit_json(each) for each in hits]})
 
     def memory(self) -> Reply:
         """What the agent remembers."""
@@ -217,8 +217,8 @@ class Requests:
         """The prompts that are sent by the clock, the next that is due first."""
         found = self._views.schedules()
         lines = [f"{each.id}  {each.status}  {timing_words(each.plan)}: {each.plan.name}" for each in found]
-        told = "\n".join(lines) or "No schedules."
-        return self._reply(told, {"schedules": [schedule_json(each) for each in found]})
+        text = "\n".join(lines) or "No schedules."
+        return self._reply(text, {"schedules": [schedule_json(each) for each in found]})
 
     def change_schedules(self, action: Action, *, when: str, task: str, name: str, schedule: str) -> Reply:
         """Add, pause, resume or remove a schedule. Raises `Rejected`, `ToolFailed`."""
@@ -233,8 +233,8 @@ class Requests:
             caller, action, when or None, task or None, name or None, schedule=schedule or None
         )
         assert outcome.change is not None, outcome
-        told = self._engine.change(outcome.change, f"{SOURCE} {action}").answer
-        return self._reply(told, {"done": told})
+        text = self._engine.change(outcome.change, f"{SOURCE} {action}").answer
+        return self._reply(text, {"done": text})
 
     def question_text(self, question: AnyQuestion) -> str:
         """What a person is asked, whole, without colours and secrets."""

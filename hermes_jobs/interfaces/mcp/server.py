@@ -65,7 +65,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 TurnId = Annotated[str, Field(description="The turn's id, or the beginning of it.")]
 Seconds = Annotated[
-    float, Field(ge=0, le=LONGEST_WAIT, description="How long to wait for the answer. The turn goes on.")
+    float, Field(ge=0, le=LONGEST_WAIT, description="How long to wait for the answer. The turn continues.")
 ]
 Limit = Annotated[int, Field(ge=1, le=200)]
 
@@ -95,7 +95,7 @@ class AgentServer:
         self,
         ctx: Context[Any, Any],
         text: Annotated[str, Field(description="What the agent is to do or to answer.")],
-        session: Annotated[str, Field(description="The session to go on in; empty: a new one.")] = "",
+        session: Annotated[str, Field(description="The session to continue in; empty: a new one.")] = "",
         workdir: Annotated[str, Field(description="The folder that a new session works in.")] = "",
         model: Annotated[str, Field(description="The model; empty: the configured one.")] = "",
         key: Annotated[
@@ -105,7 +105,7 @@ class AgentServer:
     ) -> CallToolResult | InputRequiredResult:
         """Send a text to the agent, and wait some seconds for its answer.
 
-        Where the answer takes longer, the turn's id comes back, and the turn goes on: ask for it with `wait`.
+        If the answer takes longer, the turn's id is returned, and the turn continues: use `wait`.
         Give a key where you may have to send the same text again.
         """
         if ctx.request_state is not None:
@@ -176,14 +176,14 @@ class AgentServer:
         self, ctx: Context[Any, Any], submitted: Submitted, seconds: float
     ) -> CallToolResult | InputRequiredResult:
         """How the turn stands when it has ended, when it waits for a person, or after so many seconds."""
-        watched, until, told = self._requests.watch(submitted), time.monotonic() + seconds, 0
+        watched, until, text = self._requests.watch(submitted), time.monotonic() + seconds, 0
         shown = modes(ctx.client_capabilities) if self._asks else frozenset()
         asks = bool(shown) and await self._do(self._requests.is_own, submitted)
         asks = asks and await self._take_answers(ctx, watched)
         standing = await self._do(watched.look)
         while True:
-            for told, line in enumerate(standing.progress, told + 1):  # noqa: B020 - it counts on
-                await ctx.report_progress(told, None, self._requests.redact(line))
+            for text, line in enumerate(standing.progress, text + 1):  # noqa: B020 - it counts on
+                await ctx.report_progress(text, None, self._requests.redact(line))
             left = until - time.monotonic()
             askable = [each for each in standing.questions if forms.mode(each) in shown] if asks else []
             if askable:

@@ -54,7 +54,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
     async def intercept_tool_call(
         self, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """A `send` whose turn goes on by itself becomes a task; everything else is as it is."""
+        """A `send` whose turn continues by itself becomes a task; everything else is as it is."""
         result = await call_next(ctx)
         if params.name != "send" or not isinstance(result, CallToolResult) or not self._is_known_to(ctx):
             return result

@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 class Term(msgspec.Struct, frozen=True):
-    """A word or a phrase. `text` is folded and holds at least one piece; `prefix`: its last word goes on."""
+    """A word or a phrase. `text` is folded, with at least one piece; `prefix`: its last word is a prefix."""
 
     text: str
     prefix: bool = False

@@ -83,7 +83,7 @@ class HonchoMemory:
         return self._picture(query)
 
     def queue_prefetch(self, query: str) -> None:
-        """See `MemoryProvider`. The next text most likely goes on with the matter."""
+        """See `MemoryProvider`. The next text most likely continues with the matter."""
         self._ready = self._picture(query)
 
     def sync_turn(self, user: str, assistant: str) -> None:

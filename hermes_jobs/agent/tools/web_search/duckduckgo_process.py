@@ -60,8 +60,8 @@ def _failure(error: Exception) -> Answered:
 
     said = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
     if said == NOTHING:
-        told = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
-        return Answered(kind="rate", message=told)
+        text = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
+        return Answered(kind="rate", message=text)
     kind: FailureKind = "unreachable"
     if isinstance(error, RatelimitException):
         return Answered(kind="rate", message="DuckDuckGo takes no more searches right now.")

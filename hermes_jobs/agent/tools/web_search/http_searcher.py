@@ -84,20 +84,20 @@ class HttpSearcher:
         try:
             answered = waited_for(self._answered(request), cancel, self._seconds)
         except (TimeoutError, TimeoutException) as error:
-            told = f"{self.title} did not answer within {self._seconds:g} s."
-            raise SearchFailed("unreachable", told) from error
+            text = f"{self.title} did not answer within {self._seconds:g} s."
+            raise SearchFailed("unreachable", text) from error
         except (HTTPError, InvalidURL, UnicodeError) as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            told = f"{self.title} cannot be reached at {self._host} ({self._safe(what)})."
-            raise SearchFailed("unreachable", told) from error
+            text = f"{self.title} cannot be reached at {self._host} ({self._safe(what)})."
+            raise SearchFailed("unreachable", text) from error
         if not 200 <= answered.status < 300:
             raise self._failure(answered)
         try:
             found = self._api.found(answered.body)
         except msgspec.DecodeError as error:
-            told = f"What {self._host} answers are no search results: {self._safe(str(error))}."
+            text = f"What {self._host} answers are no search results: {self._safe(str(error))}."
             hint = f"Is this the address of {self.title}? See {self._provider.docs}"
-            raise SearchFailed("format", told, hint=hint) from error
+            raise SearchFailed("format", text, hint=hint) from error
         return msgspec.structs.replace(found, hits=found.hits[: query.limit])
 
     async def _answered(self, request: HttpRequest) -> _Answered:
@@ -143,8 +143,8 @@ class HttpSearcher:
         status, title, key = answered.status, self.title, self._provider.key
         if 300 <= status < 400:
             there = urlsplit(answered.location).netloc or answered.location
-            told = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
-            return SearchFailed("format", told, hint="Set web.search.base_url to where it really is.")
+            text = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
+            return SearchFailed("format", text, hint="Set web.search.base_url to where it really is.")
         refusal = self._api.refusal(status, answered.body)
         said = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
         return _told(refusal, f"({said})", title, key, self._provider.keys_at, answered.pause)
@@ -170,12 +170,12 @@ def _told(
             hint = f"Keys: {keys_at}" if keys_at else "Check web.search.base_url."
             return SearchFailed("auth", f"{title} refuses {whose} {said}.", hint=hint)
         case "quota":
-            told = f"The searches that {title} allows this key are used up {said}."
-            return SearchFailed("quota", told, hint=f"Plan and usage: {keys_at}")
+            text = f"The searches that {title} allows this key are used up {said}."
+            return SearchFailed("quota", text, hint=f"Plan and usage: {keys_at}")
         case "rate":
             after = f" Try again in {pause:g} s." if pause else ""
-            told = f"{title} takes no more searches right now {said}.{after}"
-            return SearchFailed("rate", told, seconds=pause)
+            text = f"{title} takes no more searches right now {said}.{after}"
+            return SearchFailed("rate", text, seconds=pause)
         case "query":
             return SearchFailed("query", f"{title} does not take this search {said}.")
         case _:

@@ -68,7 +68,7 @@ class SessionEnded(Event, frozen=True, kw_only=True):
 
 
 class SessionUndone(Event, frozen=True, kw_only=True):
-    """The session's last turn was taken back: the user goes on in `into`, to which the title belongs now."""
+    """The session's last turn was undone: the user continues in `into`, to which the title belongs now."""
 
     session: str
     into: str

@@ -1,6 +1,6 @@
 """Events of tool calls: plan, start, result, approval.
 
-A call may become a task of an MCP server, which goes on after it has answered, until it is asked again.
+A call may become a task of an MCP server, which continues after it has answered, until it is asked again.
 """
 
 from __future__ import annotations

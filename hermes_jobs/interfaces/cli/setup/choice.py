@@ -26,9 +26,9 @@ def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
             found[each.name] = f"{key} is set"
     local = [each for each in PROVIDERS.values() if each.local]
     with ThreadPoolExecutor(len(local)) as pool:
-        for each, told in zip(local, pool.map(_served, local), strict=True):
-            if told is not None:
-                found[each.name] = told
+        for each, text in zip(local, pool.map(_served, local), strict=True):
+            if text is not None:
+                found[each.name] = text
     return found
 
 

@@ -109,12 +109,12 @@ class ModelDialog:
         at, value = wanted.provider, self._settings.secrets.get(name) or ""
         meant = provider_of_key(value)
         if meant is not None and at.needs_key and meant.name != at.name:
-            told = f"{name} holds a key of {meant.title}, not of {at.title}."
+            text = f"{name} holds a key of {meant.title}, not of {at.title}."
             if not self._ask.can_ask:
                 raise Rejected(
-                    told, kind="auth", hint=f"Put it into {meant.keys[0]}, or --provider {meant.name}."
+                    text, kind="auth", hint=f"Put it into {meant.keys[0]}, or --provider {meant.name}."
                 )
-            self._ask.say(told)
+            self._ask.say(text)
             return self._typed_key(wanted)
         self._ask.say(f"The key is the one in {name}.")
         return wanted.with_key(name, value, is_set=True)
