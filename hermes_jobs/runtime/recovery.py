@@ -15,7 +15,7 @@ from hermes_jobs.eventlog.log import RecordedEvent, StepRow, WorkerRow
 logger = logging.getLogger(__name__)
 
 
-class FailureDetector(Protocol):
+class DeadWorkerDetector(Protocol):
     """Detects dead workers."""
 
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str]) -> set[str]:
@@ -64,7 +64,7 @@ class LogFollower:
                 self.position += 1
 
 
-def reclaim_from_dead_workers(engine: Engine, observer: FailureDetector) -> Sequence[StepRow]:
+def reclaim_from_dead_workers(engine: Engine, observer: DeadWorkerDetector) -> Sequence[StepRow]:
     """Abandon the steps of dead workers so that they are due again; returns those steps."""
     log = engine.log
     held = log.claimed_by_others(engine.worker)

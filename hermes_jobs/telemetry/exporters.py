@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Redact = Callable[[str], str]
 
 
-class Redacting(SpanExporter):
+class RedactingExporter(SpanExporter):
     """Exports spans without secrets, whoever made them: instrumentations tell of addresses and headers."""
 
     def __init__(self, exporter: SpanExporter, redact: Redact) -> None:

@@ -42,7 +42,7 @@ from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import StreamState
 from hermes_jobs.engine.ports import Cancel, StepHandler, StepOutcome
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-from hermes_jobs.telemetry.exporters import EndsOnce, Redact, Redacting, watch_client, watch_tasks
+from hermes_jobs.telemetry.exporters import EndsOnce, Redact, RedactingExporter, watch_client, watch_tasks
 from hermes_jobs.telemetry.spans import (
     AGENT,
     Closing,
@@ -99,7 +99,7 @@ class Tracing:
             id_generator=self._ids,
             shutdown_on_exit=False,
         )
-        self._exporter = EndsOnce(Redacting(exporter or OTLPSpanExporter(), redact))
+        self._exporter = EndsOnce(RedactingExporter(exporter or OTLPSpanExporter(), redact))
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer(AGENT, version)
         self._waiting: SimpleQueue[_AppendedTurn | None] = SimpleQueue()

@@ -37,7 +37,7 @@ BESIDE = frozenset({"reference", "tool_call", "approval", "question"})
 _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a turn's time.
 
     `start` and `end` are in seconds: since the turn was submitted, once they stand in a `Timeline`.
@@ -75,8 +75,8 @@ class Spans:
         self.began: str | None = None
         self.zero = 0.0
         self.last = 0.0
-        self._spans: list[Span] = []
-        self._open: dict[str, Span] = {}
+        self._spans: list[TimeSpan] = []
+        self._open: dict[str, TimeSpan] = {}
         self._requested: dict[str, tuple[str, str]] = {}
         self._asked: dict[str, set[str]] = {}
         self._tasks: set[str] = set()
@@ -107,7 +107,7 @@ class Spans:
         self._apply_tool(event, recorded)
         self._apply_compression(event, recorded)
 
-    def close(self, now: float | None) -> Sequence[Span]:
+    def close(self, now: float | None) -> Sequence[TimeSpan]:
         """All spans; those that continue end now."""
         if not self._ended:
             self.last = max(self.last, now or 0.0)
@@ -260,7 +260,7 @@ class Spans:
 
     def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **told: Any) -> None:
         at_work = kind in {"model_call", "reference", "tool_call", "compression"}
-        self._open[key] = Span(
+        self._open[key] = TimeSpan(
             **{
                 "kind": kind,
                 "step": key,
@@ -342,7 +342,7 @@ class Spans:
 
     def _wait(self, step: str, since: float, until: float, position: int, *, is_call: bool) -> None:
         if until > since:
-            span = Span(
+            span = TimeSpan(
                 kind="waiting",
                 step=step,
                 label="waiting",

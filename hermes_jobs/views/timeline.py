@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.spans import TURN_LANE, Span, Spans
+from hermes_jobs.views.spans import TURN_LANE, Spans, TimeSpan
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     began: str
     seconds: float
-    spans: tuple[Span, ...]
+    spans: tuple[TimeSpan, ...]
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -31,10 +31,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 class Track(msgspec.Struct, frozen=True):
     """An attempt, with what it waited for before it: what is drawn in one line."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[TimeSpan, ...]
 
     @property
-    def last(self) -> Span:
+    def last(self) -> TimeSpan:
         """What the line is about."""
         return self.spans[-1]
 
@@ -49,10 +49,10 @@ class Track(msgspec.Struct, frozen=True):
         return span.label
 
 
-def tracks(spans: Iterable[Span]) -> Sequence[Track]:
+def tracks(spans: Iterable[TimeSpan]) -> Sequence[Track]:
     """The lines, in the order in which they begin: each attempt ends one."""
-    done: list[tuple[Span, ...]] = []
-    open_: dict[str, tuple[Span, ...]] = {}
+    done: list[tuple[TimeSpan, ...]] = []
+    open_: dict[str, tuple[TimeSpan, ...]] = {}
     for span in spans:
         gathered = (*open_.pop(span.step, ()), span)
         if span.kind in {"waiting", "approval", "question"}:
@@ -90,7 +90,7 @@ def _since(zero: float, moment: float) -> float:
     return round(moment - zero, 6)
 
 
-def _in_lanes(spans: Sequence[Span]) -> tuple[Span, ...]:
+def _in_lanes(spans: Sequence[TimeSpan]) -> tuple[TimeSpan, ...]:
     """Each call of a tool, with what it waited for, in the first queue that is free by then."""
     extents: dict[str, tuple[float, float]] = {}
     for span in spans:

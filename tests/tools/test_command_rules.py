@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
-from hermes_jobs.agent.tools.command_rules.rules import CHECKS, Rule, RuleSet, rule_set
+from hermes_jobs.agent.tools.command_rules.rules import CHECKS, CommandRule, CommandRules, rule_set
 from hermes_jobs.agent.tools.invocations import invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 
@@ -15,7 +15,7 @@ CONTEXT = CommandContext("/w", PathPolicy(home="/home/ann/.hermes-jobs", user_ho
 
 def meets(command: str, **fields: object) -> bool:
     """Whether the first program of the command meets a rule with these fields."""
-    rules = RuleSet([msgspec.convert({"name": "it", **fields}, Rule)])
+    rules = CommandRules([msgspec.convert({"name": "it", **fields}, CommandRule)])
     return any(rules.met(invocations(command, "/w", {})[-1], CONTEXT))
 
 
@@ -69,13 +69,15 @@ def test_a_rule_is_not_met(command, fields):
 
 
 def test_rules_that_are_met_are_named_in_their_order():
-    rules = RuleSet([Rule(name="a", programs="x"), Rule(name="b"), Rule(name="c", programs="prog")])
+    rules = CommandRules(
+        [CommandRule(name="a", programs="x"), CommandRule(name="b"), CommandRule(name="c", programs="prog")]
+    )
     assert list(rules.met(invocations("prog", "/w", {})[0], CONTEXT)) == ["b", "c"]
 
 
 def test_a_misspelt_field_is_an_error():
     with pytest.raises(msgspec.ValidationError, match="optoins"):
-        msgspec.convert({"name": "it", "optoins": "-x"}, Rule)
+        msgspec.convert({"name": "it", "optoins": "-x"}, CommandRule)
 
 
 def test_every_program_has_a_verdict_with_a_version_in_its_name():

@@ -47,7 +47,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
         return f"{' › '.join(self.path)}: {one_line(printable(self.goal))}"
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A call that waits for a person; `folder` is the session's. `asker`: the sub-agent whose call it is."""
 
     request: e.ApprovalRequested
@@ -134,7 +134,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_person(
-    question: Question, show: Callable[[Sequence[str]], None], wanted: Callable[[], bool]
+    question: ApprovalQuestion, show: Callable[[Sequence[str]], None], wanted: Callable[[], bool]
 ) -> tuple[str, str] | None:
     """The key and the reason that a person at this terminal answers with; None where it is too late.
 

@@ -30,7 +30,7 @@ COMMAND_SECONDS = 10.0
 SERVERS_AT_ONCE = 4  # MCP servers that are started or reached side by side
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What one check found, and what to do about it. `code` is the exit code that a failure stands for."""
 
     check: str
@@ -40,19 +40,19 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     code: int = FAILED
 
 
-def ok(check: str, message: str) -> Finding:
+def ok(check: str, message: str) -> DoctorFinding:
     """A finding that nothing has to be done about."""
-    return Finding(check=check, status="ok", message=message)
+    return DoctorFinding(check=check, status="ok", message=message)
 
 
-def warn(check: str, message: str, hint: str = "") -> Finding:
+def warn(check: str, message: str, hint: str = "") -> DoctorFinding:
     """A finding of what is missing, or weaker than it could be."""
-    return Finding(check=check, status="warn", message=message, hint=hint)
+    return DoctorFinding(check=check, status="warn", message=message, hint=hint)
 
 
-def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> Finding:
+def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> DoctorFinding:
     """A finding that `doctor` fails for, with that exit code."""
-    return Finding(check=check, status="fail", message=message, hint=hint, code=code)
+    return DoctorFinding(check=check, status="fail", message=message, hint=hint, code=code)
 
 
 def is_up(environ: Mapping[str, str]) -> bool:
@@ -64,7 +64,7 @@ def is_up(environ: Mapping[str, str]) -> bool:
         return False
 
 
-def home(settings: Settings) -> Iterator[Finding]:
+def home(settings: Settings) -> Iterator[DoctorFinding]:
     """The home is private, and the configuration could be read (or nobody could ask)."""
     paths = settings.paths
     mode = stat.S_IMODE(paths.home.stat().st_mode)
@@ -77,7 +77,7 @@ def home(settings: Settings) -> Iterator[Finding]:
     yield ok("config", f"{paths.config} — {text}")
 
 
-def toolsets(application: Application) -> Iterator[Finding]:
+def toolsets(application: Application) -> Iterator[DoctorFinding]:
     """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
     configured = application.settings.toolsets
     try:
@@ -90,7 +90,7 @@ def toolsets(application: Application) -> Iterator[Finding]:
             yield warn("toolsets", message, f"Known: {', '.join(known)}.")
 
 
-def pauses(application: Application) -> Iterator[Finding]:
+def pauses(application: Application) -> Iterator[DoctorFinding]:
     """Which models beside the main one have failed and are not asked for a while."""
     from hermes_jobs.domain.model_pauses import STREAM, Pauses
 
@@ -103,7 +103,7 @@ def pauses(application: Application) -> Iterator[Finding]:
             yield warn("auxiliary", text, f"It failed: {pause.message}")
 
 
-def budgets(application: Application) -> Iterator[Finding]:
+def budgets(application: Application) -> Iterator[DoctorFinding]:
     """Whether the limits that are set can be held, and how much of the day's is spent."""
     from hermes_jobs.domain.accounts import NANO
     from hermes_jobs.domain.budgets import DAY
@@ -127,10 +127,10 @@ def budgets(application: Application) -> Iterator[Finding]:
     text = (
         f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
     )
-    yield Finding(check="budgets", status="ok" if spent < limit else "warn", message=text)
+    yield DoctorFinding(check="budgets", status="ok" if spent < limit else "warn", message=text)
 
 
-def verifications(application: Application) -> Iterator[Finding]:
+def verifications(application: Application) -> Iterator[DoctorFinding]:
     """Which verifications wait for the budget of the next day."""
     from hermes_jobs.bootstrap.replays import waiting_verifications
     from hermes_jobs.domain.replay.experiment import PREFIX
@@ -150,7 +150,7 @@ WINDOW_SOURCES = {
 }
 
 
-def context(application: Application) -> Finding:
+def context(application: Application) -> DoctorFinding:
     """Which context engine makes long conversations smaller, when, and where the window is known from."""
     settings = application.settings
     try:
@@ -175,7 +175,7 @@ def context(application: Application) -> Finding:
     return warn("context", text, hint)
 
 
-def commands(environ: Mapping[str, str]) -> Finding:
+def commands(environ: Mapping[str, str]) -> DoctorFinding:
     """Whether the agent's commands can be run, and ended with all that they start."""
     from hermes_jobs.agent.tools.environment import filtered_environment
     from hermes_jobs.agent.tools.processes import run
@@ -202,7 +202,7 @@ def commands(environ: Mapping[str, str]) -> Finding:
     return ok("commands", "run, and leave no process behind")
 
 
-def sandbox(settings: Settings) -> Finding:
+def sandbox(settings: Settings) -> DoctorFinding:
     """Which sandbox hides the user's keys and this home from the agent's commands."""
     from hermes_jobs.agent.tools.sandbox import layer
     from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
@@ -219,24 +219,26 @@ def sandbox(settings: Settings) -> Finding:
         )
         hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
         status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
-        return Finding(check="sandbox", status=status, message=text, hint=hint)
+        return DoctorFinding(check="sandbox", status=status, message=text, hint=hint)
     text = f"{found.name}: commands see neither your keys nor this home"
     if found.name == LANDLOCK:
         text += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
     return ok("sandbox", text)
 
 
-def disk(settings: Settings) -> Finding:
+def disk(settings: Settings) -> DoctorFinding:
     """Whether there is room for what happens."""
     free = shutil.disk_usage(settings.paths.home).free
     text = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
     if free >= LITTLE_SPACE:
         return ok("disk", text)
     status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
-    return Finding(check="disk", status=status, message=text, hint="Nothing can be recorded on a full disk.")
+    return DoctorFinding(
+        check="disk", status=status, message=text, hint="Nothing can be recorded on a full disk."
+    )
 
 
-def mcp(application: Application) -> Iterator[Finding]:
+def mcp(application: Application) -> Iterator[DoctorFinding]:
     """Whether each MCP server can be started or reached, and used."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -248,7 +250,7 @@ def mcp(application: Application) -> Iterator[Finding]:
         yield from pool.map(lambda name: _mcp_server(application, name), names)
 
 
-def _mcp_server(application: Application, name: str) -> Finding:
+def _mcp_server(application: Application, name: str) -> DoctorFinding:
     from hermes_jobs.agent.mcp.messages import Failed
     from hermes_jobs.domain import mcp_servers
 

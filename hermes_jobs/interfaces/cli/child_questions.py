@@ -10,14 +10,14 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.handlers.tool_context import workdir_of
-from hermes_jobs.interfaces.cli.approval_question import Asker, Question
+from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion, Asker
 from hermes_jobs.interfaces.cli.input_question import InputQuestion, input_questions
 
 Load = Callable[[str], Session]
 """Gives the session of a stream as it is now."""
 
 
-def questions_of(load: Load, session: Session, turn: str) -> Iterator[Question | InputQuestion]:
+def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQuestion | InputQuestion]:
     """What calls of the turn, if it runs, and of its sub-agents ask a person.
 
     Those whose time is over are among them.
@@ -30,7 +30,7 @@ def questions_of(load: Load, session: Session, turn: str) -> Iterator[Question |
 
 def questions_below(
     load: Load, session: Session, turn: str | None = None
-) -> Iterator[Question | InputQuestion]:
+) -> Iterator[ApprovalQuestion | InputQuestion]:
     """What calls of the session's sub-agents, and of theirs, ask a person.
 
     `turn`: of those that this turn began; None: of all. Those whose time is over are among them.
@@ -49,7 +49,7 @@ def questions_below(
 
 def own_questions(
     session: Session, turn: Turn, asker: Asker | None = None
-) -> Iterator[Question | InputQuestion]:
+) -> Iterator[ApprovalQuestion | InputQuestion]:
     """What the calls of a turn ask; `asker` where it is a sub-agent's."""
     for call in turn.calls:
         if call.approval == "waiting" and call.result is None:
@@ -61,7 +61,7 @@ def own_questions(
                 expires_at=call.expires_at,
                 offer=call.offer,
             )
-            yield Question(request=request, asked=call.asked, folder=workdir_of(session), asker=asker)
+            yield ApprovalQuestion(request=request, asked=call.asked, folder=workdir_of(session), asker=asker)
         if call.input is not None and call.waits_for_input:
             left = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
             yield from input_questions(left, call.asked.name, asker)

@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.interfaces.cli.checks import Finding
+    from hermes_jobs.interfaces.cli.checks import DoctorFinding
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 INDENT, LEAST = 22, 20  # columns before what is told, and at least for it on a narrow terminal
@@ -37,7 +37,7 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
     web once, where a provider is configured.
     """
     context = click_context.ensure_object(CliContext)
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
 
     def as_object() -> object:
         findings.extend(examine(context, live=live))
@@ -58,7 +58,7 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
         click_context.exit(failed[0].code)
 
 
-def examine(context: CliContext, *, live: bool) -> Iterator[Finding]:
+def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     """Every check's findings, as they come.
 
     Without a readable configuration there is only that; without a log, what can be told without one.
@@ -94,7 +94,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[Finding]:
     yield checks.disk(settings)
 
 
-def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
+def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding]:
     """What can be told where the log can be read and written."""
     from hermes_jobs.interfaces.cli import checks, model_checks, process_checks
     from hermes_jobs.interfaces.cli.gateway_checks import telegram
@@ -118,11 +118,11 @@ def _with_log(application: Application, *, live: bool) -> Iterator[Finding]:
     yield from telegram(application)
 
 
-def _failed(findings: Sequence[Finding]) -> Sequence[Finding]:
+def _failed(findings: Sequence[DoctorFinding]) -> Sequence[DoctorFinding]:
     return [each for each in findings if each.status == "fail"]
 
 
-def _print(finding: Finding, context: CliContext) -> None:
+def _print(finding: DoctorFinding, context: CliContext) -> None:
     mark, colour = MARKS[finding.status]
     click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  ", nl=False)
     room = max((terminal_width() or UNLIMITED) - INDENT, LEAST)

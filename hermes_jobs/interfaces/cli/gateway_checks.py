@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.interfaces.cli.checks import Finding, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, warn
 from hermes_jobs.interfaces.cli.process_checks import live_processes
 from hermes_jobs.settings.turn_settings import held
 
@@ -16,7 +16,7 @@ CHECK = "telegram"
 LISTEN = "`hermes-jobs gateway telegram` listens."
 
 
-def telegram(application: Application) -> Iterator[Finding]:
+def telegram(application: Application) -> Iterator[DoctorFinding]:
     """Whether the bot can be spoken to, who may write to it, and whether anybody listens."""
     settings = application.settings
     allowed = settings.gateway.telegram.allowed_users
@@ -46,7 +46,7 @@ def telegram(application: Application) -> Iterator[Finding]:
         text = f"{who}; a gateway asks, and nothing arrives: {problem}"
         yield warn(CHECK, text, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
         return
-    yield Finding(
+    yield DoctorFinding(
         check=CHECK,
         status="ok" if allowed and listens else "warn",
         message=text,

@@ -8,13 +8,13 @@ from hermes_jobs.agent.memory.files import NAMES
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.domain.memory.memory import TARGETS, chars
-from hermes_jobs.interfaces.cli.checks import Finding, ok, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, ok, warn
 from hermes_jobs.text.plural import pluralize
 
 HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or `memory add --anyway`."
 
 
-def memory(application: Application) -> Iterator[Finding]:
+def memory(application: Application) -> Iterator[DoctorFinding]:
     """How full prompts are of it, what is only recalled, and what a rule leaves out."""
     places, limits = application.memory_places(), application.memory_limits
     ruled = [each for each, rule in places.prompt.items() if rule is not None]
@@ -33,7 +33,7 @@ def memory(application: Application) -> Iterator[Finding]:
     yield ok("memory", f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}")
 
 
-def _embeddings(application: Application) -> Iterator[Finding]:
+def _embeddings(application: Application) -> Iterator[DoctorFinding]:
     """Whether what gives vectors can be asked, and how many there are; nothing where they are off."""
     choice = application.settings.embedding_model
     embedder = application.endpoints.embedder if choice is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXTRAS = frozenset({"mem0", "honcho"})
 
 
-def provider(application: Application) -> Iterator[Finding]:
+def provider(application: Application) -> Iterator[DoctorFinding]:
     """Whether the configured memory provider can be used; nothing where none is configured."""
     name = application.settings.memory.provider
     if name is None:

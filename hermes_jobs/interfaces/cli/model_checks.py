@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
 from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FEW = 2  # requests from which on nothing in the cache is worth a word
 
 
-def model(settings: Settings) -> Finding:
+def model(settings: Settings) -> DoctorFinding:
     """Which model answers, where, with which key, and how its prompts are cached."""
     from hermes_jobs.bootstrap.validation import check_choice
 
@@ -37,7 +37,7 @@ def model(settings: Settings) -> Finding:
     return ok("model", f"{choice.model} at {model_label(settings, choice.model)}; {key}")
 
 
-def auxiliary(settings: Settings) -> Iterator[Finding]:
+def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
     """Which auxiliary tasks are asked of another model than the main one, and where."""
     from hermes_jobs.bootstrap.validation import check_choice
 
@@ -55,7 +55,7 @@ def auxiliary(settings: Settings) -> Iterator[Finding]:
         yield ok("auxiliary", text)
 
 
-def caching(application: Application) -> Iterator[Finding]:
+def caching(application: Application) -> Iterator[DoctorFinding]:
     """Models whose prompts are marked for a cache that never gave anything back."""
     from hermes_jobs.bootstrap.endpoints import caching_of
 
@@ -76,7 +76,7 @@ def caching(application: Application) -> Iterator[Finding]:
         )
 
 
-def live(application: Application) -> Iterator[Finding]:
+def live(application: Application) -> Iterator[DoctorFinding]:
     """What the configured model can do, tried with a few small calls; then what they cost."""
     settings = application.settings
     if model(settings).status == "fail":
@@ -84,7 +84,7 @@ def live(application: Application) -> Iterator[Finding]:
     trial = trial_of(application)
     for each in trial.verdicts():
         code = CREDENTIALS if each.kind == "auth" else FAILED
-        yield Finding(
+        yield DoctorFinding(
             check=f"live.{each.name}", status=each.status, message=each.message, hint=each.hint, code=code
         )
     cost = "at a price that is not known" if trial.cost_usd is None else f"${trial.cost_usd:.6f}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.interfaces.cli.approval_question import Question
+from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion
 from hermes_jobs.interfaces.cli.input_question import InputQuestion, input_questions
 
-AnyQuestion = Question | InputQuestion
+AnyQuestion = ApprovalQuestion | InputQuestion
 
 
 class OpenQuestions:
@@ -51,7 +51,7 @@ class OpenQuestions:
         """The questions, approvals first; `folder` is the session's."""
         for request in self._approvals.values():
             if request.call in self._calls:
-                yield Question(request=request, asked=self._calls[request.call], folder=folder)
+                yield ApprovalQuestion(request=request, asked=self._calls[request.call], folder=folder)
         for asked in self._inputs.values():
             if asked.call in self._calls:
                 yield from input_questions(asked, self._calls[asked.call].name)

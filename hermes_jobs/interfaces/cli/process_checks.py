@@ -13,7 +13,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.worker_status import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import PROBE_WORKER, WorkerRow
-from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import LOG
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
@@ -34,7 +34,7 @@ def live_processes(application: Application) -> Sequence[WorkerRow]:
     return [worker for worker in registered if worker.id not in ended]
 
 
-def log(application: Application) -> Finding:
+def log(application: Application) -> DoctorFinding:
     """Whether the log can be read and written."""
     settings = application.settings
     where = settings.log_url or str(settings.paths.events_db)
@@ -68,7 +68,7 @@ def _writes(application: Application) -> bool:
     return True
 
 
-def broker(settings: Settings) -> Finding:
+def broker(settings: Settings) -> DoctorFinding:
     """Whether messages can be sent."""
     if settings.broker_url is None:
         if find_broker(settings.paths):
@@ -89,7 +89,7 @@ def broker(settings: Settings) -> Finding:
     return ok("broker", text)
 
 
-def workers(application: Application) -> Finding:
+def workers(application: Application) -> DoctorFinding:
     """Whether somebody consumes every queue."""
     alive = [worker for worker in live_processes(application) if worker.lanes]
     missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
@@ -123,7 +123,7 @@ def fires_schedules(application: Application) -> bool:
     return any("schedules" in worker.lanes or worker.name == "inline" for worker in alive)
 
 
-def beat(application: Application) -> Finding:
+def beat(application: Application) -> DoctorFinding:
     """Whether due schedules are fired."""
     alive = live_processes(application)
     beats = [worker for worker in alive if worker.name == "beat"]
@@ -137,7 +137,7 @@ def beat(application: Application) -> Finding:
     return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
 
 
-def flower(settings: Settings) -> Finding:
+def flower(settings: Settings) -> DoctorFinding:
     """Whether the dashboard that `up` started answers."""
     state = read_state(settings.paths)
     if state is None or state.flower is None:
@@ -156,7 +156,7 @@ ANSWER_SECONDS = 3.0
 START_IT = "Start the collector with a receiver for OTLP over HTTP, or mend OTEL_EXPORTER_OTLP_ENDPOINT."
 
 
-def traces(environ: Mapping[str, str]) -> Finding:
+def traces(environ: Mapping[str, str]) -> DoctorFinding:
     """Whether spans can be made, and are taken where they are sent."""
     if not traces_are_wanted(environ):
         return ok("traces", "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")

@@ -9,7 +9,7 @@ from datetime import date
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 from hermes_jobs.bootstrap.toolbox import create_web_searcher
-from hermes_jobs.interfaces.cli.checks import Finding, fail, ok, warn
+from hermes_jobs.interfaces.cli.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
 
@@ -17,7 +17,7 @@ CHECK = "web"
 TRIED = "open source"  # what a provider is tried with: every index knows pages about it
 
 
-def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[Finding]:
+def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[DoctorFinding]:
     """Whether what the configured provider needs is there; with `live` one search, which may cost."""
     name = settings.web.search.provider
     if name is None:

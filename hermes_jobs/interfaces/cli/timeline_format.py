@@ -11,7 +11,7 @@ from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.progress import call_summary
 from hermes_jobs.text.figures import duration
-from hermes_jobs.views.spans import TURN_LANE, Span, SpanKind
+from hermes_jobs.views.spans import TURN_LANE, SpanKind, TimeSpan
 from hermes_jobs.views.timeline import Timeline, Track, tracks
 
 WIDTH = 80  # columns where the output is no terminal
@@ -78,7 +78,7 @@ def _blank(text: str) -> str:
     return " " * (len(text) - len(text.rstrip()))
 
 
-def _colour(span: Span) -> str:
+def _colour(span: TimeSpan) -> str:
     if span.outcome not in {"ok", "approved", "answered"}:
         return COLOURS.get(span.outcome, "red")
     return COLOUR.get(span.kind, "bright_black")

@@ -13,7 +13,7 @@ from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.gateway.gateway import Gateway, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.runtime.recovery import FailureDetector
+from hermes_jobs.runtime.recovery import DeadWorkerDetector
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class GatewayLeader:
     """This process's candidacy for one gateway account. Used by one thread at a time."""
 
     def __init__(
-        self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: FailureDetector
+        self, engine: Engine, gateway: str, new_lease: Callable[[], Lease], observer: DeadWorkerDetector
     ) -> None:
         self._engine = engine
         self._gateway = gateway

@@ -13,7 +13,7 @@ from mcp.types import (
 
 from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 from hermes_jobs.interfaces.mcp import forms
-from hermes_jobs.interfaces.mcp.requests import Reply
+from hermes_jobs.interfaces.mcp.requests import SendReply
 
 
 def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
@@ -35,6 +35,6 @@ def elicitation(question: AnyQuestion, text: str) -> ElicitRequest:
     return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=forms.form(question)))
 
 
-def result_of(reply: Reply) -> CallToolResult:
+def result_of(reply: SendReply) -> CallToolResult:
     """The reply as the result of a call."""
     return CallToolResult(content=[TextContent(text=reply.text)], structured_content=reply.value)

@@ -10,7 +10,7 @@ import msgspec
 from hermes_jobs.domain.events import InputField
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.forms import default
-from hermes_jobs.interfaces.cli.approval_question import Question
+from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion
 from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 
 ANSWERS = {"y": "once", "s": "session", "n": "no"}
@@ -35,12 +35,12 @@ def mode(question: AnyQuestion) -> Mode:
 
 def address(question: AnyQuestion) -> str:
     """The address that a server wants to be opened; empty where it has another question."""
-    return "" if isinstance(question, Question) else question.asked.url
+    return "" if isinstance(question, ApprovalQuestion) else question.asked.url
 
 
 def form(question: AnyQuestion) -> dict[str, Any]:
     """The schema of the answer."""
-    if isinstance(question, Question):
+    if isinstance(question, ApprovalQuestion):
         return _approval(question)
     fields = question.asked.fields
     return {
@@ -58,7 +58,7 @@ def command(
     To decline an approval is to refuse. A form that was closed, or that holds anything else, decides nothing.
     """
     given = content or {}
-    if isinstance(question, Question):
+    if isinstance(question, ApprovalQuestion):
         if action == "decline":
             return question.command("n", "", now)
         key = next((key for key, name in ANSWERS.items() if name == given.get("answer")), None)
@@ -73,7 +73,7 @@ def command(
     return question.answer("decline", now) if action == "decline" else None
 
 
-def _approval(question: Question) -> dict[str, Any]:
+def _approval(question: ApprovalQuestion) -> dict[str, Any]:
     given = {key for key, _ in question.answers()}
     return {
         "type": "object",

@@ -17,7 +17,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.approval_question import Question
+from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.input_question import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.memory import TITLES
@@ -49,7 +49,7 @@ class NewSession(NamedTuple):
     mode: Mode | None
 
 
-class Reply(NamedTuple):
+class SendReply(NamedTuple):
     """A text for the client's model, and the same as a JSON object."""
 
     text: str
@@ -145,7 +145,7 @@ class Requests:
             return False
         return command is not None
 
-    def cancel(self, given: str) -> Reply:
+    def cancel(self, given: str) -> SendReply:
         """Cancel a turn that an MCP client has sent. Raises `Rejected`."""
         found = self.find(given)
         if not self.is_own(found):
@@ -155,7 +155,7 @@ class Requests:
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.turn(found.turn)
 
-    def turn(self, given: str) -> Reply:
+    def turn(self, given: str) -> SendReply:
         """How a turn stands, with its answer, or what it waits for. Raises `Rejected`."""
         found = self.find(given)
         view = self._views.turn(found.turn)
@@ -180,7 +180,7 @@ class Requests:
         if view.ended_at is None and not self._application.workers.are_live():
             yield "No worker is alive: it continues when a worker is available."
 
-    def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> Reply:
+    def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> SendReply:
         """The newest turns. Raises `Rejected` for an unknown session."""
         chosen = self._views.find_session(session) if session else None
         found = self._views.turns(session=chosen, status=status, limit=limit)
@@ -193,7 +193,7 @@ class Requests:
 
     # --- what else there is -----------------------------------------------------------------------
 
-    def search(self, query: str, limit: int) -> Reply:
+    def search(self, query: str, limit: int) -> SendReply:
         """What was said in all conversations, the best hits first."""
         hits = [
             msgspec.structs.replace(each, snippet=each.snippet.replace(OPEN, "").replace(CLOSE, ""))
@@ -203,7 +203,7 @@ class Requests:
         text = "\n".join(lines) or "Nothing was found."
         return self._reply(text, {"hits": [hit_json(each) for each in hits]})
 
-    def memory(self) -> Reply:
+    def memory(self) -> SendReply:
         """What the agent remembers."""
         now = self._application.memory.sync()
         entries = {each: list(now.entries(each)) for each in TARGETS}
@@ -213,14 +213,16 @@ class Requests:
         )
         return self._reply("\n\n".join(parts), {str(each): found for each, found in entries.items()})
 
-    def schedules(self) -> Reply:
+    def schedules(self) -> SendReply:
         """The prompts that are sent by the clock, the next that is due first."""
         found = self._views.schedules()
         lines = [f"{each.id}  {each.status}  {timing_words(each.plan)}: {each.plan.name}" for each in found]
         text = "\n".join(lines) or "No schedules."
         return self._reply(text, {"schedules": [schedule_json(each) for each in found]})
 
-    def change_schedules(self, action: Action, *, when: str, task: str, name: str, schedule: str) -> Reply:
+    def change_schedules(
+        self, action: Action, *, when: str, task: str, name: str, schedule: str
+    ) -> SendReply:
         """Add, pause, resume or remove a schedule. Raises `Rejected`, `ToolFailed`."""
         application = self._application
         tool = schedule_tool(
@@ -244,14 +246,14 @@ class Requests:
         """The text without any secret of this process."""
         return self._context.redact(text)
 
-    def _reply(self, text: str, value: dict[str, Any]) -> Reply:
-        return Reply(self.redact(text), _redacted(msgspec.to_builtins(value), self.redact))
+    def _reply(self, text: str, value: dict[str, Any]) -> SendReply:
+        return SendReply(self.redact(text), _redacted(msgspec.to_builtins(value), self.redact))
 
 
 def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
     """What waits for a person, and the command with which they answer."""
     flags = f" --call {question.call}"
-    if isinstance(question, Question):
+    if isinstance(question, ApprovalQuestion):
         yield _plain(question)
         yield f"A person answers it: hermes-jobs turns approve {turn}{flags} (or: turns deny)"
     else:

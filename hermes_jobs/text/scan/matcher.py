@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from functools import cache
 from typing import NamedTuple
 
-from hermes_jobs.text.scan.rules import Rule, RuleSet, compiled
+from hermes_jobs.text.scan.rules import ScanRule, ScanRules, compiled
 
 Span = tuple[int, int]
 
@@ -24,7 +24,7 @@ BEYOND = 200  # characters after the part in question, for what a pattern looks 
 class Match(NamedTuple):
     """A match that counts: `text[start:end]`."""
 
-    rule: Rule
+    rule: ScanRule
     start: int
     end: int
 
@@ -38,9 +38,9 @@ class Search(NamedTuple):
 
 def search(
     text: str,
-    rules: RuleSet,
+    rules: ScanRules,
     *,
-    only: Callable[[Rule], bool] | None = None,
+    only: Callable[[ScanRule], bool] | None = None,
     most_words: int | None = MOST_WORDS,
 ) -> Search:
     """Search for the rules that `only` selects.
@@ -58,7 +58,7 @@ def search(
     return Search(tuple(_matches(text[:end], low[:end], wanted)), end)
 
 
-def _may_match(rule: Rule, present: Set[str]) -> bool:
+def _may_match(rule: ScanRule, present: Set[str]) -> bool:
     return all(not words or not present.isdisjoint(words) for words in (rule.near, rule.also))
 
 
@@ -78,7 +78,7 @@ def _count(low: str, words: Iterable[str]) -> int:
     return sum(map(low.count, words))
 
 
-def _matches(text: str, low: str, wanted: Iterable[Rule]) -> Iterator[Match]:
+def _matches(text: str, low: str, wanted: Iterable[ScanRule]) -> Iterator[Match]:
     around = cache(lambda word: tuple(_around(low, word)))
 
     @cache
@@ -90,7 +90,7 @@ def _matches(text: str, low: str, wanted: Iterable[Rule]) -> Iterator[Match]:
             yield from _in_part(text, low if rule.in_lower_case else text, rule, part)
 
 
-def _in_part(text: str, searched: str, rule: Rule, part: Span) -> Iterator[Match]:
+def _in_part(text: str, searched: str, rule: ScanRule, part: Span) -> Iterator[Match]:
     """The matches that begin in the part, without overlaps, in the text or the text in lower case."""
     pattern, done = compiled(rule.pattern, in_lower_case=rule.in_lower_case), 0
     last = min(part[1], len(text))

@@ -1,7 +1,7 @@
 """Detection rules: their shape, and the packaged data files that hold them.
 
 A data file (`data/*.toml`) has a `kind` for its rules, `fragments` that its patterns name in braces, and
-`rule` tables with the fields of `Rule`; the words of `near` are separated by blanks. Patterns are verbose
+`rule` tables with the fields of `ScanRule`; the words of `near` are separated by blanks. Patterns are verbose
 regular expressions without regard to case. `data/common.toml` has fragments for every file.
 """
 
@@ -21,7 +21,7 @@ from hermes_jobs.text.scan.normalization import bare
 SCAN_FILES = ("instructions", "poisoning", "languages", "machines", "credentials")
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A pattern and when its matches count.
 
     `near`, `also`: lower-case words, one of which every match contains. The pattern is tried only where one
@@ -54,30 +54,30 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return any(compiled(f"(?:{each})$").search(line) for each in self.unless_preceded_by)
 
 
-class RuleSet:
+class ScanRules:
     """Rules that are searched for together."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, rules: tuple[ScanRule, ...]) -> None:
         self.rules = rules
         self.words = frozenset(word for rule in rules for word in (*rule.near, *rule.also))
 
 
 @cache
-def scan_rules() -> RuleSet:
+def scan_rules() -> ScanRules:
     """The rules for every text."""
-    return RuleSet(tuple(rule for name in SCAN_FILES for rule in _load(name)))
+    return ScanRules(tuple(rule for name in SCAN_FILES for rule in _load(name)))
 
 
 @cache
-def credential_rules() -> RuleSet:
+def credential_rules() -> ScanRules:
     """The rules that detect secrets."""
-    return RuleSet(_load("credentials"))
+    return ScanRules(_load("credentials"))
 
 
 @cache
-def skill_rules() -> RuleSet:
+def skill_rules() -> ScanRules:
     """The rules for the files of skills alone."""
-    return RuleSet(_load("skills"))
+    return ScanRules(_load("skills"))
 
 
 @cache
@@ -112,7 +112,7 @@ _REFERENCE = re.compile(r"\{([a-z_]+)\}")
 
 
 @cache
-def _load(name: str) -> tuple[Rule, ...]:
+def _load(name: str) -> tuple[ScanRule, ...]:
     file = msgspec.convert(_read(name), _File)
     fragments = _expanded(_common(), file.fragments)
     if not file.language:
@@ -125,10 +125,10 @@ def _read(name: str) -> dict[str, object]:
     return tomllib.loads(resources.files(f"{__package__}.data").joinpath(f"{name}.toml").read_text("utf-8"))
 
 
-def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mapping[str, str]) -> Rule:
+def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mapping[str, str]) -> ScanRule:
     """The rule with `fragments` in its patterns and `words` in its `near`."""
     preceded = (file.unless_preceded_by, raw.unless_preceded_by)
-    return Rule(
+    return ScanRule(
         name=raw.name,
         kind=raw.kind or file.kind,
         severity=raw.severity,
@@ -140,7 +140,9 @@ def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mappi
     )
 
 
-def _of_language(language: Mapping[str, str], file: _File, fragments: Mapping[str, str]) -> Iterator[Rule]:
+def _of_language(
+    language: Mapping[str, str], file: _File, fragments: Mapping[str, str]
+) -> Iterator[ScanRule]:
     """The rules over the language's classes of words; without those of which it lacks a class."""
     classes = {name: bare(text) for name, text in language.items() if name != "names"}
     patterns = {**_OPTIONAL, **fragments, **{name: _alternatives(text) for name, text in classes.items()}}

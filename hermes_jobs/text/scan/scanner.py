@@ -10,7 +10,7 @@ from itertools import accumulate
 from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, excerpt, hidden_characters
 from hermes_jobs.text.scan.matcher import BEFORE, merged, search
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
-from hermes_jobs.text.scan.rules import Rule, compiled, fragment, scan_rules, skill_rules
+from hermes_jobs.text.scan.rules import ScanRule, compiled, fragment, scan_rules, skill_rules
 
 LONGEST = 1 << 20
 """Characters that are scanned; a longer text has a finding for the rest, whatever kinds are asked for."""
@@ -81,11 +81,11 @@ def _near_edits(made: Normalization) -> Iterator[tuple[int, str]]:
         yield start, made.text[start:end]
 
 
-def _is_instruction(rule: Rule) -> bool:
+def _is_instruction(rule: ScanRule) -> bool:
     return rule.kind == "instruction"
 
 
-def _finding(rule: Rule, text: str, start: int, end: int) -> ScanFinding:
+def _finding(rule: ScanRule, text: str, start: int, end: int) -> ScanFinding:
     return ScanFinding(rule.name, excerpt(text[start:end], rule.kind), rule.kind, start, end, rule.severity)
 
 

@@ -1,7 +1,7 @@
 """The rules for commands, and the one matcher: which rule does a program with its arguments meet.
 
-The rules are in `data/*.toml`: `rule` tables with the fields of `Rule`. A field with `_of` behind its name is
-a table: each entry makes a rule of its own for the programs in its key.
+The rules are in `data/*.toml`: `rule` tables with the fields of `CommandRule`. A field with `_of` behind its
+name is a table: each entry makes a rule of its own for the programs in its key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHECKS: Mapping[str, Check] = {
 """Conditions that need code, by the name that a rule calls them."""
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is never run (`deny`) or asked about, in words for the user (`name`), and when.
 
     The rule is for the `programs` named, separated by blanks and with `*` for any end; for all programs if
@@ -97,7 +97,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         )
 
 
-CONDITIONS: Mapping[str, Callable[[Rule, Invocation, CommandContext], bool]] = {
+CONDITIONS: Mapping[str, Callable[[CommandRule, Invocation, CommandContext], bool]] = {
     "given": lambda _rule, each, _context: each.given,
     "options": lambda rule, each, _context: each.has(*rule.options.split()),
     "verbs": lambda rule, each, _context: not set(rule.verbs.split()).isdisjoint(each.operands[:2]),
@@ -124,10 +124,10 @@ def _absolute(invocation: Invocation, named: Sequence[str]) -> list[str]:
     return [path for each in named if (path := invocation.path(each)) is not None]
 
 
-class RuleSet:
+class CommandRules:
     """Rules of one decision, found by the program's name."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[CommandRule]) -> None:
         self.rules = tuple(rules)
         self._general: list[int] = []
         self._by_name: dict[str, list[int]] = {}
@@ -191,10 +191,10 @@ def _entries() -> Iterator[dict[str, Any]]:
 
 
 @cache
-def rule_set(decision: Decision) -> RuleSet:
+def rule_set(decision: Decision) -> CommandRules:
     """The rules of the data files with one decision. Raises `ValueError` for a rule that is badly written."""
-    rules = [msgspec.convert(each, Rule) for each in _entries()]
+    rules = [msgspec.convert(each, CommandRule) for each in _entries()]
     unknown = {each for rule in rules for each in (rule.check, rule.unless_check)} - {None, *CHECKS}
     if unknown:
         raise ValueError(f"rules call checks that are not there: {', '.join(map(str, unknown))}")
-    return RuleSet([each for each in rules if each.decision == decision])
+    return CommandRules([each for each in rules if each.decision == decision])
