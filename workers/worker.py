@@ -21,11 +21,11 @@ from celery.exceptions import SecurityWarning
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.runtime.connector_preparation import connector_preparation
-from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux
 from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
+from hermes_jobs.runtime.worker_cpu import CpuPinning, Linux
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from hermes_jobs.system.allocator import limit_arenas
 from workers import transport

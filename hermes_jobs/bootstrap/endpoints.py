@@ -145,7 +145,7 @@ class ModelEndpoints:
 
     def prices(self, base_url: str | None) -> Pricing:
         """The prices of the endpoint's models: from the settings, else from the list."""
-        from hermes_jobs.agent.llm.pricing import PriceList
+        from hermes_jobs.agent.llm.price_list import PriceList
 
         own = {name: price or FREE for name, price in self._settings.models.prices.items()}
         return self._made(self._prices, base_url, lambda url: OwnPrices(own, PriceList(url, self._clock)))

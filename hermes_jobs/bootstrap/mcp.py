@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.mcp.asking import InputQuestions
+from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.logins import Logins
 from hermes_jobs.agent.mcp.reader import McpReader

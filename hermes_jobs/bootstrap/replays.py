@@ -20,7 +20,7 @@ from hermes_jobs.domain.replay.verification import NAMES
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.handlers.verify import PlanVerification
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
-from hermes_jobs.engine.verified_learning import PastTurn, VerifiedTurns, saved_items
+from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns, saved_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

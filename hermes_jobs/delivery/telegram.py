@@ -16,8 +16,8 @@ from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, opened_bot, retry
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
+from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.waiting import waited_for
 
 PLACEHOLDER = "…"
 NO_TEXT = "(an answer without words)"

@@ -22,8 +22,8 @@ import msgspec
 from hermes_jobs.delivery.send import Delivered, DeliveryError
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import DeliveryRequested
+from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel, Clock
-from hermes_jobs.engine.waiting import waited_for
 
 SECRET = "WEBHOOK_SECRET"
 """The variable, of the environment or `.env`, with the secret that signs deliveries."""

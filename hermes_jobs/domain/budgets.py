@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account
 from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
@@ -121,7 +121,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved
-    if session.titling is not None and titling.is_step(session, step):
+    if session.titling is not None and title_step.is_step(session, step):
         return session.titling.reserved
     if turn is None or turn.step_id == step:
         return turn.reserved if turn is not None else None

@@ -16,7 +16,7 @@ from hermes_jobs.domain.events import (
     ToolFinished,
 )
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
@@ -37,7 +37,7 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
             turn=job.turn, step=step.id, attempt=step.attempt, kind="internal", message=message
         )
         return c.FinishCompression(step=step.id, outcome=failed)
-    if titling.is_step(session, step.id):
+    if title_step.is_step(session, step.id):
         return c.FinishTitle(step=step.id, kind="internal", message=message)
     assert session.current is not None
     turn = session.current.id

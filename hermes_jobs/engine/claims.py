@@ -8,7 +8,7 @@ from typing import Literal
 from hermes_jobs.domain.accounts import OverBudget
 from hermes_jobs.domain.events import CompressionFailed, ReferenceFailed, ToolFinished
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
@@ -127,7 +127,7 @@ class StepClaims:
                 member=asked.model,
             )
             end = c.FinishReference(step=step.id, outcome=left_out)
-        elif titling.is_step(session, step.id):
+        elif title_step.is_step(session, step.id):
             end = c.FinishTitle(step=step.id, kind=refused.kind, message=refused.message)
         elif step.operation == "turn.run_tool" and refused.kind == BUDGET and session.current is not None:
             answer = ToolFinished(

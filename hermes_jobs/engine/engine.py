@@ -20,7 +20,7 @@ from hermes_jobs.domain.budgets import reservation_for, warning_key
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session import titling
+from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
 from hermes_jobs.domain.session.steps import Step, StepKind, find_step
 from hermes_jobs.domain.session.turn import Turn
@@ -360,7 +360,7 @@ def _turn_of(state: StreamState, step: Step) -> Turn | None:
     """The running turn that the step works for; for a title, the turn that wanted it."""
     if not isinstance(state, Session):
         return None
-    if state.titling is not None and titling.is_step(state, step.id):
+    if state.titling is not None and title_step.is_step(state, step.id):
         return state.titling.turn
     turn = state.current
     return turn if turn is not None and turn.id == step.turn else None

@@ -14,9 +14,9 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.leases import FailureDetector
 from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
-from hermes_jobs.runtime.cpu_pinning import CpuPinning
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
+from hermes_jobs.runtime.worker_cpu import CpuPinning
 from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from hermes_jobs.text.search.query import Expression, every
 from hermes_jobs.text.search.terms import is_searchable, pieces
 from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.index_tokens import fts_query, is_exact, metadata_token, quoted
-from hermes_jobs.views.listed import HIDDEN_KINDS
+from hermes_jobs.views.list_filters import HIDDEN_KINDS
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.queries import contents_of
 from hermes_jobs.views.search_index import ECHO

@@ -11,7 +11,7 @@ from hermes_jobs.domain.consolidation import NOT_COUNTED
 from hermes_jobs.domain.consolidation import lineage_of as consolidated_lineage
 from hermes_jobs.domain.session.session import is_session, lineage_of
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.listed import LISTED_SESSIONS
+from hermes_jobs.views.list_filters import LISTED_SESSIONS
 
 
 class Unread(NamedTuple):

@@ -15,7 +15,7 @@ from hermes_jobs.domain.embedding import digest_of
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.listed import OF_PEOPLE
+from hermes_jobs.views.list_filters import OF_PEOPLE
 from hermes_jobs.views.message_texts import Texts, text_of
 from hermes_jobs.views.search_index import OF_THE_PAST
 

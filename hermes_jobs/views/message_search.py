@@ -26,7 +26,7 @@ from hermes_jobs.text.search.ranking import (
 )
 from hermes_jobs.views.candidates import END, Candidate, IndexedMessages, are_echoes, bounds, candidates
 from hermes_jobs.views.children import CHAIN
-from hermes_jobs.views.listed import HIDDEN_KINDS
+from hermes_jobs.views.list_filters import HIDDEN_KINDS
 from hermes_jobs.views.question_candidates import neighbours, passages_of, question_candidates
 from hermes_jobs.views.rows import fetched
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept

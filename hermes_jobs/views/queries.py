@@ -13,7 +13,7 @@ from hermes_jobs.domain.session.stops import FAILING, STOPPED
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
 from hermes_jobs.views.children import PLACE, place_of
-from hermes_jobs.views.listed import LISTED_SESSIONS, LISTED_TURNS
+from hermes_jobs.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.models import (
     MessageView,

@@ -20,7 +20,7 @@ from hermes_jobs.domain.schedule.runs import ON_TIME
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.views.queries import TOKENS
 from hermes_jobs.views.rows import fetched
-from hermes_jobs.views.spending import UnknownCost, select_unknown_costs
+from hermes_jobs.views.usage import UnknownCost, select_unknown_costs
 
 Period = Literal["day", "week", "month"]
 

@@ -71,16 +71,16 @@ from hermes_jobs.views.schedules import Schedules
 from hermes_jobs.views.search_index import SearchIndex, in_one_piece
 from hermes_jobs.views.sessions import Sessions
 from hermes_jobs.views.skills import SkillUses, select_skill_uses
-from hermes_jobs.views.spending import (
-    select_labels,
-    select_spending,
-    select_unknown_costs,
-)
 from hermes_jobs.views.status import select_status
 from hermes_jobs.views.steps import Steps
 from hermes_jobs.views.store import OnProgress, Progress, Store
 from hermes_jobs.views.tree import Tree, select_tree, select_used_below
 from hermes_jobs.views.turns import Turns
+from hermes_jobs.views.usage import (
+    select_labels,
+    select_spending,
+    select_unknown_costs,
+)
 from hermes_jobs.views.verifications import Verifications, select_verifications
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import pytest
 from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
 from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.rehearsal import RehearsalModel
-from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Reply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from hermes_jobs.agent.llm.scripted import ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import ScriptedModel
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.domain.budgets import Budgets

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import NANO, NOTHING, Amount
 from hermes_jobs.domain.budgets import Budgets

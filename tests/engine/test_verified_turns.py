@@ -9,7 +9,7 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.engine.verified_learning import PastTurn, VerifiedTurns
+from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.agent.llm.pricing import PriceList
+from hermes_jobs.agent.llm.price_list import PriceList
 from hermes_jobs.agent.llm.retry import delay
 from hermes_jobs.agent.prompt.builder import SessionPrompt
 from hermes_jobs.agent.tools.toolbox import Toolbox

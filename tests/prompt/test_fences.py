@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.scripted import ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import ScriptedModel
 from hermes_jobs.agent.prompt.fences import (
     CLOSE,
     NOTE,

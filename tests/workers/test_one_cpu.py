@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hermes_jobs.runtime.cpu_pinning import CpuPinning, Linux, Load
+from hermes_jobs.runtime.worker_cpu import CpuPinning, Linux, Load
 
 linux_alone = pytest.mark.skipif(sys.platform != "linux", reason="threads are pinned on Linux alone")
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.agent.mcp.asking import CANCELLED
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.elicitation import Unanswerable
+from hermes_jobs.agent.mcp.input_questions import CANCELLED
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.messages import (
     Asked,

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.agent.mcp.asking import InputQuestions
 from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decoded
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.inputs import as_mcp

@@ -20,8 +20,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.mcp import catalogue
-from hermes_jobs.agent.mcp.asking import InputQuestions
 from hermes_jobs.agent.mcp.config import McpServer
+from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool, Failed, Offer, Result, TaskGiven, decoded
 from hermes_jobs.agent.mcp.prompts import prompts_of

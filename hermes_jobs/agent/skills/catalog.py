@@ -14,7 +14,7 @@ from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Problem, SkillPlace
 from hermes_jobs.agent.skills.front_matter import NOTHING, Available, Needs, SkillText, platform_name
 from hermes_jobs.agent.skills.installation import InstallCandidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
-from hermes_jobs.agent.skills.refused import last_refused
+from hermes_jobs.agent.skills.refusals import last_refused
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.agent.skills.write_request import (
     REFUSED,

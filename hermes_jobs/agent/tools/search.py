@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.files import PathRules
-from hermes_jobs.agent.tools.paging import PAGE_CHARS
+from hermes_jobs.agent.tools.pages import PAGE_CHARS
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
 from hermes_jobs.agent.tools.search_process import MAX_FILE_BYTES, Mode, Query, SearchEnding

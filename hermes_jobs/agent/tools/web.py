@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.paging import PAGE_CHARS
+from hermes_jobs.agent.tools.pages import PAGE_CHARS
 from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, tool
 from hermes_jobs.domain.events import CallPattern

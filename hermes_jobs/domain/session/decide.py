@@ -24,7 +24,7 @@ from hermes_jobs.domain.session import (
     review_rules,
     reviews,
     server_tasks,
-    titling,
+    title_step,
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
@@ -132,7 +132,7 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
         case c.FinishCompression():
             yield from compression_rules.finish(command, session)
         case c.FinishTitle():
-            yield from titling.finish(command, session)
+            yield from title_step.finish(command, session)
         case c.FinishModelCall():
             yield from _called(command, session)
         case c.FinishReference():
@@ -281,8 +281,8 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
     if session.compression is not None and session.compression.step_id == step_id:
         yield from compression_rules.begin(session, step_id, reserved)
         return
-    if titling.is_step(session, step_id):
-        yield from titling.begin(session, step_id, reserved)
+    if title_step.is_step(session, step_id):
+        yield from title_step.begin(session, step_id, reserved)
         return
     step, turn = require_due(session, step_id)
     if step.operation == "turn.call_model":
@@ -387,7 +387,7 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         compression_rules.due(session, command.step)
         yield _abandoned(command, session, job.turn or "", job.attempt)
         return
-    if session.titling is not None and titling.is_step(session, command.step):
+    if session.titling is not None and title_step.is_step(session, command.step):
         yield _abandoned(command, session, "", session.titling.attempt)
         return
     step, turn = require_due(session, command.step)

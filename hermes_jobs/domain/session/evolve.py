@@ -21,7 +21,7 @@ from hermes_jobs.domain.session import (
     review_rules,
     reviews,
     server_tasks,
-    titling,
+    title_step,
 )
 from hermes_jobs.domain.session import turn as turns
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
@@ -115,7 +115,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return replace_turn(session, replace(open_turn, books=EMPTY)) if open_turn else session
         case e.TurnCompleted():
             done = _ended(session, event.turn, "completed", event.stopped_by)
-            return titling.turn_completed(done, session.find(event.turn))
+            return title_step.turn_completed(done, session.find(event.turn))
         case e.TurnFailed():
             return _ended(session, event.turn, "failed", stopped_by(event))
         case e.TurnCancelled():
@@ -174,7 +174,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
             return review_rules.evolve(session, event)
         case e.TitleStarted() | e.TitleEnded():
-            return titling.evolve(session, event)
+            return title_step.evolve(session, event)
         case e.FilesRestored():
             return _restored(session, event)
         case e.ChildrenStarted() | e.ChildEnded() | e.TurnReleased():
@@ -396,8 +396,8 @@ def _referred(
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
     if session.compression is not None and session.compression.step_id == event.step:
         return compression_rules.abandoned(session, event)
-    if titling.is_step(session, event.step):
-        return titling.abandoned(session, event)
+    if title_step.is_step(session, event.step):
+        return title_step.abandoned(session, event)
     turn = running_turn(session)
     died = int(event.reason == "died")
     asked = turn.reference(event.step)

@@ -26,7 +26,7 @@ from typing import Literal, cast
 
 import msgspec
 
-from hermes_jobs.domain.session import reviews, titling
+from hermes_jobs.domain.session import reviews, title_step
 from hermes_jobs.domain.session.compression_rules import is_at_rest
 from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.review_rules import to_begin
@@ -180,11 +180,11 @@ def _review(session: Session) -> tuple[Step, ...]:
 
 def _title(session: Session) -> tuple[Step, ...]:
     job = session.titling
-    if job is None or not titling.is_due(session):
+    if job is None or not title_step.is_due(session):
         return ()
     return (
         Step(
-            id=titling.step_id(session),
+            id=title_step.step_id(session),
             stream=session.stream,
             kind="session.title",
             attempt=job.attempt,

@@ -14,7 +14,7 @@ from hermes_jobs.domain.replay import verification
 from hermes_jobs.domain.replay.experiment import Experiment
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.verified_learning import VerifiedTurns
+from hermes_jobs.engine.verified_turns import VerifiedTurns
 
 SAMPLES: dict[e.VerifyMode, int] = {"off": 0, "cheap": 1, "full": 3}
 RUBRIC = """\

@@ -32,7 +32,7 @@ from hermes_jobs.views.counts import BOUNDS, Counts
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.views.spending import Spending
+    from hermes_jobs.views.usage import Spending
 
 OPEN = ("queued", "running", "waiting")
 QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))

@@ -17,8 +17,8 @@ from hermes_jobs.domain.session.titles import UNPRINTABLE, printable
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
-    from hermes_jobs.views.spending import UnknownCost
     from hermes_jobs.views.tree import Tree
+    from hermes_jobs.views.usage import UnknownCost
 
 GAP = "  "
 LEAST = 8  # columns that a text gets on the narrowest terminal

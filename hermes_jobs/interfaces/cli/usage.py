@@ -17,8 +17,8 @@ from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.estimates import Estimate
-from hermes_jobs.views.spending import Spending, SpendingKey
 from hermes_jobs.views.turn_json import usage_json
+from hermes_jobs.views.usage import Spending, SpendingKey
 
 
 @click.command(

@@ -170,7 +170,7 @@ def undone_elsewhere(application: Application, review: str, kind: LearnedKind, n
 def _taking_back(application: Application, found: VerificationView) -> Decision:
     """The change that takes back what the review wrote of it."""
     from hermes_jobs.domain.memory.provenance import Undo
-    from hermes_jobs.engine.verified_learning import taking_back_skill
+    from hermes_jobs.engine.verified_turns import taking_back_skill
 
     if found.kind == "skill":
         return taking_back_skill(application.log, found.name, found.review)

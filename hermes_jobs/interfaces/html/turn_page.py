@@ -14,10 +14,10 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.html.render import Redact, prose, render
 from hermes_jobs.text.figures import moment
 from hermes_jobs.views.models import StepView, TurnView
-from hermes_jobs.views.spending import UnknownCost
 from hermes_jobs.views.timeline import Timeline, Track, tracks
 from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_events import concerns
+from hermes_jobs.views.usage import UnknownCost
 
 HEAD = 1_500  # characters of a text that stand there before it is opened
 FACT = 6_000  # characters of a fact

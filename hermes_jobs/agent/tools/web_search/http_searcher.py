@@ -27,8 +27,8 @@ from hermes_jobs.agent.tools.web_search.query import (
 )
 from hermes_jobs.agent.tools.web_search.searxng import SearXNG
 from hermes_jobs.agent.tools.web_search.tavily import Tavily
+from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.waiting import waited_for
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

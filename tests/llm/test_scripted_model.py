@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
 from hermes_jobs.engine.ports import ModelError, Reply
 from tests.llm.asking import ask, request
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted import ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import ScriptedModel
 from hermes_jobs.domain.budgets import Budgets
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine

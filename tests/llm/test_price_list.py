@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.llm.pricing import PriceList
+from hermes_jobs.agent.llm.price_list import PriceList
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.clock_and_ids import SystemClock
 

@@ -9,7 +9,7 @@ from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.budgets import charges, reserved
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.titling import MAX_ATTEMPTS, MAX_CRASHES
+from hermes_jobs.domain.session.title_step import MAX_ATTEMPTS, MAX_CRASHES
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import StepLost
 from tests.domain.world import World
