@@ -102,7 +102,7 @@ def workers(application: Application) -> DoctorFinding:
     return ok("workers", text)
 
 
-def worker_settings(application: Application) -> Iterator[Finding]:
+def worker_settings(application: Application) -> Iterator[DoctorFinding]:
     """Which processes that work continue with older settings than the files of their home have."""
     known = statuses(application.log)
     for worker in live_processes(application):
