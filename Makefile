@@ -11,7 +11,7 @@ OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-all faults replays soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all faults replays soak bench docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ format: .venv/dev ## Format the code and apply automatic fixes
 
 test: .venv/dev ## Run the fast tests
 	$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal
+
+test-slow: .venv/dev ## Run the slow tests, and those that need Redis or PostgreSQL
+	$(PYTEST) -m "slow or postgres or redis" -n $(WORKERS) --dist worksteal
 
 test-all: .venv/dev ## Run all tests, including the slow ones
 	$(PYTEST) -n $(WORKERS) --dist worksteal
