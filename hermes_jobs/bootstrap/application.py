@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.bootstrap.process_endings import ProcessEndings
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
+    from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
     from hermes_jobs.bootstrap.workers import Workers
     from hermes_jobs.domain.agent_roles import AgentRole
     from hermes_jobs.domain.events import CheckResult, Event
@@ -319,33 +320,25 @@ class Application:
     ) -> Engine:
         """The engine of the worker with that id; without a dispatcher one that decides and never runs
         steps."""
-        from hermes_jobs.engine.engine import Engine
+        from hermes_jobs.engine.engine import NO_PARTS, Engine
 
         _ = self.tracing  # made here, before there are threads that would make one each
-        if dispatcher is None:
-            return Engine(
-                log=self.log,
-                worker=worker,
-                clock=self.clock,
-                ids=self.ids,
-                dispatcher=NullDispatcher(),
-                handlers={},
-                append_hook=self._append_hook,
-            )
-        from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
-
         return Engine(
             log=self.log,
             worker=worker,
             clock=self.clock,
             ids=self.ids,
-            dispatcher=dispatcher,
-            handlers={},
-            file_sync=self._follow,
+            dispatcher=dispatcher or NullDispatcher(),
+            parts=NO_PARTS if dispatcher is None else self._parts_of_turns(on_delta),
+            file_sync=None if dispatcher is None else self._follow,
             append_hook=self._append_hook,
-            parts=SettingsOfTurns(
-                self.live, self.log, self.clock, lambda settings: self._step_parts(settings, on_delta)
-            ),
+        )
+
+    def _parts_of_turns(self, on_delta: OnDelta) -> SettingsOfTurns:
+        from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
+
+        return SettingsOfTurns(
+            self.live, self.log, self.clock, lambda settings: self._step_parts(settings, on_delta)
         )
 
     @cached_property
@@ -410,9 +403,7 @@ class Application:
         """An engine that only decides, over another log, such as one transaction of this one."""
         from hermes_jobs.engine.engine import Engine
 
-        return Engine(
-            log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher(), handlers={}
-        )
+        return Engine(log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher())
 
     def _append_hook(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Pass appended events to the traces, and end the processes of what has ended. See `AppendHook`."""

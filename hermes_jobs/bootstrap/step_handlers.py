@@ -32,10 +32,10 @@ from hermes_jobs.engine.handlers import (
     Flush,
     MemberRequests,
     Prefetch,
+    RecordUsage,
     RequestBuilder,
     RunTool,
     TurnLimits,
-    session_handlers,
 )
 from hermes_jobs.engine.handlers.check_answer import CheckAnswer, RunCheck
 from hermes_jobs.engine.handlers.consolidate import Consolidate
@@ -189,8 +189,8 @@ class StepHandlers:
     def _of_operations(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
         flusher = self._models.flush
-        return session_handlers(
-            prefetch=Prefetch(
+        return {
+            "turn.prefetch": Prefetch(
                 prompt=self._prompt,
                 limits=self._limits,
                 window_of=self._models.window_of,
@@ -200,12 +200,12 @@ class StepHandlers:
                 clock=self._clock,
                 ids=self._ids,
             ),
-            ask_member=AskMember(
+            "turn.reference": AskMember(
                 models=self._models,
                 requests=self._member_requests,
                 retries=self._retries,
             ),
-            call_model=CallModel(
+            "turn.call_model": CallModel(
                 models=self._models,
                 toolbox=of.toolbox,
                 retry=delay,
@@ -217,8 +217,8 @@ class StepHandlers:
                 requests=self._requests,
                 rules=self._rules,
             ),
-            run_tool=RunTool(of.toolbox, keep=of.on_result, rules=self._rules, on_delta=of.on_delta),
-            flush=Flush(
+            "turn.run_tool": RunTool(of.toolbox, keep=of.on_result, rules=self._rules, on_delta=of.on_delta),
+            "compression.flush": Flush(
                 flusher.model,
                 of.toolbox,
                 flusher.pricing,
@@ -227,7 +227,7 @@ class StepHandlers:
                 flusher.name,
                 before=of.providers.before_compression,
             ),
-            compress=Compress(
+            "compression.compress": Compress(
                 contexts=self._contexts,
                 helpers=self._by_purpose.summarisers,
                 retries=self._retries,
@@ -236,7 +236,8 @@ class StepHandlers:
                 ids=self._ids,
                 title_of=partial(next_title, of.engine),
             ),
-        )
+            "turn.record_usage": RecordUsage(),
+        }
 
     def _others(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts

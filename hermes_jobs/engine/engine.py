@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -22,12 +22,11 @@ from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
-from hermes_jobs.domain.session.steps import Step, StepKind, find_step
+from hermes_jobs.domain.session.steps import Step, find_step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.abnormal_outcomes import discarded_events, failure_outcome, is_failure
-from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.claims import StepClaims, StepResult
 from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.engine.in_flight import InFlightSteps, RunningStep
@@ -39,17 +38,18 @@ from hermes_jobs.engine.ports import (
     FileSync,
     Ids,
     PaidStepHandler,
-    Preflight,
     StepHandler,
     StepInterrupted,
 )
 from hermes_jobs.engine.repository import StreamRepository
-from hermes_jobs.engine.step_parts import PartsOfTurns, SameParts, StepParts, unmet
+from hermes_jobs.engine.step_parts import PartsOfTurns, StepParts, unmet
 from hermes_jobs.engine.title_keys import title_keys
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
 logger = logging.getLogger(__name__)
+
+NO_PARTS = StepParts()
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,24 +73,19 @@ class Engine:
         clock: Clock,
         ids: Ids,
         dispatcher: Dispatcher,
-        handlers: Mapping[StepKind, StepHandler],
+        parts: PartsOfTurns = NO_PARTS,
         file_sync: FileSync | None = None,
-        budget_guard: BudgetGuard | None = None,
-        preflight: Preflight | None = None,
         append_hook: AppendHook | None = None,
-        parts: PartsOfTurns | None = None,
     ) -> None:
-        """`parts` are what steps are run with; without them the same `handlers`, by operation or else by
-        kind, `budget_guard` and `preflight` for all."""
+        """`parts` are what steps are run with; without them the engine only decides."""
         self.log = log
         self.clock = clock
         self.ids = ids
         self.dispatcher = dispatcher
         self.file_sync = file_sync
         self.sessions = StreamRepository(log)
-        same = StepParts(handlers=handlers, budget_guard=budget_guard, preflight=preflight)
-        self._parts = parts or SameParts(same)
-        is_limited = self._parts.of(None).budget_guard is not None
+        self._parts = parts
+        is_limited = parts.of(None).budget_guard is not None
         self._command_handler = CommandHandler(
             log,
             worker,

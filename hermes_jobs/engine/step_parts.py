@@ -19,11 +19,22 @@ Admission = Literal["here", "elsewhere", "nowhere"]
 
 class StepParts(msgspec.Struct, frozen=True, kw_only=True):
     """Handlers, by operation or else by kind; the limits that model calls are claimed under; and what has to
-    come before a model call. Without a budget guard nothing is reserved."""
+    come before a model call. Without a budget guard nothing is reserved.
 
-    handlers: Mapping[StepKind, StepHandler]
+    As `PartsOfTurns` they are the same for every turn, and this process may run each.
+    """
+
+    handlers: Mapping[StepKind, StepHandler] = {}
     budget_guard: BudgetGuard | None = None
     preflight: Preflight | None = None
+
+    def of(self, turn: Turn | None) -> StepParts:
+        """See `PartsOfTurns.of`."""
+        return self
+
+    def admission(self, turn: Turn, step: Step) -> Admission:
+        """See `PartsOfTurns.admission`."""
+        return "here"
 
 
 class PartsOfTurns(Protocol):
@@ -34,20 +45,6 @@ class PartsOfTurns(Protocol):
 
     def admission(self, turn: Turn, step: Step) -> Admission:
         """Who has what the turn requires for that step. Raises `LogUnavailable`."""
-
-
-class SameParts(msgspec.Struct, frozen=True):
-    """The same parts for every turn, which this process may run."""
-
-    parts: StepParts
-
-    def of(self, turn: Turn | None) -> StepParts:
-        """See `PartsOfTurns.of`."""
-        return self.parts
-
-    def admission(self, turn: Turn, step: Step) -> Admission:
-        """See `PartsOfTurns.admission`."""
-        return "here"
 
 
 def unmet(turn: Turn) -> Rejected:

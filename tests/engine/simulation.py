@@ -23,10 +23,10 @@ from hermes_jobs.engine.handlers import (
     CallModel,
     MemberRequests,
     Prefetch,
+    RecordUsage,
     RequestBuilder,
     RunTool,
     TurnLimits,
-    session_handlers,
 )
 from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import (
@@ -44,6 +44,7 @@ from hermes_jobs.engine.ports import (
     Verdict,
     same_for_all,
 )
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
 NO_HANDLERS: Mapping[StepKind, StepHandler] = {}
@@ -327,21 +328,21 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
         clock=clock,
         ids=ids,
         dispatcher=wakes,
-        preflight=preflight,
-        handlers={
-            **more,
-            **session_handlers(
-                prefetch=Prefetch(
+        parts=StepParts(
+            preflight=preflight,
+            handlers={
+                **more,
+                "turn.prefetch": Prefetch(
                     PlainPrompt(), LIMITS, ensemble_of={PANEL.name: PANEL}.get, clock=clock, ids=ids
                 ),
-                ask_member=AskMember(
+                "turn.reference": AskMember(
                     models=models,
                     requests=MemberRequests(
                         RequestBuilder(tools, LIMITS), LIMITS, lambda model: 100_000, lambda request: 1
                     ),
                     retries=Retries(_retry, clock, ids),
                 ),
-                call_model=CallModel(
+                "turn.call_model": CallModel(
                     models=models,
                     toolbox=tools,
                     retry=_retry,
@@ -350,7 +351,8 @@ def simulated_engine(  # noqa: PLR0917 - what a simulated process consists of
                     limits=LIMITS,
                     on_delta=lambda piece: None,
                 ),
-                run_tool=RunTool(tools),
-            ),
-        },
+                "turn.run_tool": RunTool(tools),
+                "turn.record_usage": RecordUsage(),
+            },
+        ),
     )

@@ -20,12 +20,13 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers import (
     CallModel,
     Prefetch,
+    RecordUsage,
     RequestBuilder,
     RunTool,
     TurnLimits,
-    session_handlers,
 )
 from hermes_jobs.engine.ports import ConfiguredModel, Model, ModelRequest, Reply, same_for_all
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.factory import open_log
 from hermes_jobs.eventlog.log import EventLog
 from tests.engine.simulation import PlainPrompt, ShiftedClock
@@ -80,17 +81,20 @@ def spending_engine(
         clock=clock,
         ids=ids,
         dispatcher=NullDispatcher(),
-        handlers=session_handlers(
-            prefetch=Prefetch(PlainPrompt(), limits, clock=clock, ids=ids),
-            call_model=call_model,
-            run_tool=RunTool(toolbox),
-        ),
-        budget_guard=BudgetGuard(
-            request=RequestBuilder(toolbox, limits).build,
-            estimate=lambda request: SENT,
-            pricing=prices,
-            budgets=budgets,
-            clock=clock,
+        parts=StepParts(
+            handlers={
+                "turn.prefetch": Prefetch(PlainPrompt(), limits, clock=clock, ids=ids),
+                "turn.call_model": call_model,
+                "turn.run_tool": RunTool(toolbox),
+                "turn.record_usage": RecordUsage(),
+            },
+            budget_guard=BudgetGuard(
+                request=RequestBuilder(toolbox, limits).build,
+                estimate=lambda request: SENT,
+                pricing=prices,
+                budgets=budgets,
+                clock=clock,
+            ),
         ),
     )
 

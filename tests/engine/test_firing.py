@@ -18,10 +18,10 @@ from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, session_handlers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool
 from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.ports import Cancel, ConfiguredModel, same_for_all
-from hermes_jobs.engine.step_parts import SameParts, StepParts
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
@@ -70,14 +70,15 @@ class Office:
             clock=clock,
             ids=ids,
             dispatcher=self.wakes,
-            handlers={
-                **session_handlers(
-                    prefetch=Prefetch(PlainPrompt(), LIMITS, clock=clock, ids=ids),
-                    call_model=call_model,
-                    run_tool=RunTool(tools),
-                ),
-                "schedule.fire": FireSchedule(clock, ids),
-            },
+            parts=StepParts(
+                handlers={
+                    "turn.prefetch": Prefetch(PlainPrompt(), LIMITS, clock=clock, ids=ids),
+                    "turn.call_model": call_model,
+                    "turn.run_tool": RunTool(tools),
+                    "turn.record_usage": RecordUsage(),
+                    "schedule.fire": FireSchedule(clock, ids),
+                }
+            ),
         )
 
     def add(self, **changes: Any) -> None:
@@ -181,9 +182,7 @@ def test_an_edit_between_claim_and_append_wins_and_the_old_time_has_no_run(offic
         schedule="p1", now=office.time, replan=lambda plan: replace(plan, timing="0 9 * * *", name="Nine")
     )
     engine = office.engine()
-    engine._parts = SameParts(
-        StepParts(handlers={"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))})
-    )
+    engine._parts = StepParts(handlers={"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))})
 
     assert engine.run(row.step.stream, row.step.id) == "nothing"
     assert office.of(e.ScheduleFired) == []
@@ -245,7 +244,7 @@ def test_a_step_that_cannot_be_decided_about_is_given_back(office: Office) -> No
     def stumble() -> None:
         raise RuntimeError("a mistake in this program")
 
-    engine._parts = SameParts(StepParts(handlers={"schedule.fire": _Late(engine, stumble)}))
+    engine._parts = StepParts(handlers={"schedule.fire": _Late(engine, stumble)})
     assert engine.run(row.step.stream, row.step.id) == "abandoned"
     assert office.engine("other").run(row.step.stream, row.step.id) == "done"
 

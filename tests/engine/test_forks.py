@@ -82,7 +82,11 @@ def test_a_fresh_process_folds_a_fork_like_the_one_that_made_it(engine: Engine, 
     fork(engine, "s1", "s2")
     converse(engine, "s2", "t2", "two")
     other = Engine(
-        log=log, worker="o", clock=engine.clock, ids=engine.ids, dispatcher=engine.dispatcher, handlers={}
+        log=log,
+        worker="o",
+        clock=engine.clock,
+        ids=engine.ids,
+        dispatcher=engine.dispatcher,
     )
     assert other.sessions.load("session-s2") == engine.sessions.load("session-s2")
 

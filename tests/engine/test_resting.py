@@ -33,7 +33,11 @@ BY = "import"
 
 def engine_of(log: SqlEventLog) -> Engine:
     return Engine(
-        log=log, worker="w", clock=SystemClock(), ids=RandomIds(), dispatcher=NullDispatcher(), handlers={}
+        log=log,
+        worker="w",
+        clock=SystemClock(),
+        ids=RandomIds(),
+        dispatcher=NullDispatcher(),
     )
 
 

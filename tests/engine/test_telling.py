@@ -18,6 +18,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers.notify_listener import GONE, NotifyListener, NotifyMemoryProvider
 from hermes_jobs.engine.ports import ListenerError, StepHandler
 from hermes_jobs.engine.replay import EventReplay
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from tests.engine.simulation import CountedIds, ShiftedClock, Wakes
@@ -70,7 +71,7 @@ class House:
             clock=clock,
             ids=ids,
             dispatcher=Wakes(),
-            handlers=handlers,
+            parts=StepParts(handlers=handlers),
         )
 
     def write(self, stream: str, *facts: e.Event) -> None:

@@ -14,8 +14,9 @@ from hermes_jobs.domain.session.commands import SessionCommand, SubmitTurn
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RunTool, TurnLimits, session_handlers
+from hermes_jobs.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool, TurnLimits
 from hermes_jobs.engine.ports import ConfiguredModel, Model, same_for_all
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
 
@@ -77,10 +78,13 @@ class OneSession:
             clock=self.clock,
             ids=ids,
             dispatcher=NullDispatcher(),
-            handlers=session_handlers(
-                prefetch=Prefetch(prompt, limits, clock=self.clock, ids=ids),
-                call_model=call_model,
-                run_tool=RunTool(toolbox),
+            parts=StepParts(
+                handlers={
+                    "turn.prefetch": Prefetch(prompt, limits, clock=self.clock, ids=ids),
+                    "turn.call_model": call_model,
+                    "turn.run_tool": RunTool(toolbox),
+                    "turn.record_usage": RecordUsage(),
+                }
             ),
         )
         self._turns = 0

@@ -31,6 +31,7 @@ from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
 from hermes_jobs.engine.ports import Cancel, ConfiguredModel, ModelRequest, Reply
 from hermes_jobs.engine.replayed_requests import ReplayedRequests
 from hermes_jobs.engine.replays import replayed_turn
+from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.settings import load
 from tests.engine.simulation import LIMITS
 from tests.written_home import WrittenHome
@@ -100,7 +101,7 @@ class Bench:
             clock=clock,
             ids=ids,
             dispatcher=NullDispatcher(),
-            handlers={"replay.call": again},
+            parts=StepParts(handlers={"replay.call": again}),
         )
         self.turn = replayed_turn(sessions, "t1", "session-s1", log.read("session-s1"))
 

@@ -31,7 +31,6 @@ class Host:
             clock=SystemClock(),
             ids=RandomIds(),
             dispatcher=NullDispatcher(),
-            handlers={},
         )
         self.home = SkillFolder(self.engine, self.root, folder / "skills.lock", folder / "shown")
         self.shelf = SkillCatalog(self.home, external, guard=guard, platform="linux")
