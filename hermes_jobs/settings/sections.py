@@ -298,7 +298,7 @@ class LearningSettings(Section, frozen=True, kw_only=True):
             "Ask past turns with and without what a review saved: one it came from and one "
             "other, or up to eight, several times, compared by a judge."
         ),
-    ] = "off"
+    ] = "cheap"
     judge: Annotated[Text | None, about("Model that compares answers for `full`; null: auxiliary.model.")] = (
         None
     )

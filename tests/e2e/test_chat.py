@@ -344,7 +344,8 @@ def test_what_was_learned_in_the_background_is_told_once(home: Home, model_serve
     model_server.follow(
         [Answer(text="Yes."), *review, Answer(text="Again."), Answer(text="Nothing to save.")]
     )
-    with chatting(home, HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as screen:
+    once = {"HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1", "HERMES_JOBS_LEARNING__VERIFY": "off"}
+    with chatting(home, **once) as screen:
         say(screen, "I like tea.")
         screen.shows("Yes.")
         happened(home, e.ReviewCompleted, 1)

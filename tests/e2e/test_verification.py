@@ -46,13 +46,14 @@ class Talker:
 
 @pytest.fixture
 def learned(home: Home, model_server: ModelServer) -> Any:
-    """Two conversations, the second of which was reviewed; gives a function that says so with a talker."""
+    """Two conversations, the second of which was reviewed; gives a function that says so with a talker. The
+    empty mode is the default."""
 
-    def have(talker: Any, mode: str = "cheap", **settings: str) -> str:
+    def have(talker: Any, mode: str = "", **settings: str) -> str:
         model_server.follow(talker)
         home.send("What is the capital of France?", HERMES_JOBS_MEMORY__NUDGE_INTERVAL="0")
         home.environ.update(
-            HERMES_JOBS_LEARNING__VERIFY=mode,
+            {"HERMES_JOBS_LEARNING__VERIFY": mode} if mode else {},
             HERMES_JOBS_LEARNING__JUDGE="judge",
             HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1",
             **settings,

@@ -65,7 +65,8 @@ class Replied(NamedTuple):
 
 def settings_for(settings: Settings, folder: Path, *, recall: bool = False) -> Settings:
     """The person's settings with their models and keys, for a home below that folder; no servers and no
-    providers of memory, so that what is measured is the built-in one."""
+    providers of memory, so that what is measured is the built-in one. Verifications are off: they only
+    propose, and would be paid for."""
     paths = Paths(folder / "home")
     return replace(
         settings,
@@ -74,6 +75,7 @@ def settings_for(settings: Settings, folder: Path, *, recall: bool = False) -> S
         log_url=None,
         mcp_servers={},
         memory=replace(settings.memory, recall=recall, provider=None),
+        learning=replace(settings.learning, verify="off"),
     )
 
 
