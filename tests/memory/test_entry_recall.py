@@ -45,6 +45,15 @@ def test_the_entry_that_a_question_is_about_is_found_in_other_forms_of_its_words
     assert index.best("What is the weather?") == ()
 
 
+def test_a_short_word_finds_an_entry_and_a_word_that_any_question_has_does_not() -> None:
+    named = (*ENTRIES, entry("Her gym is Aireside, about a mile away", 5), entry("The dog is called Rex", 6))
+    index = EntryIndex(named)
+    assert [each.version for each in index.best("On which day do I go to the gym?")] == [5]
+    assert [each.version for each in index.best("Wie heißt mein dog?")] == [6]
+    for asked in ("What about the weather?", "Would you do that with her?", "Och det som var?"):
+        assert index.best(asked) == ()
+
+
 def test_a_tag_finds_an_entry_as_its_own_words_do() -> None:
     tagged = (*ENTRIES, entry("Ask Colin, not the office", 5, tags=("larch",)))
     assert EntryIndex(tagged).best("Where does larch come from?")[0].version == 5

@@ -15,6 +15,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Recalled
 from hermes_jobs.text.entities import names_it
 from hermes_jobs.text.scan import scan
+from hermes_jobs.text.search.function_words import function_roots
 from hermes_jobs.text.search.fusion import fused
 from hermes_jobs.text.search.question import is_unspaced, roots
 from hermes_jobs.text.search.ranking import by_length, rarity
@@ -23,7 +24,13 @@ from hermes_jobs.text.tokens import tokens
 FOUND = 8  # entries, at most
 OF_BEST = 0.4  # of the best one's score, which an entry has to have
 COMMON = 0.2  # the share of entries beyond which a word alone recalls none of them
-SHORT = 3  # letters that a word alone needs more than, where it has no digit: so many have "the" and "für"
+SHORT = 3  # letters that a word alone needs, where it has no digit, and more in a script other than Latin
+OTHERS = frozenset(
+    {"och", "att", "det", "som", "har", "ett", "jag", "ikke", "hva", "hun"}  # Swedish, Danish, Norwegian
+    | {"nie", "jak", "czy", "jest", "dla", "ale", "jsem", "bez", "nad", "ili"}  # Polish, Czech, Croatian
+    | {"bir", "icin", "ama", "cok", "nem", "hogy", "egy", "ezt", "oli"}  # Turkish, Hungarian, Finnish
+)
+"""Words that any sentence has, in languages whose function words no list has."""
 HEADING = "From your memory, what is not in the prompt:"
 
 
@@ -116,4 +123,7 @@ def _is_of(entry: Entry, session: Session) -> bool:
 
 def is_telling(root: str) -> bool:
     """Whether a word recalls an entry by itself."""
-    return len(root) > SHORT or is_unspaced(root) or any(letter.isdigit() for letter in root)
+    if is_unspaced(root) or any(letter.isdigit() for letter in root):
+        return True
+    long_enough = len(root) >= SHORT if root.isascii() else len(root) > SHORT
+    return long_enough and root not in function_roots() and root not in OTHERS
