@@ -36,6 +36,20 @@ def events(home: Home) -> list[dict[str, Any]]:
     return [json.loads(line) for line in home.run("events", "--json").out.splitlines()]
 
 
+def test_arguments_that_differ_are_shown(home: Home, model_server: ModelServer) -> None:
+    call = AskedCall(name="write_file", arguments={"path": "a.txt", "content": "tea"})
+    model_server.follow([Answer(tool_calls=(call,)), Answer(text="Done.")])
+    turn = home.send("Write it")["turn"]
+    other = AskedCall(name="write_file", arguments={"path": "a.txt", "content": "coffee"})
+    model_server.follow(
+        lambda seen: Answer(tool_calls=(other,)) if seen.rounds == 0 else Answer(text="Done.")
+    )
+    shown = home.run("turns", "replay", turn).out
+    assert "the same tools, other arguments" in shown
+    assert "-→ write_file path=a.txt content=tea" in shown
+    assert "+→ write_file path=a.txt content=coffee" in shown
+
+
 def test_each_call_is_asked_with_the_history_that_it_had_and_nothing_runs(
     home: Home, model_server: ModelServer, turn: str
 ) -> None:

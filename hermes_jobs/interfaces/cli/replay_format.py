@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.replays import answered_calls, comparisons, reads_run
 from hermes_jobs.interfaces.cli.diff_format import coloured
 from hermes_jobs.interfaces.cli.output import one_line, print_heading
-from hermes_jobs.interfaces.cli.progress import call_summary
+from hermes_jobs.interfaces.cli.progress import call_details
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.text.figures import duration, money
 from hermes_jobs.text.plural import pluralize
@@ -25,7 +26,6 @@ from hermes_jobs.views.turn_json import usage_json
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
-ARGUMENTS = 160  # characters of a call's arguments
 CONTEXT = 2  # lines around a difference
 
 
@@ -137,10 +137,8 @@ def _differences(each: Comparison) -> Iterator[str]:
 
 
 def _lines(answer: ComparedAnswer) -> Sequence[str]:
-    calls = [
-        f"→ {one_line(call_summary(call.name, call.arguments, ARGUMENTS))}" for call in answer.tool_calls
-    ]
-    return [*printable(answer.content).splitlines(), *calls]
+    calls = (f"→ {call_details(each.name, each.arguments)}".splitlines() for each in answer.tool_calls)
+    return [*printable(answer.content).splitlines(), *chain.from_iterable(calls)]
 
 
 def _summary(replay: Replay, found: Sequence[Comparison]) -> str:
