@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import ModelCallStarted, ReferenceStarted
 from hermes_jobs.domain.replay.comparison import normalised
-from hermes_jobs.domain.replay.experiment import Cell, Experiment, shows_first
+from hermes_jobs.domain.replay.experiment import Cell, Experiment, shown, shows_first
 from hermes_jobs.domain.replay.replay import JUDGE, Replay, ReplayCall, required_plan
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import Session
@@ -98,7 +98,7 @@ def judge_request(experiment: Experiment, call: ReplayCall, recorded: ModelReque
     assert definition is not None, f"{experiment.stream} is not defined"
     assert definition.judge is not None, f"{call.id} has no judge"
     cell = Cell(call.variant, call.turn, call.sample)
-    answers = [experiment.answers[cell].content, experiment.answers[cell._replace(variant=0)].content]
+    answers = [shown(experiment.answers[each]) for each in (cell, cell._replace(variant=0))]
     if not shows_first(definition.seed, cell):
         answers.reverse()
     asked = next((each.content for each in reversed(recorded.messages) if isinstance(each, UserMessage)), "")

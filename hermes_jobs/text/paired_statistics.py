@@ -14,6 +14,7 @@ from statistics import fmean
 import msgspec
 
 RESAMPLES = 2_000
+DIGITS = 9  # of the mean: what floats add up to beyond that is not a difference
 LEVEL = 0.95
 _MULTIPLIER, _INCREMENT, _MODULUS = (
     6364136223846793005,
@@ -44,7 +45,7 @@ def paired(differences: Sequence[float], seed: int) -> Difference:
     low, high = interval(differences, seed)
     return Difference(
         num_pairs=len(differences),
-        mean=fmean(differences),
+        mean=round(fmean(differences), DIGITS),
         low=low,
         high=high,
         better=better,

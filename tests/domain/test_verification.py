@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StreamEvents
@@ -116,6 +117,18 @@ def test_the_judge_decides_where_the_rules_say_nothing(better: bool, standing: s
     [finding] = verification.findings(after(planned(judge=True), *WITHOUT, *cells, *judged))
     assert finding.standing == standing
     assert finding.better + finding.worse == 2
+
+
+def test_a_judge_that_prefers_a_place_leaves_it_provisional_with_the_reason() -> None:
+    said = ended("", content='{"better": 1}')
+    cells = [(variant, turn, sample) for variant in (1, 2) for turn in (1, 2) for sample in range(1, 6)]
+    answers = [ended(f"v{variant}t{turn}s{sample}c1") for variant, turn, sample in cells]
+    judged = [
+        replace(said, step=f"{NAME}-v2t{turn}s{sample}c0") for variant, turn, sample in cells if variant == 2
+    ]
+    [found] = verification.findings(after(planned(judge=True, samples=5), *answers, *judged))
+    assert (found.standing, found.unknown) == ("open", 10)
+    assert "the judge preferred the answer that it saw first in 10 of 10 judgements" in found.why
 
 
 def test_a_judge_that_answers_nonsense_leaves_it_provisional_with_the_reason() -> None:

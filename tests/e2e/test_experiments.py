@@ -121,6 +121,9 @@ def test_turns_are_chosen_by_a_query(home: Home, asked: list[str]) -> None:
         ({}, "rated:up", "No turn fits"),
         ({}, "colour:red", "is not understood in a query"),
         ({}, "turn:nosuch", "There is no turn"),
+        ({}, "newest:0", "needs a number from 1 on"),
+        ({}, "expensive:many", "needs a number from 1 on"),
+        ({}, "cost:nan", "needs an amount"),
         ({"variants": [{"name": "a"}, {"name": "b"}]}, "newest:5", "ask the same of all these turns"),
         ({"variants": [{"name": "a"}]}, "newest:5", "two variants or more"),
         ({"variants": [{"name": "a"}, {"name": "b", "without": ["skill:no"]}]}, "newest:5", "has no effect"),
@@ -169,6 +172,44 @@ def test_a_judge_that_answers_nonsense_is_told_and_counts_nothing(
     assert found["variants"][1]["unreadable"] == 2
     assert "better, by the judge" not in found["compared"][0]["differences"]
     assert "2 judgements could not be read" in home.run("experiments", "show", "first").err
+
+
+def test_a_judge_that_always_prefers_the_first_answer_is_told(
+    home: Home, model_server: ModelServer, asked: list[str]
+) -> None:
+    write(home, samples=5)
+    model_server.follow(
+        lambda seen: Answer(text='{"better": 1}') if seen.body["model"] == "judge" else answer(seen)
+    )
+    assert new(home).code == 0
+    assert run(home)["judged_places"] == {"first": 10, "second": 0}
+    told = home.run("experiments", "show", "first").err
+    assert "preferred the answer that it saw first in 10 of 10 judgements" in told
+
+
+def test_a_judge_sees_which_tools_an_answer_asks_for(
+    home: Home, model_server: ModelServer, asked: list[str]
+) -> None:
+    write(home, samples=1)
+
+    def acting(seen: Any) -> Answer:
+        brief = "Be brief" in seen.messages[0]["content"]
+        return Answer(tool_calls=(LOOK,)) if brief and seen.body["model"] != "judge" else answer(seen)
+
+    model_server.follow(acting)
+    assert new(home).code == 0
+    run(home)
+    [said, _] = [
+        each.messages[-1]["content"] for each in model_server.requests if each.body["model"] == "judge"
+    ]
+    assert '[It asks for the tool terminal: {"command": "echo looked"}]' in said
+
+
+def test_an_expression_that_takes_for_ever_is_not_kept_and_keeps_nobody(home: Home, asked: list[str]) -> None:
+    write(home, samples=1, judge=None, checks=[{"regex": "(.*)*(.*)*(.*)*x$", "name": "slow"}])
+    assert new(home, query="newest:1").code == 0
+    found = run(home)
+    assert found["variants"][0]["checks"] == {"slow": 0.0}
 
 
 def test_a_person_compares_answers_without_knowing_whose_they_are(home: Home, asked: list[str]) -> None:

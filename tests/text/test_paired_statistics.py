@@ -23,6 +23,10 @@ def test_the_sign_test_of_very_many_pairs_does_not_overflow() -> None:
     assert sign_test(2_000, 2_000) == 1.0
 
 
+def test_thirds_that_cancel_each_other_are_no_difference() -> None:
+    assert paired([1 / 3, 1 / 3, -2 / 3], seed=1).mean == 0.0
+
+
 def test_no_difference_has_an_interval_of_nothing_and_a_sure_one_has_no_width() -> None:
     none, sure = paired([0.0] * 8, seed=1), paired([2.0] * 8, seed=1)
     assert (none.mean, none.low, none.high, none.p) == (0.0, 0.0, 0.0, 1.0)

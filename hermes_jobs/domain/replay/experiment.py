@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import NamedTuple, assert_never
@@ -21,11 +22,14 @@ from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.replay.replay import JUDGE, WINDOW, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.paired_statistics import sign_test
 
 PREFIX = "experiment-"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 NEW = "new"
 CANCELLED = "cancelled"
+BY_PLACE = 0.01
+"""The probability below which the places of answers decide what a judge prefers, and not the answers."""
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
@@ -184,6 +188,40 @@ def judged_by_model(experiment: Experiment, cell: Cell) -> tuple[bool, e.Verdict
     if experiment.definition is None or not isinstance(outcome, e.ReplayCallEnded):
         return False, None
     return True, verdict_of(outcome.content, first=shows_first(experiment.definition.seed, cell))
+
+
+class JudgedPlaces(NamedTuple):
+    """How often a judge preferred the answer that it saw first, and the other one. Which one it sees first is
+    chance, so a judge that looks at the answers prefers either place about as often."""
+
+    first: int
+    second: int
+
+    @property
+    def decide(self) -> bool:
+        """Whether the places decide: chance would make it less than once in a hundred."""
+        return sign_test(self.first, self.second) < BY_PLACE
+
+    def __str__(self) -> str:
+        place = "first" if self.first > self.second else "second"
+        most = max(self)
+        return f"the judge preferred the answer that it saw {place} in {most} of {sum(self)} judgements"
+
+
+def judged_places(experiment: Experiment) -> JudgedPlaces:
+    """The places that the judge has preferred in all its judgements so far."""
+    definition, places = experiment.definition, Counter[bool]()
+    for cell in experiment.answers if definition is not None and definition.judge is not None else ():
+        _, verdict = judged_by_model(experiment, cell)
+        if definition is not None and verdict in {"better", "worse"}:
+            places[shows_first(definition.seed, cell) == (verdict == "better")] += 1
+    return JudgedPlaces(places[True], places[False])
+
+
+def shown(answer: e.ReplayCallEnded) -> str:
+    """An answer as judges see it, with the tools that it asks for."""
+    calls = (f"[It asks for the tool {each.name}: {each.arguments}]" for each in answer.tool_calls)
+    return "\n".join((*filter(None, (answer.content,)), *calls))
 
 
 # --- decisions ----------------------------------------------------------------------------------

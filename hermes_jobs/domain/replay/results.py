@@ -8,10 +8,16 @@ from statistics import fmean
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.experiment import Cell, Experiment, judged_by_model
+from hermes_jobs.domain.replay.experiment import (
+    Cell,
+    Experiment,
+    JudgedPlaces,
+    judged_by_model,
+    judged_places,
+)
 from hermes_jobs.domain.replay.replay import JUDGE, required_plan, step_id
 from hermes_jobs.domain.replay.replay import ReplayCall as Call
-from hermes_jobs.text.paired_statistics import Difference, paired
+from hermes_jobs.text.paired_statistics import DIGITS, Difference, paired
 
 VERDICTS: Mapping[e.Verdict, float] = {"better": 1.0, "same": 0.0, "worse": -1.0}
 JUDGED, PERSON = "better, by the judge", "better, by a person"
@@ -42,10 +48,11 @@ class ComparedVariant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """All variants in their order, and the others beside the first."""
+    """All variants in their order, and the others beside the first; which places the judge preferred."""
 
     variants: list[VariantResult]
     compared: list[ComparedVariant]
+    judged_places: JudgedPlaces = JudgedPlaces(0, 0)
 
 
 Measure = Callable[[Experiment, Cell], float | None]
@@ -61,6 +68,7 @@ def results(experiment: Experiment) -> Results:
             ComparedVariant(name=plan.variants[number].name, differences=_differences(experiment, number))
             for number in numbers[1:]
         ],
+        judged_places=judged_places(experiment),
     )
 
 
@@ -143,7 +151,7 @@ def _by_turn(experiment: Experiment, number: int, measure: Measure) -> list[floa
         value = measure(experiment, cell)
         if value is not None:
             by_turn.setdefault(cell.turn, []).append(value)
-    return [fmean(values) for _, values in sorted(by_turn.items())]
+    return [round(fmean(values), DIGITS) for _, values in sorted(by_turn.items())]
 
 
 def _cells(experiment: Experiment, variant: int) -> Iterator[Cell]:

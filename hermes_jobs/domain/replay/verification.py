@@ -24,7 +24,14 @@ from typing import NamedTuple
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.replay.comparison import normalised
-from hermes_jobs.domain.replay.experiment import CANCELLED, Cell, Experiment, judged_by_model, stream_of
+from hermes_jobs.domain.replay.experiment import (
+    CANCELLED,
+    Cell,
+    Experiment,
+    judged_by_model,
+    judged_places,
+    stream_of,
+)
 from hermes_jobs.domain.replay.replay import Outcome, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
@@ -181,8 +188,14 @@ def compared(experiment: Experiment, cell: Cell) -> Compared:
             return Compared("worse", "an unrelated turn wants other tool calls")
         if _output(own) > LONGER * _output(other) + SPARE:
             return Compared("worse", "the answer to an unrelated turn is more than twice as long")
-    if experiment.definition is None or experiment.definition.judge is None:
-        return Compared("same")
+    has_judge = experiment.definition is not None and experiment.definition.judge is not None
+    return _judged(experiment, cell) if has_judge else Compared("same")
+
+
+def _judged(experiment: Experiment, cell: Cell) -> Compared:
+    places = judged_places(experiment)
+    if places.decide:
+        return Compared(None, str(places))
     answered, verdict = judged_by_model(experiment, cell)
     if verdict is None:
         text = "what the judge answered cannot be read" if answered else "the judge did not answer"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from hermes_jobs.domain import events as e
@@ -10,10 +9,12 @@ from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.experiment import Experiment
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.system.bounded_regex import is_found
 from hermes_jobs.text.json_schema import document_in, faults
 
 TOLD = 500
 """Characters of what a check says."""
+PATTERN_SECONDS = 5.0
 RunCheck = Callable[[str, str, Cancel], e.CheckResult]
 """Runs a command in a folder of its own that holds the answer, where it can do no harm."""
 
@@ -37,7 +38,9 @@ class CheckAnswer:
     def _result(self, check: e.Check, answer: str, cancel: Cancel) -> e.CheckResult:
         match check.kind:
             case "pattern":
-                return e.CheckResult(re.search(check.rule, answer) is not None)
+                is_kept = is_found(check.rule, answer, PATTERN_SECONDS)
+                late = f"there is no match within {PATTERN_SECONDS:.0f} seconds"
+                return e.CheckResult(is_kept is True, late if is_kept is None else "")
             case "schema":
                 try:
                     found = faults(check.rule, document_in(answer))

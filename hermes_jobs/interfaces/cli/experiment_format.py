@@ -66,6 +66,7 @@ def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[st
         "follow": plan.follow,
         "checks": definition.checks,
         "judge": definition.judge,
+        "judged_places": found.judged_places._asdict() if definition.judge else None,
         "seed": definition.seed,
         "budget_usd": experiment.budget_usd,
         "variants": found.variants,
@@ -107,12 +108,13 @@ def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
 
 
 def difference_row(name: str, found: Difference) -> tuple[str, ...]:
-    """A measure of a comparison as cells: its mean, its interval, the turns above and below zero, p."""
+    """A measure of a comparison as cells: its mean, its interval (one turn has none), the turns above and
+    below zero, p."""
     mean, low, high = (f"{value:+.3g}" if value else "0" for value in (found.mean, found.low, found.high))
     return (
         MEASURES.get(name, name),
         mean,
-        f"{low} to {high}",
+        f"{low} to {high}" if found.num_pairs > 1 else "",
         str(found.better),
         str(found.worse),
         f"{found.p:.3g}",
@@ -130,6 +132,8 @@ def remarks(found: Results) -> Iterator[str]:
             yield f"{each.name}: not all answers keep {check}, the first one: {cut(one_line(why), TOLD)}"
         if each.unreadable:
             yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
+    if found.judged_places.decide:
+        yield f"{str(found.judged_places).capitalize()}, whichever that was: do not rely on what it says."
 
 
 def _row(each: VariantResult) -> Sequence[str]:

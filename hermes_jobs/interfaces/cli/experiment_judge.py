@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain.replay.experiment import Cell, Experiment, judge_cell, shows_first
+from hermes_jobs.domain.replay.experiment import Cell, Experiment, judge_cell, shown, shows_first
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.interfaces.cli.output import print_heading, print_text
 from hermes_jobs.text.plural import pluralize
@@ -28,7 +28,7 @@ def judge_all(application: Application, experiment: Experiment) -> str:
     done = 0
     for at, cell in enumerate(waiting, 1):
         first = shows_first(definition.seed, cell)
-        answers = [experiment.answers[each].content for each in (cell, cell._replace(variant=0))]
+        answers = [shown(experiment.answers[each]) for each in (cell, cell._replace(variant=0))]
         if not first:
             answers.reverse()
         turn = required_plan(experiment).turns[cell.turn].turn

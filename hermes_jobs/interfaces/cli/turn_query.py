@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -33,7 +34,7 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
     pairs, words = _parsed(query)
     views = application.views
     session = views.find_session(pairs.pop("session")) if "session" in pairs else None
-    dearest, newest = (int(_number(key, pairs.pop(key, "0"))) for key in ("expensive", "newest"))
+    dearest, newest = (_count(key, pairs.pop(key, None)) for key in ("expensive", "newest"))
     tests = [_test(application, key, value) for key, value in pairs.items()]
     found = [
         turn
@@ -42,8 +43,7 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
         if all(test(turn) for test in tests)
         if all(word.lower() in turn.text.lower() for word in words)
     ]
-    if dearest:
-        found = sorted(found, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
+    found = sorted(found, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
     found = sorted(found, key=lambda turn: turn.position)[-newest:]
     if not found:
         raise Rejected(f"No turn fits {query!r}: nothing was recorded.", kind="usage", hint=HELP)
@@ -84,7 +84,7 @@ def _test(application: Application, key: str, value: str) -> Keep:
         case "source":
             return lambda turn: turn.source == value
         case "cost":
-            least = _number(key, value)
+            least = _cost(value)
             return lambda turn: turn.books.known_cost_usd >= least
         case "since":
             since = read_moment(value).at.astimezone(UTC).isoformat()
@@ -97,14 +97,23 @@ def _test(application: Application, key: str, value: str) -> Keep:
     raise Rejected(f"{key}:{value} is not understood in a query.", kind="usage", hint=HELP)
 
 
-def _number(key: str, value: str) -> float:
+def _count(key: str, value: str | None) -> int:
+    """How many turns are wanted; all where nothing is said."""
+    if value is None:
+        return sys.maxsize
+    if not value.isdecimal() or not int(value):
+        raise Rejected(f"{key}:{value} needs a number from 1 on.", kind="usage", hint=HELP)
+    return int(value)
+
+
+def _cost(value: str) -> float:
     try:
-        number = float(value) if key == "cost" else int(value)
+        least = float(value)
     except ValueError:
-        number = -1
-    if number < 0:
-        raise Rejected(f"{key}:{value} needs a number.", kind="usage", hint=HELP)
-    return number
+        least = -1.0
+    if not 0 <= least < math.inf:
+        raise Rejected(f"cost:{value} needs an amount in US dollars.", kind="usage", hint=HELP)
+    return least
 
 
 KEYS: Mapping[str, None] = dict.fromkeys(

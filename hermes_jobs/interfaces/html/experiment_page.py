@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.experiment import PREFIX, Cell, Experiment, judged_by_model
+from hermes_jobs.domain.replay.experiment import PREFIX, Cell, Experiment, judged_by_model, shown
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.domain.replay.results import ComparedVariant, Results, VariantResult
 from hermes_jobs.interfaces.html.render import Redact, render
@@ -117,7 +117,7 @@ def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
         PageAnswer(
             variant=plan.variants[cell.variant].name,
             sample=cell.sample + 1,
-            content=experiment.answers[cell].content,
+            content=shown(experiment.answers[cell]),
             told=", ".join(_told(experiment, cell)),
         )
         for cell in sorted(experiment.answers)
