@@ -168,7 +168,7 @@ class Application:
 
         Raises `LogUnavailable`.
         """
-        from hermes_jobs.bootstrap.worker_status import statuses
+        from hermes_jobs.bootstrap.workers import statuses
         from hermes_jobs.settings.person_locale import with_locale
         from hermes_jobs.settings.turn_settings import with_variables
 

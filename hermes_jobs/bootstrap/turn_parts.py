@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hermes_jobs.bootstrap.worker_status import meets, of_tools, statuses
+from hermes_jobs.bootstrap.workers import meets, of_tools, statuses
 from hermes_jobs.settings.turn_settings import applied, held, salt_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ can hold, are stored as U+FFFD.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -16,11 +16,33 @@ import msgspec
 from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog.log import EventMeta
-from hermes_jobs.eventlog.upcasts import UPCASTS, UpcastTable, current_schema, upcast
+
+Fields = dict[str, Any]
+Upcast = Callable[[Fields], Fields]
+UpcastTable = Mapping[tuple[str, int], Upcast]
+
+UPCASTS: UpcastTable = {}
+"""What converts the stored form of an old event: (type, schema) → a function from that schema's fields to the
+next schema's, so that each knows two neighbouring forms only. Fields added with a default need no entry."""
 
 _json = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
 _meta = msgspec.json.Decoder(EventMeta)
+
+
+def current_schema(kind: str, table: UpcastTable = UPCASTS) -> int:
+    """The schema number that the type is stored with: 1, and one more for each upcast."""
+    return 1 + max((schema for name, schema in table if name == kind), default=0)
+
+
+def upcast(kind: str, schema: int, fields: Fields, table: UpcastTable = UPCASTS) -> Fields:
+    """The fields in the type's current form, from the form that `schema` names.
+
+    Raises `KeyError` where the table leaves out a schema between that one and the current.
+    """
+    for number in range(schema, current_schema(kind, table)):
+        fields = table[kind, number](fields)
+    return fields
 
 
 class EncodedEvent(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.worker_status import statuses
+from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage
 from hermes_jobs.domain.memory.writes import Operation, Origin, Write

@@ -1,7 +1,7 @@
 """All event types: one module per kind of stream, a package for sessions.
 
 Frozen, typed; never changed after release. A field may be added with a default; any other change is a new
-type, or an upcast in `hermes_jobs.eventlog.upcasts`. Id, version, position, time and author are in the
+type, or an upcast in `hermes_jobs.eventlog.codec`. Id, version, position, time and author are in the
 envelope.
 
 All public names of the modules are offered here (`import *`): a list of them would say it a second time.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.worker_status import statuses
+from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.interfaces.cli.checks import DoctorFinding, warn
 from hermes_jobs.interfaces.cli.process_checks import live_processes

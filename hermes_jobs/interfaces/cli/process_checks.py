@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.worker_status import statuses
+from hermes_jobs.bootstrap.tracing import EXTRA, collector_endpoint, traces_are_wanted
+from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import PROBE_WORKER, WorkerRow
 from hermes_jobs.interfaces.cli.checks import DoctorFinding, fail, ok, warn
@@ -19,7 +20,6 @@ from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, f
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
 from hermes_jobs.settings import Settings
-from hermes_jobs.telemetry.otel_config import EXTRA, collector_endpoint, traces_are_wanted
 from hermes_jobs.text.plural import pluralize
 
 CONNECT_SECONDS = 1.0

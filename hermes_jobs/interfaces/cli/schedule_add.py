@@ -201,7 +201,7 @@ def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
 def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
     """Warn where answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
     secret that they need: they would not arrive."""
-    from hermes_jobs.bootstrap.worker_status import statuses
+    from hermes_jobs.bootstrap.workers import statuses
     from hermes_jobs.delivery.telegram_token import TOKEN
     from hermes_jobs.delivery.webhook import SECRET
 

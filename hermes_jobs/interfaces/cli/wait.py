@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.worker_status import cover_required_queues
+from hermes_jobs.bootstrap.workers import cover_required_queues
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.context import CliContext

@@ -1,6 +1,6 @@
 """What a turn requires of those who run its tools."""
 
-from hermes_jobs.bootstrap.worker_status import of_tools
+from hermes_jobs.bootstrap.workers import of_tools
 
 
 def test_keys_of_models_are_not_for_tools_and_those_of_searches_are() -> None:
