@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from hermes_jobs.domain import events as e
 from tests.written_home import WrittenHome
 
@@ -130,3 +132,15 @@ def test_exports_hold_no_secret_of_the_process(home: WrittenHome) -> None:
     for form in ("sharegpt", "openai"):
         exported = home.run("export", "--format", form, "-", OPENAI_API_KEY=secret).out
         assert (secret in exported, "[REDACTED]" in exported) == (False, True), form
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", 'password: "hunter2-hunter2"'],
+)
+def test_exports_hold_no_credential_that_somebody_said(home: WrittenHome, secret: str) -> None:
+    talk(home, "aa", "t1", f"Use {secret} there", "Done.")
+    for form in ("sharegpt", "openai"):
+        exported = home.run("export", "--format", form, "--no-system", "-").out
+        value = secret.rsplit(" ", maxsplit=1)[-1].strip('"')
+        assert (value in exported, "[REDACTED]" in exported) == (False, True), form

@@ -84,12 +84,14 @@ def _persons(memory: Memory, event: e.MemoryEvent) -> frozenset[tuple[e.MemoryTa
     if isinstance(event, e.MemoryArranged | e.MemoryConflicted | e.MemoryConfirmed):
         return memory.persons
     persons = memory.persons
-    if not isinstance(event, e.MemoryAdded):
+    if not isinstance(event, e.MemoryAdded) and (event.target, event.old) in persons:
         persons -= {(event.target, event.old)}
-    if not isinstance(event, e.MemoryRemoved):
-        entry = {(event.target, event.content)}
-        persons = persons | entry if event.author in PERSONS else persons - entry
-    return persons
+    if isinstance(event, e.MemoryRemoved):
+        return persons
+    entry = (event.target, event.content)
+    if (entry in persons) == (event.author in PERSONS):
+        return persons
+    return persons ^ {entry}
 
 
 def _observations(known: Mapping[str, Observed], event: e.MemoryEvent) -> Mapping[str, Observed]:

@@ -23,6 +23,8 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Message
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 from hermes_jobs.domain.streams import SESSIONS
+from hermes_jobs.settings.secrets import REDACTED
+from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -76,7 +78,7 @@ class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
 def training_lines(application: Application, form: TrainingFormat, selection: Selection) -> Iterator[bytes]:
     """One JSON object for each conversation with a completed turn, or for each pair of preferences.
 
-    This process's secrets are redacted.
+    This process's secrets are redacted, and what looks like a credential.
     """
     streams = [stream_of(lineage) for lineage in selection.lineages]
     streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
@@ -89,7 +91,11 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
         lines = (_example(application, each) for each in said)
     else:
         lines = _pairs(application, said)
-    redact = application.settings.secrets.redact
+    secrets = application.settings.secrets
+
+    def redact(text: str) -> str:
+        return redact_credentials(secrets.redact(text), REDACTED)
+
     for line in lines:
         yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
 
