@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.process_endings import ProcessEndings
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
-    from hermes_jobs.bootstrap.workers import Workers
+    from hermes_jobs.bootstrap.workers import HomeWorkers
     from hermes_jobs.domain.agent_roles import AgentRole
     from hermes_jobs.domain.events import CheckResult, Event
     from hermes_jobs.domain.memory.memory import Limits
@@ -437,11 +437,11 @@ class Application:
             logger.warning("the home's files follow later: %s", error)
 
     @cached_property
-    def workers(self) -> Workers:
+    def workers(self) -> HomeWorkers:
         """The processes that work on this log, and the leases of this one."""
-        from hermes_jobs.bootstrap.workers import Workers
+        from hermes_jobs.bootstrap.workers import HomeWorkers
 
-        return Workers(
+        return HomeWorkers(
             self.settings,
             log=self.log,
             live=self.live,

@@ -89,7 +89,7 @@ def cover_required_queues(
     )
 
 
-class Workers:
+class HomeWorkers:
     """All processes with a lease. Every method but `lease` and `failure_detector` raises `LogUnavailable`.
 
     The end of a process of this host is seen at once; one of another host counts as live until its lease

@@ -112,7 +112,7 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
     return found
 
 
-def _likeliest(index: IndexedMessages, plan: Plan, where: Where, most: int) -> Iterator[Candidate]:
+def _likeliest(index: IndexedMessages, plan: SearchPlan, where: Where, most: int) -> Iterator[Candidate]:
     """The newest matches; where there are more than `most` and not too many, the best ones first."""
     newest = _positions(index.rows, plan, where, RANKED + 1)
     if most < len(newest) <= RANKED:
@@ -122,7 +122,7 @@ def _likeliest(index: IndexedMessages, plan: Plan, where: Where, most: int) -> I
     return messages_at(index, newest, echo=where.echoes)
 
 
-def _positions(rows: Connection, plan: Plan, where: Where, most: int) -> list[int]:
+def _positions(rows: Connection, plan: SearchPlan, where: Where, most: int) -> list[int]:
     """The positions of the newest matches."""
     scope = where.scope
     first, last = bounds(rows, scope)
@@ -139,7 +139,7 @@ def _positions(rows: Connection, plan: Plan, where: Where, most: int) -> list[in
     return [position for (position,) in found]
 
 
-def _best(rows: Connection, plan: Plan, positions: Sequence[int], most: int) -> list[int]:
+def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: int) -> list[int]:
     """The best of these matches: by the index's own BM25 of the rare words, else the shortest texts.
 
     BM25 makes FTS5 walk through every entry that holds a word, to count them: for a common word that takes
@@ -187,7 +187,7 @@ class Where(NamedTuple):
     last: int = LAST
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """The index gives what matches `asked` (None: all) and none of `refused`; then each text is read.
 
     `held` are the terms that it must hold, `lacked` those that it must not.
@@ -199,12 +199,12 @@ class Plan(NamedTuple):
     lacked: tuple[Term, ...]
 
     @staticmethod
-    def of(asked: Expression | None) -> Plan:
+    def of(asked: Expression | None) -> SearchPlan:
         """What the index alone answers."""
-        return Plan(asked, (), (), ())
+        return SearchPlan(asked, (), (), ())
 
 
-def _plan(way: Expression, *, reading: bool) -> Plan:
+def _plan(way: Expression, *, reading: bool) -> SearchPlan:
     """With `reading` beginnings of words are looked for in the texts, not in the index."""
     wanted, refused = _parts(way)
     asked: list[Expression] = []
@@ -222,7 +222,7 @@ def _plan(way: Expression, *, reading: bool) -> Plan:
         if isinstance(part, Term) and (not is_exact(part) or (reading and _is_beginning(part)))
     )
     left = tuple(part for part in refused if part not in lacked)
-    return Plan(every(asked), left, tuple(held), lacked)
+    return SearchPlan(every(asked), left, tuple(held), lacked)
 
 
 def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
@@ -247,7 +247,7 @@ def _head(term: Term) -> Term | None:
 
 
 def _read(
-    plan: Plan, among: Iterable[Candidate], most: int, *, impatient: bool = False
+    plan: SearchPlan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
     """The first that the plan finds; None for the impatient where they are too rare to continue reading."""
     matcher = Matcher((*plan.held, *plan.lacked))
@@ -265,7 +265,7 @@ def _read(
 
 
 def matches(
-    index: IndexedMessages, plan: Plan, where: Where, *, best: bool = False, most: int | None = None
+    index: IndexedMessages, plan: SearchPlan, where: Where, *, best: bool = False, most: int | None = None
 ) -> Iterator[Candidate]:
     """What the index gives, newest first or best first, some of it read whenever one is asked for."""
     # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
@@ -304,7 +304,7 @@ def _candidates(index: IndexedMessages, rows: Sequence[Row], *, echo: bool) -> I
         yield _candidate(index.rows, row, content, echo=echo)
 
 
-def _asked(plan: Plan, where: Where) -> str:
+def _asked(plan: SearchPlan, where: Where) -> str:
     """What FTS5 is asked for."""
     scope = where.scope
     of_roles = " OR ".join(quoted(metadata_token("role", role)) for role in scope.roles or get_args(Role))

@@ -19,7 +19,7 @@ from hermes_jobs.text.search.query import Expression, any_of, every
 from hermes_jobs.text.search.question import Question, Wanted
 from hermes_jobs.text.search.ranking import by_length, rarity, saturated
 from hermes_jobs.text.search.terms import Term
-from hermes_jobs.views.candidates import Candidate, IndexedMessages, Plan, Where, matches
+from hermes_jobs.views.candidates import Candidate, IndexedMessages, SearchPlan, Where, matches
 from hermes_jobs.views.index_tokens import OFTEN, fts_query, quoted
 from hermes_jobs.views.passage_index import MESSAGES
 
@@ -65,10 +65,10 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     known = [_weighted(index.rows, each, newest) for each in question.wanted]
     order = _passages(index.rows, known)
     parts = [part for part in (_affordable(index.rows, known), question.must) if part is not None]
-    plan = Plan.of(every(parts))
+    plan = SearchPlan.of(every(parts))
     few = min((each.places for each in known if each.places), default=0.0) <= RANKABLE
     found = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
-    everything = Plan.of(question.must)
+    everything = SearchPlan.of(question.must)
     for lineage, first, last in _places(index.rows, list(order)[:BEST]):
         near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
         found += matches(index, everything, near, most=OF_EACH)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
-from hermes_jobs.agent.tools.command_rules.rules import CHECKS, CommandRule, CommandRules, rule_set
+from hermes_jobs.agent.tools.command_rules.rules import CHECKS, CommandRule, CommandRuleSet, rule_set
 from hermes_jobs.agent.tools.invocations import invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 
@@ -15,7 +15,7 @@ CONTEXT = CommandContext("/w", PathPolicy(home="/home/ann/.hermes-jobs", user_ho
 
 def meets(command: str, **fields: object) -> bool:
     """Whether the first program of the command meets a rule with these fields."""
-    rules = CommandRules([msgspec.convert({"name": "it", **fields}, CommandRule)])
+    rules = CommandRuleSet([msgspec.convert({"name": "it", **fields}, CommandRule)])
     return any(rules.met(invocations(command, "/w", {})[-1], CONTEXT))
 
 
@@ -69,7 +69,7 @@ def test_a_rule_is_not_met(command, fields):
 
 
 def test_rules_that_are_met_are_named_in_their_order():
-    rules = CommandRules(
+    rules = CommandRuleSet(
         [CommandRule(name="a", programs="x"), CommandRule(name="b"), CommandRule(name="c", programs="prog")]
     )
     assert list(rules.met(invocations("prog", "/w", {})[0], CONTEXT)) == ["b", "c"]

@@ -216,37 +216,28 @@ def _task(session: Session, operation: StepKind) -> StepKind:
 
 
 def _turn_step(session: Session, turn: Turn, step_id: str, operation: StepKind) -> Step:
+    return _step(session, turn, step_id, operation, turn.attempt, turn.retry_at)
+
+
+def _reference(session: Session, turn: Turn, reference: Reference) -> Step:
+    return _step(session, turn, reference.id, "turn.reference", reference.attempt, reference.retry_at)
+
+
+def _tool(session: Session, turn: Turn, call: Call) -> Step:
+    due_at = call.due_at if turn.cancelled_by is None else 0.0
+    return _step(session, turn, call.id, "turn.run_tool", call.attempt, due_at)
+
+
+def _step(
+    session: Session, turn: Turn, step_id: str, operation: StepKind, attempt: int, not_before: float
+) -> Step:
     return Step(
         id=step_id,
         stream=session.stream,
         kind=_task(session, operation),
-        attempt=turn.attempt,
-        not_before=turn.retry_at,
+        attempt=attempt,
+        not_before=not_before,
         operation=operation,
-        turn=turn.id,
-    )
-
-
-def _reference(session: Session, turn: Turn, reference: Reference) -> Step:
-    return Step(
-        id=reference.id,
-        stream=session.stream,
-        kind=_task(session, "turn.reference"),
-        attempt=reference.attempt,
-        not_before=reference.retry_at,
-        operation="turn.reference",
-        turn=turn.id,
-    )
-
-
-def _tool(session: Session, turn: Turn, call: Call) -> Step:
-    return Step(
-        id=call.id,
-        stream=session.stream,
-        kind=_task(session, "turn.run_tool"),
-        attempt=call.attempt,
-        not_before=call.due_at if turn.cancelled_by is None else 0.0,
-        operation="turn.run_tool",
         turn=turn.id,
     )
 

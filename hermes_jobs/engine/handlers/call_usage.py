@@ -9,13 +9,19 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.ports import CANCELLED, FailedCall, Pricing
+from hermes_jobs.engine.ports import CANCELLED, FailedCall, ModelError, Pricing
 from hermes_jobs.text.tokens import tokens
 
 Outcome = TypeVar("Outcome", e.ModelReplied, e.ModelCallFailed, e.ReferenceReplied, e.ReferenceFailed)
 
 UNREPORTED = frozenset({CANCELLED, "timeout"})
 """Kinds of failures after which the provider may bill what it never reported."""
+
+
+def unreported(error: ModelError, sent: int) -> Usage:
+    """The estimated usage of a failed call whose request had `sent` tokens; none where it reported one, or
+    cannot have used any."""
+    return Usage(sent) if error.usage == NO_USAGE and error.kind in UNREPORTED else NO_USAGE
 
 
 def with_estimate(outcome: Outcome, pricing: Pricing, reserved: Reservation | None, text: str) -> Outcome:
@@ -33,14 +39,16 @@ def booked(
 
     `sent`: tokens of the request, which count where nobody reported what was used.
     """
-    if failed is None or (failed.error.usage == NO_USAGE and failed.error.kind not in UNREPORTED):
+    if failed is None:
         return ()
     usage, model = failed.error.usage, failed.model
+    used = unreported(failed.error, sent)
+    if usage == used == NO_USAGE:
+        return ()
     cost = pricing.cost_usd(model, usage)
     event = ResponseBooked(turn=turn, step=step, purpose=purpose, model=model, usage=usage, cost_usd=cost)
     if usage != NO_USAGE:
         return (event,)
-    used = Usage(sent)
     return (replace(event, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
 
 

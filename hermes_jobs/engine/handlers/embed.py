@@ -13,7 +13,7 @@ from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.embedding import MAX_STARTS, Embedding, begun, ended
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.handlers.call_usage import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import unreported
 from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import (
     CANCELLED,
@@ -99,8 +99,7 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _failed(
         self, embedder: Embedder, state: Embedding, step: Step, asked: Sequence[str], error: ModelError
     ) -> e.EmbeddingFailed:
-        unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
-        estimated = Usage(sum(map(tokens, asked))) if unreported else NO_USAGE
+        estimated = unreported(error, sum(map(tokens, asked)))
         return e.EmbeddingFailed(
             step=step.id,
             attempt=state.attempt,

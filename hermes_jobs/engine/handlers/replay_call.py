@@ -27,7 +27,7 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.handlers.call_usage import UNREPORTED
+from hermes_jobs.engine.handlers.call_usage import unreported
 from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of, workdir_of
@@ -199,8 +199,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
         sent = call.reserved.input_tokens if call.reserved is not None else 0
-        unreported = error.usage == NO_USAGE and error.kind in UNREPORTED
-        estimated = Usage(sent) if unreported else NO_USAGE
+        estimated = unreported(error, sent)
         price = self.at.pricing.cost_usd
         return e.ReplayCallFailed(
             step=call.id,

@@ -124,7 +124,7 @@ def _absolute(invocation: Invocation, named: Sequence[str]) -> list[str]:
     return [path for each in named if (path := invocation.path(each)) is not None]
 
 
-class CommandRules:
+class CommandRuleSet:
     """Rules of one decision, found by the program's name."""
 
     def __init__(self, rules: Sequence[CommandRule]) -> None:
@@ -191,10 +191,10 @@ def _entries() -> Iterator[dict[str, Any]]:
 
 
 @cache
-def rule_set(decision: Decision) -> CommandRules:
+def rule_set(decision: Decision) -> CommandRuleSet:
     """The rules of the data files with one decision. Raises `ValueError` for a rule that is badly written."""
     rules = [msgspec.convert(each, CommandRule) for each in _entries()]
     unknown = {each for rule in rules for each in (rule.check, rule.unless_check)} - {None, *CHECKS}
     if unknown:
         raise ValueError(f"rules call checks that are not there: {', '.join(map(str, unknown))}")
-    return CommandRules([each for each in rules if each.decision == decision])
+    return CommandRuleSet([each for each in rules if each.decision == decision])
