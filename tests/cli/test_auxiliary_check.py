@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.interfaces.cli.model_checks import auxiliary
+from hermes_jobs.interfaces.cli.doctor.models import auxiliary
 from hermes_jobs.settings import load
 
 LOCAL = "http://127.0.0.1:9/v1"

@@ -25,8 +25,8 @@ from hermes_jobs.interfaces.chat.foreground import run_shell
 from hermes_jobs.interfaces.chat.own_commands import expanded
 from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.toolbar import ToolbarStatus, toolbar_text
-from hermes_jobs.interfaces.cli.mentioned_resources import ResourceReader
-from hermes_jobs.interfaces.cli.turn_text import MAX_BYTES
+from hermes_jobs.interfaces.cli.mcp.mentions import ResourceReader
+from hermes_jobs.interfaces.cli.turns.text import MAX_BYTES
 from hermes_jobs.settings.home import Paths
 
 

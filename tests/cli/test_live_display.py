@@ -16,8 +16,8 @@ from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import DeltaStream, TextDelta
-from hermes_jobs.interfaces.cli.live_display import AGAIN, LiveDisplay, TerminalSurface
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered
+from hermes_jobs.interfaces.cli.turns.live_display import AGAIN, LiveDisplay, TerminalSurface
 
 COLUMNS, LINES = 40, 12
 PARTS = (

@@ -54,7 +54,7 @@ def test_it_goes_on_under_the_same_id_with_what_was_there(home: Home, model_serv
     turn = home.run("send", "--json", "Tidy up.").json["turn"]
     continued = home.run("turns", "continue", turn)
     assert (continued.code, continued.out) == (0, "All of it.\n")
-    assert "continue" not in continued.err
+    assert "turns continue" not in continued.err
     asked = model_server.requests[-1].messages
     assert [each["content"] for each in asked if each["role"] == "assistant"][-1] == "So far: half of it."
     assert home.turn(turn)["stopped_by"] is None

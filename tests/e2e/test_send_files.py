@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.interfaces.cli.turn_text import MAX_BYTES
+from hermes_jobs.interfaces.cli.turns.text import MAX_BYTES
 from tests.home import Home
 from tests.model_server import ModelServer
 

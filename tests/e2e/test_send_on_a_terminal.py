@@ -9,7 +9,7 @@ from signal import SIGKILL
 
 import pytest
 
-from hermes_jobs.interfaces.cli.live_display import AGAIN
+from hermes_jobs.interfaces.cli.turns.live_display import AGAIN
 from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.screen import Screen
 from tests.faults.redis_server import RedisServer

@@ -21,7 +21,7 @@ from hermes_jobs.engine.handlers.failed_calls import Retries
 from hermes_jobs.engine.ports import CompressedHistory, ContextEngine, History
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
-from hermes_jobs.interfaces.cli.progress import ProgressLines
+from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from tests.engine.simulation import (
     CountedIds,
     Gates,

@@ -30,7 +30,7 @@ Moment = Literal["before", "within", "after"]
 MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
 PRELOADED = [
     "hermes_jobs.interfaces.cli.send",
-    "hermes_jobs.interfaces.cli.turn_waiter",
+    "hermes_jobs.interfaces.cli.turns.waiter",
     "hermes_jobs.agent.llm.completions_client",
     "hermes_jobs.runtime.inline_worker",
     "tests.faults.preloaded",

@@ -17,7 +17,7 @@ from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.interfaces.cli.gateway_checks import telegram
+from hermes_jobs.interfaces.cli.doctor.gateway import telegram
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.factory import telegram_service, validate_users
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver

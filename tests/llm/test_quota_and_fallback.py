@@ -14,7 +14,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.failed_calls import failure_notice
+from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Refuse, Seen

@@ -46,7 +46,7 @@ def chat(
         raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')
     from hermes_jobs.interfaces.chat.app import run
     from hermes_jobs.interfaces.chat.conversation import ChatStart
-    from hermes_jobs.interfaces.cli.turn_options import (
+    from hermes_jobs.interfaces.cli.turns.options import (
         resolve_model,
         resolve_session,
         resolve_toolsets,

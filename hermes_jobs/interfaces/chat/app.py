@@ -49,15 +49,15 @@ from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.summary import ChatSummary, greeting
 from hermes_jobs.interfaces.chat.toolbar import toolbar_status, toolbar_text
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.given_skills import with_skills
 from hermes_jobs.interfaces.cli.inbox import unread_notice
-from hermes_jobs.interfaces.cli.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.notices import tell, turn_notices
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
-from hermes_jobs.interfaces.cli.reader_question import ask_person
-from hermes_jobs.interfaces.cli.turn_options import (
+from hermes_jobs.interfaces.cli.questions.reader import ask_person
+from hermes_jobs.interfaces.cli.skills.given import with_skills
+from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
+from hermes_jobs.interfaces.cli.turns.options import (
     by_chat_flags,
     describe_session,
     named_variables,

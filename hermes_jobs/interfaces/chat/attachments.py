@@ -11,14 +11,14 @@ import msgspec
 
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
 from hermes_jobs.interfaces.chat.slash import Found
-from hermes_jobs.interfaces.cli.mentioned_resources import (
+from hermes_jobs.interfaces.cli.mcp.mentions import (
     ENDS,
     MENTION,
     ResourceReader,
     resource_named,
     resource_part,
 )
-from hermes_jobs.interfaces.cli.turn_text import Inputs, fenced
+from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
 from hermes_jobs.text.plural import pluralize
 
 BEGUN = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')

@@ -144,7 +144,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand("title", "[WORDS]", "what this session is called", act.title, ("rename",)),
         SlashCommand("fork", "[TITLE]", "continue in a copy, or --before TURN", act.fork_session),
         SlashCommand("export", "[FILE]", "write this session to a file", export),
-        SlashCommand("undo", "[--files]", "continue as if the last turn had not been", act.undo),
+        SlashCommand("undo", "[--files]", "undo the last turn", act.undo),
         SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
         SlashCommand("continue", "", "continue with a turn that a limit stopped", act.go_on),
         SlashCommand("retry", "", "continue with a failed turn, or ask again", act.retry),

@@ -21,12 +21,12 @@ from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.chat.event_renderer import SHOWN_LINES, EventRenderer
-from hermes_jobs.interfaces.cli.approval_question import told_of
-from hermes_jobs.interfaces.cli.child_questions import questions_below
-from hermes_jobs.interfaces.cli.form_entry import FormEntry
-from hermes_jobs.interfaces.cli.input_question import KEYS, TOLD, InputQuestion, require_no_secret
-from hermes_jobs.interfaces.cli.live_display import LiveDisplay
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.cli.questions.approval import told_of
+from hermes_jobs.interfaces.cli.questions.children import questions_below
+from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry
+from hermes_jobs.interfaces.cli.questions.input import KEYS, TOLD, InputQuestion, require_no_secret
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.settings.turn_settings import TurnSettings
 
 SOURCE = "chat"

@@ -13,11 +13,11 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import TextDelta
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.failed_calls import failure_notice
-from hermes_jobs.interfaces.cli.live_display import LiveDisplay
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion, OpenQuestions
 from hermes_jobs.interfaces.cli.output import footer_line, one_line
-from hermes_jobs.interfaces.cli.progress import ProgressLines
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion, OpenQuestions
+from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
+from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
+from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_json import milliseconds
 

@@ -10,9 +10,9 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.slash import ChatContext, Found
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
-from hermes_jobs.interfaces.cli.rewind import TurnRewind
-from hermes_jobs.interfaces.cli.sessions import fork_session_at
-from hermes_jobs.interfaces.cli.turn_files import rewound_lines
+from hermes_jobs.interfaces.cli.sessions.commands import fork_session_at
+from hermes_jobs.interfaces.cli.turns.files import rewound_lines
+from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
 from hermes_jobs.text.plural import pluralize
 
 FILES = "--files"
@@ -87,7 +87,7 @@ def retry(chat: ChatContext, _rest: str) -> None:
 
 
 def undo(chat: ChatContext, rest: str) -> None:
-    """Go on as if the last turn had not been, with `--files` also in files.
+    """Undo the last turn, with `--files` also its changes in files.
 
     Raises `Rejected`, before anything is taken back, where a file was changed since.
     """
@@ -102,7 +102,7 @@ def undo(chat: ChatContext, rest: str) -> None:
     text = chat.conversation.undo()
     copy = chat.conversation.session
     chat.say(f"Taken back: {cut(one_line(text), 60)}")
-    chat.say(f"It continues in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
+    chat.say(f"Now in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
     if known.files and not rest:
         files = pluralize(len(known.files), "file")
         chat.say(f"{files} stay as that turn left them: /rewind {turn} restores them.")

@@ -61,8 +61,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     """
     from hermes_jobs.interfaces.bench.learning import WAYS, LearningBench
     from hermes_jobs.interfaces.bench.people import people
-    from hermes_jobs.interfaces.cli.confirmation import confirmed
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
+    from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 
     persons = _chosen(people(), names)
     settings = _with_model(context.settings, model)

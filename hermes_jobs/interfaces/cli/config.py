@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.confirmation import ask_secret
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_key, complete_setting, complete_value
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
+from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.confirmation import confirmed
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import (
@@ -22,6 +21,7 @@ from hermes_jobs.interfaces.cli.options import (
 )
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 from hermes_jobs.text.plural import pluralize
 

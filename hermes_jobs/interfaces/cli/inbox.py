@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from hermes_jobs.interfaces.cli.checks import verifications
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
@@ -48,7 +48,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
 def _note_questions(views: Views) -> None:
     """Say which calls wait for a person, sub-agents' with the path to them, and how to answer."""
-    from hermes_jobs.interfaces.cli.turn_tree import note_waiting
+    from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
     asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
     trees = (views.tree(each.id) for each in asking)

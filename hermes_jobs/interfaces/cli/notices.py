@@ -163,7 +163,7 @@ def _skill_name(arguments: str) -> str:
 
 
 def _left_out(context: CliContext) -> Iterator[str]:
-    from hermes_jobs.interfaces.cli.memory_checks import memory
+    from hermes_jobs.interfaces.cli.doctor.memory import memory
 
     for finding in memory(context.application):
         if finding.status != "ok":

@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.cli.permission_options import (
     permission_options,
     resolve_approvals,
 )
-from hermes_jobs.interfaces.cli.turn_options import (
+from hermes_jobs.interfaces.cli.turns.options import (
     by_flags,
     describe_session,
     named_variables,
@@ -38,13 +38,13 @@ from hermes_jobs.interfaces.cli.turn_options import (
     resolve_variables,
     working_folder,
 )
-from hermes_jobs.interfaces.cli.turn_text import Inputs, read_text
+from hermes_jobs.interfaces.cli.turns.text import Inputs, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_jobs.engine.engine import Submitted
-    from hermes_jobs.interfaces.cli.given_skills import WithSkills
+    from hermes_jobs.interfaces.cli.skills.given import WithSkills
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # what the turns of a schedule's runs name as their source
@@ -195,8 +195,8 @@ def _resources(
     context: CliContext, text: str, inputs: Inputs, folder: str, *, unattended: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The resources of MCP servers that the text names as `@server:URI`, with what to tell of them."""
-    from hermes_jobs.interfaces.cli.mentioned_resources import may_name_resources, mentioned_resources
-    from hermes_jobs.interfaces.cli.reader_question import reader_here
+    from hermes_jobs.interfaces.cli.mcp.mentions import may_name_resources, mentioned_resources
+    from hermes_jobs.interfaces.cli.questions.reader import reader_here
 
     if not may_name_resources(text):
         return (), ()
@@ -208,7 +208,7 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> With
     """The text with the named skills; None where none is named."""
     if not names:
         return None
-    from hermes_jobs.interfaces.cli.given_skills import with_skills
+    from hermes_jobs.interfaces.cli.skills.given import with_skills
 
     return with_skills(context.application.skills, names, text)
 
@@ -216,7 +216,7 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> With
 def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
     """Follow the turn to its end, then tell what else there is to know."""
     from hermes_jobs.interfaces.cli.notices import print_notices
-    from hermes_jobs.interfaces.cli.turn_waiter import follow
+    from hermes_jobs.interfaces.cli.turns.waiter import follow
     from hermes_jobs.runtime.housekeeping import keep_house_if_due
 
     code = follow(context, submitted, waiting.output, waiting.timeout)

@@ -11,7 +11,7 @@ from mcp.types import (
     TextContent,
 )
 
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.requests import SendReply
 

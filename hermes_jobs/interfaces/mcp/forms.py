@@ -10,8 +10,8 @@ import msgspec
 from hermes_jobs.domain.events import InputField
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.forms import default
-from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 
 ANSWERS = {"y": "once", "s": "session", "n": "no"}
 """The keys of answers to an approval that a client can give, with their names in the form. A lasting rule is

@@ -17,19 +17,19 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.approval_question import ApprovalQuestion
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.input_question import how_to_answer, require_no_secret
-from hermes_jobs.interfaces.cli.memory import TITLES
+from hermes_jobs.interfaces.cli.memory.commands import TITLES
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.param_types import FolderParam
-from hermes_jobs.interfaces.cli.schedule_format import schedule_json, timing_words
-from hermes_jobs.interfaces.cli.session_search import hit_json
-from hermes_jobs.interfaces.cli.turn_options import resolve_model, resolve_session
-from hermes_jobs.interfaces.cli.turns import listed_json
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
+from hermes_jobs.interfaces.cli.questions.input import how_to_answer, require_no_secret
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+from hermes_jobs.interfaces.cli.schedules.format import schedule_json, timing_words
+from hermes_jobs.interfaces.cli.sessions.search import hit_json
+from hermes_jobs.interfaces.cli.turns.commands import listed_json
+from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_session
 from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.watched_turn import WatchedTurn
 from hermes_jobs.runtime.recovery import reclaim_from_dead_workers

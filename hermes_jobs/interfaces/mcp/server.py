@@ -39,8 +39,8 @@ from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import INTERRUPTED
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
 from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.elicitations import elicitation, modes, result_of

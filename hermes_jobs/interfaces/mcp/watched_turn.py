@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.interfaces.cli.child_questions import questions_of, waits_for_person
-from hermes_jobs.interfaces.cli.open_questions import AnyQuestion
-from hermes_jobs.interfaces.cli.progress import ProgressLines
-from hermes_jobs.interfaces.cli.turn_waiter import last_turn
+from hermes_jobs.interfaces.cli.questions.children import questions_of, waits_for_person
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
+from hermes_jobs.interfaces.cli.turns.waiter import last_turn
 
 
 class Standing(Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from hermes_jobs.interfaces.cli.confirmation import ask_secret
 from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret
 
 
 class Questions:

@@ -13,7 +13,7 @@ from hermes_jobs.agent.tools.web_search.catalogue import (
 from hermes_jobs.agent.tools.web_search.query import SearchFailed
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.search_checks import missing_of, tried
+from hermes_jobs.interfaces.cli.doctor.search import missing_of, tried
 from hermes_jobs.interfaces.cli.setup.questions import Questions
 from hermes_jobs.interfaces.cli.setup.steps import MARKS, TRIES, UNCHANGED, unknown_name
 from hermes_jobs.settings import Settings

@@ -1,0 +1,1 @@
+"""The checks of `doctor`: one module for each part of an installation."""

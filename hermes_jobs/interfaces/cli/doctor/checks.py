@@ -1,0 +1,279 @@
+"""What `hermes-jobs doctor` looks at: one function a check, each telling what it found and what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
+from hermes_jobs.interfaces.cli.moments import format_day, format_time
+from hermes_jobs.runtime.up_state import is_held
+from hermes_jobs.settings import Paths, find_home
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.settings import Settings
+
+MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
+LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
+COMMAND_SECONDS = 10.0
+SERVERS_AT_ONCE = 4  # MCP servers that are started or reached side by side
+
+
+class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check found, and what to do about it. `code` is the exit code that a failure stands for."""
+
+    check: str
+    status: Literal["ok", "warn", "fail"]
+    message: str
+    hint: str = ""
+    code: int = FAILED
+
+
+def ok(check: str, message: str) -> DoctorFinding:
+    """A finding that nothing has to be done about."""
+    return DoctorFinding(check=check, status="ok", message=message)
+
+
+def warn(check: str, message: str, hint: str = "") -> DoctorFinding:
+    """A finding of what is missing, or weaker than it could be."""
+    return DoctorFinding(check=check, status="warn", message=message, hint=hint)
+
+
+def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> DoctorFinding:
+    """A finding that `doctor` fails for, with that exit code."""
+    return DoctorFinding(check=check, status="fail", message=message, hint=hint, code=code)
+
+
+def is_up(environ: Mapping[str, str]) -> bool:
+    """Whether an `up` of the home runs, as far as can be told without its configuration."""
+    try:
+        paths = Paths(find_home(environ))
+        return paths.run.is_dir() and is_held(paths)
+    except (OSError, Misconfigured):
+        return False
+
+
+def home(settings: Settings) -> Iterator[DoctorFinding]:
+    """The home is private, and the configuration could be read (or nobody could ask)."""
+    paths = settings.paths
+    mode = stat.S_IMODE(paths.home.stat().st_mode)
+    if mode & 0o077:
+        yield warn("home", f"{paths.home} can be read by others (mode {mode:o}).", f"chmod 700 {paths.home}")
+    else:
+        yield ok("home", str(paths.home))
+    changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
+    text = f"set: {', '.join(changed)}" if changed else "every key has its default"
+    yield ok("config", f"{paths.config} — {text}")
+
+
+def toolsets(application: Application) -> Iterator[DoctorFinding]:
+    """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
+    configured = application.settings.toolsets
+    try:
+        known = application.toolbox.toolsets
+    except Misconfigured:
+        return  # a memory provider or context engine that cannot be used has a check of its own
+    for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
+        if unknown := [name for name in names if name not in known]:
+            message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
+            yield warn("toolsets", message, f"Known: {', '.join(known)}.")
+
+
+def pauses(application: Application) -> Iterator[DoctorFinding]:
+    """Which models beside the main one have failed and are not asked for a while."""
+    from hermes_jobs.domain.model_pauses import STREAM, Pauses
+
+    state, now = application.engine().state(STREAM), application.clock.now()
+    assert isinstance(state, Pauses)
+    for place in state.paused:
+        if pause := state.at(place, now):
+            until = format_time(pause.until)
+            text = f"{pause.purpose}: {pause.model} rests until {until}; the main model is asked instead"
+            yield warn("auxiliary", text, f"It failed: {pause.message}")
+
+
+def budgets(application: Application) -> Iterator[DoctorFinding]:
+    """Whether the limits that are set can be held, and how much of the day's is spent."""
+    from hermes_jobs.domain.accounts import NANO
+    from hermes_jobs.domain.budgets import DAY
+    from hermes_jobs.engine.clock_and_ids import day_of
+
+    settings = application.settings
+    try:
+        application.check_budgets()
+    except Misconfigured as error:
+        yield fail("budgets", error.message, error.hint, code=USAGE)
+        return
+    limit = settings.budgets.day_usd
+    if limit is None:
+        return
+    day = day_of(application.clock.now(), settings.zone)
+    try:
+        account = application.log.account(DAY + day)
+    except HermesJobsError:
+        return
+    spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
+    text = (
+        f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
+    )
+    yield DoctorFinding(check="budgets", status="ok" if spent < limit else "warn", message=text)
+
+
+def verifications(application: Application) -> Iterator[DoctorFinding]:
+    """Which verifications wait for the budget of the next day."""
+    from hermes_jobs.bootstrap.replays import waiting_verifications
+    from hermes_jobs.domain.replay.experiment import PREFIX
+    from hermes_jobs.interfaces.cli.experiments.format import waiting_line
+
+    for each in waiting_verifications(application.engine()):
+        name = each.stream.removeprefix(PREFIX)
+        hint = f"With a higher budgets.day_usd it continues now: hermes-jobs experiments run {name}"
+        yield warn("learning", f"{name} is {waiting_line(each)}", hint)
+
+
+WINDOW_SOURCES = {
+    "setting": "model.context_length",
+    "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",
+    "list": "by the list of known models",
+    "default": "assumed: the model is not known; model.context_length sets it",
+}
+
+
+def context(application: Application) -> DoctorFinding:
+    """Which context engine makes long conversations smaller, when, and where the window is known from."""
+    settings = application.settings
+    try:
+        engine = application.contexts.apart()
+    except Misconfigured as error:
+        return fail("context", error.message, error.hint, code=USAGE)
+    known = application.windows.window(settings.main_model.model)
+    window, threshold = known.tokens, engine.threshold(known.tokens)
+    day = f" ({format_day(known.at)})" if known.at else ""
+    source = WINDOW_SOURCES[known.source].format(day=day)
+    when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
+    if not settings.compression.enabled:
+        when = "compresses only when asked to (compression.enabled is false)"
+    text = f"the engine {settings.context.engine} {when}"
+    tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
+    if tools < window * MUCH_FOR_TOOLS:
+        return ok("context", text)
+    hint = (
+        f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
+        "(toolsets.disabled), or take a model with a larger window."
+    )
+    return warn("context", text, hint)
+
+
+def commands(environ: Mapping[str, str]) -> DoctorFinding:
+    """Whether the agent's commands can be run, and ended with all that they start."""
+    from hermes_jobs.agent.tools.environment import filtered_environment
+    from hermes_jobs.agent.tools.processes import run
+    from hermes_jobs.engine.in_flight import CancelToken
+
+    try:
+        done = run(
+            "sleep 600 & echo ready",
+            cwd=str(Path.cwd()),
+            env=filtered_environment(environ),
+            timeout=COMMAND_SECONDS,
+            cancel=CancelToken(),
+        )
+    except OSError as error:
+        return fail("commands", f"cannot be started: {error}")
+    if done.output.strip() != "ready" or done.lost or done.left:
+        text = (
+            f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
+        )
+        return fail("commands", text, "The agent's terminal tool would not be safe to use here.")
+    if sys.platform != "linux":
+        text = "run; what leaves a command's process group is not found again on this system"
+        return warn("commands", text)
+    return ok("commands", "run, and leave no process behind")
+
+
+def sandbox(settings: Settings) -> DoctorFinding:
+    """Which sandbox hides the user's keys and this home from the agent's commands."""
+    from hermes_jobs.agent.tools.sandbox import layer
+    from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
+
+    if settings.terminal.backend == "docker":
+        return ok("sandbox", "commands run in containers")
+    if settings.terminal.sandbox == "off":
+        text = "off (terminal.sandbox): commands can read your keys and this home's secrets"
+        return warn("sandbox", text, "hermes-jobs config set terminal.sandbox auto")
+    found = layer()
+    if found.name == NONE:
+        text = (
+            f"none on this machine ({found.why}): only the rules for commands protect your keys and this home"
+        )
+        hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
+        status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
+        return DoctorFinding(check="sandbox", status=status, message=text, hint=hint)
+    text = f"{found.name}: commands see neither your keys nor this home"
+    if found.name == LANDLOCK:
+        text += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
+    return ok("sandbox", text)
+
+
+def disk(settings: Settings) -> DoctorFinding:
+    """Whether there is room for what happens."""
+    free = shutil.disk_usage(settings.paths.home).free
+    text = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
+    if free >= LITTLE_SPACE:
+        return ok("disk", text)
+    status: Literal["warn", "fail"] = "warn" if free >= NO_SPACE else "fail"
+    return DoctorFinding(
+        check="disk", status=status, message=text, hint="Nothing can be recorded on a full disk."
+    )
+
+
+def mcp(application: Application) -> Iterator[DoctorFinding]:
+    """Whether each MCP server can be started or reached, and used."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    names = sorted(application.mcp.config)
+    if not names:
+        return
+    _ = application.log, application.views
+    with ThreadPoolExecutor(max_workers=SERVERS_AT_ONCE) as pool:
+        yield from pool.map(lambda name: _mcp_server(application, name), names)
+
+
+def _mcp_server(application: Application, name: str) -> DoctorFinding:
+    from hermes_jobs.agent.mcp.messages import Failed
+    from hermes_jobs.domain import mcp_servers
+
+    check = f"mcp {name}"[:14]
+    try:
+        listed = application.mcp.discover(name, os.getcwd())  # noqa: PTH109
+    except Rejected as refused:
+        return warn(check, f"{name}: {refused.message}", refused.hint)
+    except HermesJobsError as error:
+        return warn(check, f"{name}: {error}")
+    if isinstance(listed, Failed):
+        hint = f"hermes-jobs mcp {'login' if listed.kind == 'login' else 'test'} {name}"
+        last = listed.stderr.strip().splitlines()[-1:]
+        text = f"{name}: {listed.message}{f'; its last line: {last[0][:200]}' if last else ''}"
+        return warn(check, text, hint)
+    state = application.engine().state(mcp_servers.stream_of(name))
+    assert isinstance(state, mcp_servers.ServerListings)
+    text = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
+    if state.waiting is not None:
+        hint = f"hermes-jobs mcp accept {name}"
+        return warn(check, f"{text}; changed, and waits for you", hint)
+    if listed.left_out:
+        hint = f"hermes-jobs mcp show {name}"
+        left = pluralize(len(listed.left_out), "tool")
+        return warn(check, f"{text}; {left} left out", hint)
+    return ok(check, text)

@@ -1,0 +1,134 @@
+"""`hermes-jobs doctor`: what is configured, reachable and alive, and what to do about what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.exit_codes import USAGE
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import one_line, terminal_width, wrap
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding
+
+MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
+INDENT, LEAST = 22, 20  # columns before what is told, and at least for it on a narrow terminal
+UNLIMITED = 1_000_000  # columns where the output is no terminal
+
+
+@click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
+@click.option("--live", is_flag=True, help="Also try the model with three small calls, and the web search.")
+@json_option
+@click.pass_context
+def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
+    """Check the home, configuration, model, log, broker, workers, beat, web search, MCP servers,
+    Flower, traces, commands and disk.
+
+    The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
+
+    --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
+    caches prompts and reports usage, whether its price is known, and what these calls cost; and searches the
+    web once, where a provider is configured.
+    """
+    context = click_context.ensure_object(CliContext)
+    findings: list[DoctorFinding] = []
+
+    def as_object() -> object:
+        findings.extend(examine(context, live=live))
+        shown = [
+            {name: context.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
+            for each in findings
+        ]
+        return {"ok": not _failed(findings), "checks": shown}
+
+    def told() -> None:
+        for finding in examine(context, live=live):
+            findings.append(finding)
+            _print(finding, context)
+
+    print_result(as_object, told, as_json=as_json)
+    failed = _failed(findings)
+    if failed:
+        click_context.exit(failed[0].code)
+
+
+def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
+    """Every check's findings, as they come.
+
+    Without a readable configuration there is only that; without a log, what can be told without one.
+    """
+    from hermes_jobs.errors import Misconfigured
+    from hermes_jobs.interfaces.cli.doctor import checks
+    from hermes_jobs.interfaces.cli.doctor import models as model_checks
+    from hermes_jobs.interfaces.cli.doctor import processes as process_checks
+    from hermes_jobs.interfaces.cli.doctor.search import web_search
+
+    try:
+        settings = context.settings
+        application = context.application
+    except Misconfigured as error:
+        hint = error.hint
+        if checks.is_up(context.environ):
+            hint = (
+                f"{hint} `hermes-jobs up` continues with what it read before, until this is mended.".strip()
+            )
+        yield checks.fail("config", error.message, hint, code=USAGE)
+        return
+    yield from checks.home(settings)
+    yield model_checks.model(settings)
+    yield from model_checks.auxiliary(settings)
+    log = process_checks.log(application)
+    yield log
+    yield process_checks.broker(settings)
+    if log.status != "fail":
+        yield from _with_log(application, live=live)
+    yield from web_search(settings, context.environ, live=live)
+    yield process_checks.flower(settings)
+    yield process_checks.traces(context.environ)
+    yield checks.commands(context.environ)
+    yield checks.sandbox(settings)
+    yield checks.disk(settings)
+
+
+def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding]:
+    """What can be told where the log can be read and written."""
+    from hermes_jobs.interfaces.cli.doctor import checks
+    from hermes_jobs.interfaces.cli.doctor import models as model_checks
+    from hermes_jobs.interfaces.cli.doctor import processes as process_checks
+    from hermes_jobs.interfaces.cli.doctor.gateway import telegram
+    from hermes_jobs.interfaces.cli.doctor.memory import memory
+    from hermes_jobs.interfaces.cli.memory.provider import provider
+
+    if live:
+        yield from model_checks.live(application)
+    yield from model_checks.caching(application)
+    yield from checks.pauses(application)
+    yield from checks.budgets(application)
+    yield from checks.verifications(application)
+    yield from memory(application)
+    yield from provider(application)
+    yield checks.context(application)
+    yield from checks.toolsets(application)
+    yield from checks.mcp(application)
+    yield process_checks.workers(application)
+    yield from process_checks.worker_settings(application)
+    yield process_checks.beat(application)
+    yield from telegram(application)
+
+
+def _failed(findings: Sequence[DoctorFinding]) -> Sequence[DoctorFinding]:
+    return [each for each in findings if each.status == "fail"]
+
+
+def _print(finding: DoctorFinding, context: CliContext) -> None:
+    mark, colour = MARKS[finding.status]
+    click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  ", nl=False)
+    room = max((terminal_width() or UNLIMITED) - INDENT, LEAST)
+    message = [one_line(context.redact(text)) for text in (finding.message, finding.hint) if text]
+    click.echo(f"\n{'':{INDENT}}".join(line for text in message for line in wrap(text, room)))

@@ -1,0 +1,63 @@
+"""What `hermes-jobs doctor` looks at where a Telegram bot is set up: nothing where none is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.workers import statuses
+from hermes_jobs.delivery.telegram_token import TOKEN
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, warn
+from hermes_jobs.interfaces.cli.doctor.processes import live_processes
+from hermes_jobs.settings.turn_settings import held
+
+CHECK = "telegram"
+LISTEN = "`hermes-jobs gateway telegram` listens."
+
+
+def telegram(application: Application) -> Iterator[DoctorFinding]:
+    """Whether the bot can be spoken to, who may write to it, and whether anybody listens."""
+    settings = application.settings
+    allowed = settings.gateway.telegram.allowed_users
+    if settings.secrets.get(TOKEN) is None:
+        if allowed:
+            text = f"gateway.telegram.allowed_users is set, and there is no {TOKEN}"
+            hint = f"Put the token that @BotFather gave you into {settings.paths.env_file} (mode 600)."
+            yield warn(CHECK, text, hint)
+        return
+    if find_spec("telegram") is None:
+        text = f"{TOKEN} is set, and this installation cannot speak to Telegram"
+        yield warn(CHECK, text, "pip install 'hermes-jobs[telegram]'")
+        return
+    gateways = [worker.id for worker in live_processes(application) if worker.name == "gateway"]
+    listens = bool(gateways)
+    who = f"{len(allowed)} may write" if allowed else "nobody may write"
+    hint = "" if allowed else "Set gateway.telegram.allowed_users."
+    text = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
+    if workers_lack_token(application):
+        text += "; the workers have no token, or another one: answers do not arrive"
+        hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); what runs reads it again."
+        yield warn(CHECK, text, hint)
+        return
+    known = statuses(application.log)
+    problem = next((known[each].unreachable for each in gateways if each in known), "")
+    if problem:
+        text = f"{who}; a gateway asks, and nothing arrives: {problem}"
+        yield warn(CHECK, text, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
+        return
+    yield DoctorFinding(
+        check=CHECK,
+        status="ok" if allowed and listens else "warn",
+        message=text,
+        hint=hint if listens else f"{hint} {LISTEN}".strip(),
+    )
+
+
+def workers_lack_token(application: Application) -> bool:
+    """Whether live workers deliver answers and none of them has this process's token of the bot."""
+    settings, log = application.settings, application.log
+    delivering = {each.id for each in live_processes(application) if "deliveries" in each.lanes}
+    mine = held(settings, log.log_id).get(TOKEN)
+    theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
+    return bool(theirs) and mine not in theirs

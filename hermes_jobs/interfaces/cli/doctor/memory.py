@@ -1,0 +1,48 @@
+"""What prompts have of the memory, and what they leave out: said by `doctor`, and at a person's turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_jobs.agent.memory.files import NAMES
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
+from hermes_jobs.domain.memory.memory import TARGETS, chars
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
+from hermes_jobs.text.plural import pluralize
+
+HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or `memory add --anyway`."
+
+
+def memory(application: Application) -> Iterator[DoctorFinding]:
+    """How full prompts are of it, what is only recalled, and what a rule leaves out."""
+    places, limits = application.memory_places(), application.memory_limits
+    ruled = [each for each, rule in places.prompt.items() if rule is not None]
+    for target in TARGETS:
+        count = sum(each.target == target for each in ruled)
+        if count:
+            message = (
+                f"{NAMES[target]} has {pluralize(count, 'entry', 'entries')} that prompts leave out by a rule"
+            )
+            yield warn("memory", message, HINT)
+    yield from _embeddings(application)
+    if ruled:
+        return
+    sizes = [f"{target} {chars(places.whole(target)):,}/{limits.of(target):,}" for target in TARGETS]
+    tail = f"; {pluralize(len(places.recalled), 'more entry', 'more entries')} only recalled"
+    yield ok("memory", f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}")
+
+
+def _embeddings(application: Application) -> Iterator[DoctorFinding]:
+    """Whether what gives vectors can be asked, and how many there are; nothing where they are off."""
+    choice = application.settings.embedding_model
+    embedder = application.endpoints.embedder if choice is not None else None
+    if embedder is None:
+        return
+    if isinstance(embedder, UnusableEmbedder):
+        text = embedder.error
+        yield warn("embeddings", text.message, text.hint)
+        return
+    counts = application.views.embedding_counts(embedder.model)
+    more = f", {counts.planned} more planned" if counts.planned else ""
+    yield ok("embeddings", f"{pluralize(counts.there, 'vector')} of {embedder.model}{more}")

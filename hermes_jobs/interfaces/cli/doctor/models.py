@@ -1,0 +1,110 @@
+"""What `hermes-jobs doctor` tells of models: which one answers, with which key, and what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
+from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.llm.trial import Trial
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.settings import Settings
+
+FEW = 2  # requests from which on nothing in the cache is worth a word
+
+
+def model(settings: Settings) -> DoctorFinding:
+    """Which model answers, where, with which key, and how its prompts are cached."""
+    from hermes_jobs.bootstrap.validation import check_choice
+
+    choice = settings.main_model
+    if choice.rehearsal:
+        return warn(
+            "model",
+            "the rehearsal model answers: a script that shows what happens, not a language model.",
+            "`hermes-jobs setup` connects a real one.",
+        )
+    try:
+        check_choice(settings, choice)
+    except (Rejected, Misconfigured) as error:
+        return fail("model", error.message, error.hint, code=code_of(error))
+    key = f"with the key {choice.key}" if settings.secrets.get(choice.key) else "without a key"
+    return ok("model", f"{choice.model} at {model_label(settings, choice.model)}; {key}")
+
+
+def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
+    """Which auxiliary tasks are asked of another model than the main one, and where."""
+    from hermes_jobs.bootstrap.validation import check_choice
+
+    for purpose in ("review", "compression", "session_search", "title"):
+        choice = settings.auxiliary_model(purpose)
+        if choice == settings.main_model:
+            continue
+        key = f"the key {choice.key}" if settings.secrets.get(choice.key) else "no key"
+        text = f"{purpose} asks {choice.model} at {endpoint_label(settings, choice)}, with {key}"
+        try:
+            check_choice(settings, choice)
+        except (Rejected, Misconfigured) as error:
+            yield warn("auxiliary", f"{purpose}: {error.message}", error.hint)
+            continue
+        yield ok("auxiliary", text)
+
+
+def caching(application: Application) -> Iterator[DoctorFinding]:
+    """Models whose prompts are marked for a cache that never gave anything back."""
+    from hermes_jobs.bootstrap.endpoints import caching_of
+
+    settings = application.settings
+    try:
+        used = application.views.spending(by="model")
+    except HermesJobsError:
+        return
+    for row in used:
+        choice, cached = settings.choice(row.key), row.usage.cache_read_tokens + row.usage.cache_write_tokens
+        if choice.rehearsal or row.requests < FEW or cached or caching_of(settings, choice).kind != "marks":
+            continue
+        yield warn(
+            "caching",
+            f"{row.key}: marks are sent, and of {row.requests} requests nothing was ever reported as cached",
+            "The endpoint may ignore them, or the prompts are too short: `hermes-jobs config set "
+            "model.prompt_cache off` leaves them out.",
+        )
+
+
+def live(application: Application) -> Iterator[DoctorFinding]:
+    """What the configured model can do, tried with a few small calls; then what they cost."""
+    settings = application.settings
+    if model(settings).status == "fail":
+        return  # told already
+    trial = trial_of(application)
+    for each in trial.verdicts():
+        code = CREDENTIALS if each.kind == "auth" else FAILED
+        yield DoctorFinding(
+            check=f"live.{each.name}", status=each.status, message=each.message, hint=each.hint, code=code
+        )
+    cost = "at a price that is not known" if trial.cost_usd is None else f"${trial.cost_usd:.6f}"
+    used = (
+        f"{trial.num_calls} calls, {trial.used.prompt_tokens:,} tokens in, {trial.used.output_tokens:,} out"
+    )
+    yield ok("live.cost", f"this check took {used}: {cost}")
+
+
+def trial_of(application: Application) -> Trial:
+    """A trial of the configured model."""
+    from hermes_jobs.agent.llm.trial import Trial
+    from hermes_jobs.bootstrap.endpoints import caching_of
+
+    settings, models = application.settings, application.endpoints.by_name
+    choice = settings.main_model
+    return Trial(
+        models,
+        choice.model,
+        prices=models,
+        caching=caching_of(settings, choice),
+        window=models.window_of(choice.model),
+    )

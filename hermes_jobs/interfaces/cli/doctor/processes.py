@@ -1,0 +1,197 @@
+"""What `hermes-jobs doctor` looks at among processes: log, broker, workers, beat, Flower, a collector."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.tracing import EXTRA, collector_endpoint, traces_are_wanted
+from hermes_jobs.bootstrap.workers import statuses
+from hermes_jobs.errors import HermesJobsError, Rejected
+from hermes_jobs.eventlog.log import PROBE_WORKER, WorkerRow
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.exit_codes import LOG
+from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
+from hermes_jobs.runtime.queues import ALL_QUEUES
+from hermes_jobs.runtime.up_state import read_state
+from hermes_jobs.settings import Settings
+from hermes_jobs.text.plural import pluralize
+
+CONNECT_SECONDS = 1.0
+WRITE_SECONDS = 5.0
+UP = "`hermes-jobs up` starts everything."
+
+
+def live_processes(application: Application) -> Sequence[WorkerRow]:
+    """The processes that work and have not ended: workers, beat, gateways. Raises `LogUnavailable`."""
+    registered = application.log.workers()
+    ended = application.workers.failure_detector().dead(registered)
+    return [worker for worker in registered if worker.id not in ended]
+
+
+def log(application: Application) -> DoctorFinding:
+    """Whether the log can be read and written."""
+    settings = application.settings
+    where = settings.log_url or str(settings.paths.events_db)
+    try:
+        position = application.log.last_position()
+        was_written = _writes(application)
+    except HermesJobsError as error:
+        hint = "Start its database, or mend log_url." if settings.log_url else ""
+        return fail("log", str(error), hint, code=LOG)
+    if not was_written:
+        message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
+        return fail("log", message, "It is named above: let it continue, or end it.", code=LOG)
+    return ok("log", f"{where}, {pluralize(position, 'event')}")
+
+
+def _writes(application: Application) -> bool:
+    """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
+    with_it: Future[bool] = Future()
+
+    def write() -> None:
+        try:
+            with_it.set_result(application.log.heartbeat(PROBE_WORKER))
+        except HermesJobsError as error:
+            with_it.set_exception(error)
+
+    threading.Thread(target=write, name="write", daemon=True).start()
+    try:
+        with_it.result(WRITE_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+def broker(settings: Settings) -> DoctorFinding:
+    """Whether messages can be sent."""
+    if settings.broker_url is None:
+        if find_broker(settings.paths):
+            return ok("broker", "the embedded one answers")
+        try:
+            server = find_server()
+        except Rejected as error:
+            return fail("broker", error.message, error.hint)
+        text = f"none runs; `up` starts the embedded one ({server})"
+        return warn("broker", text, f"{UP} `send` works without.")
+    try:
+        url = require_broker(settings)
+    except Rejected as error:
+        return fail("broker", error.message, error.hint, code=LOG)
+    text = f"{settings.secrets.redact(url)} answers"
+    if not carries_live_text(url):
+        text += "; answers are shown when they are complete: only Redis carries them as they are written"
+    return ok("broker", text)
+
+
+def workers(application: Application) -> DoctorFinding:
+    """Whether somebody consumes every queue."""
+    alive = [worker for worker in live_processes(application) if worker.lanes]
+    missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
+    if not alive:
+        return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
+    text = f"{len(alive)} alive"
+    if missing:
+        text += f"; nobody consumes {', '.join(missing)}"
+        return warn("workers", text, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
+    return ok("workers", text)
+
+
+def worker_settings(application: Application) -> Iterator[DoctorFinding]:
+    """Which processes that work continue with older settings than the files of their home have."""
+    known = statuses(application.log)
+    for worker in live_processes(application):
+        status = known.get(worker.id)
+        if status is None:
+            continue
+        if status.problem:
+            text = f"{worker.id} continues with what it read before: {status.problem}"
+            yield warn("settings", text, "Mend the file; it is read again by itself.")
+        if status.outdated:
+            text = f"{worker.id} began with another {', '.join(status.outdated)}"
+            yield warn("settings", text, "`hermes-jobs down`, then `hermes-jobs up`.")
+
+
+def fires_schedules(application: Application) -> bool:
+    """Whether a process is alive that runs due schedules. Raises `LogUnavailable`."""
+    alive = live_processes(application)
+    return any("schedules" in worker.lanes or worker.name == "inline" for worker in alive)
+
+
+def beat(application: Application) -> DoctorFinding:
+    """Whether due schedules are fired."""
+    alive = live_processes(application)
+    beats = [worker for worker in alive if worker.name == "beat"]
+    due_at = application.log.next_due_at(lane="schedules")
+    if beats:
+        return ok("beat", f"{len(beats)} alive")
+    if due_at is None:
+        return ok("beat", "none is alive, and no schedule waits for one")
+    if any("schedules" in worker.lanes for worker in alive):
+        return ok("beat", "none is alive; the workers wake due schedules by themselves")
+    return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
+
+
+def flower(settings: Settings) -> DoctorFinding:
+    """Whether the dashboard that `up` started answers."""
+    state = read_state(settings.paths)
+    if state is None or state.flower is None:
+        return ok("flower", "not started by this home's `up`")
+    address = urlsplit(state.flower)
+    try:
+        socket.create_connection((address.hostname, address.port), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        text = f"{state.flower} does not answer: {error.strerror or error}"
+        return warn("flower", text, f"See {settings.paths.logs / 'flower.log'}.")
+    return ok("flower", state.flower)
+
+
+PORTS = {"http": 80, "https": 443}
+ANSWER_SECONDS = 3.0
+START_IT = "Start the collector with a receiver for OTLP over HTTP, or mend OTEL_EXPORTER_OTLP_ENDPOINT."
+
+
+def traces(environ: Mapping[str, str]) -> DoctorFinding:
+    """Whether spans can be made, and are taken where they are sent."""
+    if not traces_are_wanted(environ):
+        return ok("traces", "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")
+    missing = [name for name in EXTRA if not _is_there(name)]
+    if missing:
+        text = f"a collector is configured, and {missing[0]} is missing"
+        return warn("traces", text, "pip install 'hermes-jobs[otel]'")
+    where = collector_endpoint(environ)
+    refused = _unreachable(where) or _refused()
+    if refused:
+        return warn("traces", f"{where} takes no spans: {refused}", START_IT)
+    return ok("traces", f"{where} takes them")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a package that it would be in
+        return False
+
+
+def _unreachable(url: str) -> str:
+    try:
+        address = urlsplit(url)
+        port = address.port or PORTS.get(address.scheme, 0)
+        socket.create_connection((address.hostname or "", port), timeout=CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def _refused() -> str:
+    from hermes_jobs.telemetry.probe_collector import probe_collector
+
+    try:
+        return probe_collector(ANSWER_SECONDS)
+    except ValueError as error:
+        return str(error)

@@ -1,0 +1,72 @@
+"""What `hermes-jobs doctor` looks at where web search is set up; `setup` tries a provider in the same way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import date
+
+from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName
+from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
+from hermes_jobs.bootstrap.toolbox import create_web_searcher
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
+from hermes_jobs.settings import Settings
+
+CHECK = "web"
+TRIED = "open source"  # what a provider is tried with: every index knows pages about it
+
+
+def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[DoctorFinding]:
+    """Whether what the configured provider needs is there; with `live` one search, which may cost."""
+    name = settings.web.search.provider
+    if name is None:
+        yield ok(CHECK, "no web search; `hermes-jobs setup --search NAME` chooses who searches")
+        return
+    if not {"web"} & set(settings.toolsets.enabled) - set(settings.toolsets.disabled):
+        text = f"{SEARCH_PROVIDERS[name].title}, and the toolset web is off"
+        yield warn(CHECK, text, "Enable it: toolsets.enabled.")
+        return
+    missing = missing_of(settings, name, environ)
+    if missing is not None:
+        yield warn(CHECK, missing.message, missing.hint)
+        return
+    if not live:
+        key = SEARCH_PROVIDERS[name].key
+        by = f"with the key {key}" if key else f"at {settings.web.search.base_url}"
+        if name == "duckduckgo":
+            by = "without a key"
+        yield ok(CHECK, f"searched by {SEARCH_PROVIDERS[name].title}, {by}")
+        return
+    try:
+        text = tried(settings, name, environ)
+    except SearchFailed as failed:
+        code = CREDENTIALS if failed.kind == "auth" else FAILED
+        yield fail(f"live.{CHECK}", failed.message, failed.hint, code=code)
+        return
+    yield ok(f"live.{CHECK}", text)
+
+
+def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> SearchFailed | None:
+    """What that provider lacks to be asked at all."""
+    from hermes_jobs.agent.tools.web_search.duckduckgo import INSTALL, is_installed
+
+    if name == "duckduckgo" and not is_installed():
+        return SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
+    try:
+        create_web_searcher(settings, name, environ)
+    except SearchFailed as failed:
+        return failed
+    return None
+
+
+def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> str:
+    """One search with that provider: what came of it. Raises `SearchFailed`."""
+    from hermes_jobs.engine.in_flight import CancelToken
+
+    began = time.monotonic()
+    query = SearchQuery(text=TRIED, limit=1, today=date.min)
+    found = create_web_searcher(settings, name, environ).search(query, CancelToken())
+    seconds = time.monotonic() - began
+    text = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"
+    return text if found.hits else f"{text}, and found nothing"

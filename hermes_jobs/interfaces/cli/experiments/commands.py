@@ -1,0 +1,309 @@
+"""`hermes-jobs experiments`: past turns asked again in several variants, checked and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import (
+    budget_option,
+    example,
+    exclude,
+    json_option,
+    limit_option,
+    wait_option,
+)
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.output_file import html_option, write_page
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain import events as e
+    from hermes_jobs.domain.replay.experiment import Experiment
+    from hermes_jobs.views.models import TurnView
+
+_BUDGET = budget_option("What it may cost at most.")
+_NAME = click.argument("name", metavar="NAME", type=NonEmpty())
+SEED_BITS = 48
+QUEUE = "experiments"
+
+
+@click.group(
+    epilog=example(
+        'hermes-jobs experiments new brief --turns "rated:down" --variants brief.yaml',
+        "hermes-jobs experiments run brief --budget 2",
+        "hermes-jobs experiments show brief --html brief.html",
+    )
+)
+def experiments() -> None:
+    """Ask past turns again in several variants, and compare the answers. No tool runs."""
+
+
+@experiments.command(
+    "new",
+    epilog=example('hermes-jobs experiments new brief --turns "rated:down newest:20" --variants brief.yaml'),
+)
+@_NAME
+@click.option("--turns", "query", required=True, metavar="QUERY", type=NonEmpty(), help="Which past turns.")
+@click.option(
+    "--variants",
+    "file",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The variants, checks and judge, as YAML or JSON.",
+)
+@click.option("--follow", is_flag=True, help="Ask whole turns, as `turns replay --follow` does.")
+@click.option("--allow-reads", is_flag=True, help="With --follow: tools that only read may run.")
+@_BUDGET
+@json_option
+@pass_context
+def new_experiment(  # noqa: PLR0913, PLR0917 - its options
+    context: CliContext,
+    name: str,
+    query: str,
+    file: Path,
+    follow: bool,
+    allow_reads: bool,
+    budget: float | None,
+    as_json: bool,
+) -> None:
+    """Define an experiment: turns and variants. Nothing is run.
+
+    Of each turn the last model call is asked, with its history and the recorded results of tools; with
+    --follow the whole turn. QUERY has words of the turns' texts and keys: label:NAME, rated:up,
+    rated:down, status:failed, session:ID, model:NAME, source:NAME, since:DAY, cost:USD, turn:ID, expensive:N,
+    newest:N.
+    """
+    from hermes_jobs.domain import events as e
+    from hermes_jobs.domain.replay.experiment import NAME, define
+    from hermes_jobs.domain.replay.verification import NAMES
+    from hermes_jobs.interfaces.cli.experiments.file import read_design
+    from hermes_jobs.interfaces.cli.experiments.format import experiment_json
+    from hermes_jobs.interfaces.cli.turns.query import chosen_turns
+    from hermes_jobs.system.randomness import random_bits
+
+    if allow_reads and not follow:
+        raise click.UsageError("--allow-reads is for --follow: without it no tool is ever asked for.")
+    if not NAME.fullmatch(name):
+        raise click.UsageError("A name has up to 40 small letters, digits and hyphens: brief-answers.")
+    if name.startswith(NAMES):
+        raise click.UsageError(f"Names that begin with {NAMES} are those of verifications: give another one.")
+    application = context.application
+    design = read_design(application, file)
+    turns = _recorded(application, chosen_turns(application, query), whole=follow)
+    for model in {each.model for each in design.variants} | ({design.judge.model} if design.judge else set()):
+        application.check(model or None)
+    _require_effects(application, turns, design.variants)
+    defined = e.ExperimentDefined(
+        experiment=name, query=query, seed=random_bits(SEED_BITS), checks=design.checks, judge=design.judge
+    )
+    planned = e.ReplayPlanned(
+        replay=name,
+        turns=turns,
+        variants=design.variants,
+        samples=design.samples,
+        follow=follow,
+        allow_reads=allow_reads,
+        budget_usd=budget,
+    )
+    application.engine().change(define(defined, planned), "experiments new")
+    experiment = find(application, name)
+    cells = len(turns) * len(design.variants) * design.samples
+    text = f"Experiment {name}: {pluralize(len(turns), 'turn')}, {pluralize(cells, 'answer')} to ask for."
+    print_result(lambda: experiment_json(experiment), text, as_json=as_json)
+
+
+@experiments.command(
+    "run",
+    epilog=example(
+        "hermes-jobs experiments run brief --budget 2", "hermes-jobs experiments run brief --no-wait"
+    ),
+)
+@_NAME
+@_BUDGET
+@wait_option("Ask here until all is there (the default), or leave it to workers.")
+@json_option
+@pass_context
+def run_experiment(context: CliContext, name: str, budget: float | None, wait: bool, as_json: bool) -> int:
+    """Run the cells without a result, then the checks and the judge.
+
+    This process asks, and workers that are alive help. What was interrupted, stopped, cancelled or failed
+    continues; an answer that is there is not asked for again.
+    """
+    from hermes_jobs.domain.replay.experiment import CANCELLED
+    from hermes_jobs.domain.replay.replay import resume
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED
+    from hermes_jobs.interfaces.cli.experiments.format import experiment_json, print_experiment, waiting_line
+    from hermes_jobs.interfaces.cli.turns.replay import ask
+
+    application = context.application
+    experiment = find(application, name)
+    for variant in experiment.plan.variants if experiment.plan else ():
+        application.check(variant.model or None)
+    application.engine().change(resume(experiment.stream, "user", budget), "experiments run")
+    if not wait:
+        return _leave_to_workers(context, find(application, name), as_json=as_json)
+    ask(context, experiment.stream, f"hermes-jobs experiments run {name}")
+    ended = find(application, name)
+    print_result(lambda: experiment_json(ended), lambda: print_experiment(ended), as_json=as_json)
+    if ended.stopped is not None:
+        cancelled = ended.stopped.kind == CANCELLED
+        note("It was cancelled." if cancelled else f"It was stopped: {ended.stopped.message}")
+        note(f"It continues with: hermes-jobs experiments run {name}{'' if cancelled else ' --budget USD'}")
+    if ended.waiting is not None:
+        note(f"It is {waiting_line(ended)}")
+        note("Workers continue then; with a higher budgets.day_usd the same command continues now.")
+    failed = sum(hasattr(each, "kind") for each in ended.outcomes.values())
+    if failed:
+        note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs experiments run {name}")
+    return FAILED if failed or ended.stopped is not None or ended.waiting is not None else 0
+
+
+def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: bool) -> int:
+    """Tell what is left to workers, and where there is none."""
+    from hermes_jobs.domain.replay.experiment import PREFIX
+    from hermes_jobs.interfaces.cli.experiments.format import experiment_json
+
+    name = experiment.stream.removeprefix(PREFIX)
+    calls = pluralize(len(experiment.open), "call")
+    text = f"Experiment {name}: {calls} to ask." if experiment.open else f"Experiment {name}: nothing to ask."
+    print_result(lambda: experiment_json(experiment), text, as_json=as_json)
+    if experiment.open and not context.application.workers.has_consumer(QUEUE):
+        note(f"No worker of the queue {QUEUE} is alive: it waits for one. `hermes-jobs up` starts workers;")
+        note(f"  hermes-jobs experiments run {name}   asks here.")
+    return 0
+
+
+@experiments.command("cancel", epilog=example("hermes-jobs experiments cancel brief"))
+@_NAME
+@json_option
+@pass_context
+def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
+    """Cancel an experiment.
+
+    What is being asked ends and is kept, the rest is not begun. `run` continues with it.
+    """
+    from hermes_jobs.domain.replay.experiment import cancel
+    from hermes_jobs.interfaces.cli.experiments.format import experiment_json
+
+    application = context.application
+    application.engine().change(cancel(find(application, name).stream), "experiments cancel")
+    after = find(application, name)
+    text = f"Experiment {name} is cancelled; {pluralize(len(after.answers), 'answer')} there."
+    print_result(lambda: experiment_json(after), text, as_json=as_json)
+    if not as_json:
+        note(f"It continues with: hermes-jobs experiments run {name}")
+
+
+@experiments.command("show", epilog=example("hermes-jobs experiments show brief --html brief.html"))
+@_NAME
+@html_option
+@limit_option("variants beside the first", default=None)
+@json_option
+@pass_context
+def show_experiment(
+    context: CliContext, name: str, html: Path | None, limit: int | None, as_json: bool
+) -> None:
+    """Show the variants, each compared with the first.
+
+    Differences are paired by turn: the mean with a 95 % bootstrap interval, in how many turns it is above and
+    below zero, and the exact sign test's p for that.
+    """
+    from hermes_jobs.interfaces.cli.experiments.format import (
+        experiment_json,
+        print_experiment,
+        write_experiment,
+    )
+
+    exclude({"--html": html, "--json": as_json})
+    experiment = find(context.application, name)
+    if html is not None:
+        write_page(html, write_experiment(context, experiment))
+        return
+    print_result(
+        lambda: experiment_json(experiment, limit),
+        lambda: print_experiment(experiment, limit),
+        as_json=as_json,
+    )
+
+
+@experiments.command("list", epilog=example("hermes-jobs experiments list"))
+@limit_option("experiments")
+@json_option
+@pass_context
+def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
+    """List experiments."""
+    from hermes_jobs.domain.replay.experiment import PREFIX, Experiment
+    from hermes_jobs.interfaces.cli.experiments.format import EXPERIMENTS
+
+    engine = context.application.engine()
+    found = (engine.state(head.stream) for head in context.application.log.streams(PREFIX))
+    planned = [each for each in found if isinstance(each, Experiment) and each.plan is not None]
+    EXPERIMENTS.print_list(planned[:limit], as_json=as_json)
+
+
+@experiments.command("judge", epilog=example("hermes-jobs experiments judge brief"))
+@_NAME
+@pass_context
+def judge_experiment(context: CliContext, name: str) -> None:
+    """Compare answers blindly, yourself.
+
+    1, 2, s for the same, q to leave. Each answer is shown beside that of the first variant, in an order that
+    chance decided. What you have judged is not asked again.
+    """
+    from hermes_jobs.interfaces.cli.experiments.judge import judge_all
+
+    text = judge_all(context.application, find(context.application, name))
+    note(text)
+
+
+def find(application: Application, name: str) -> Experiment:
+    """The experiment of that name. Raises `Rejected`."""
+    from hermes_jobs.domain.replay.experiment import Experiment, stream_of
+
+    found = application.engine().state(stream_of(name))
+    assert isinstance(found, Experiment), f"{name} is no experiment"
+    if found.definition is None:
+        raise Rejected(
+            f"There is no experiment {name!r}.", kind="usage", hint="See `hermes-jobs experiments list`."
+        )
+    return found
+
+
+def _recorded(
+    application: Application, chosen: Sequence[TurnView], *, whole: bool
+) -> tuple[e.ReplayedTurn, ...]:
+    """The turns with their calls, or with the last one of each."""
+    from msgspec.structs import replace
+
+    from hermes_jobs.interfaces.cli.turns.replay import recorded_turn
+
+    turns = [recorded_turn(application, turn.id) for turn in chosen]
+    return tuple(turn if whole else replace(turn, calls=turn.calls[-1:]) for turn in turns)
+
+
+def _require_effects(
+    application: Application, turns: Sequence[e.ReplayedTurn], variants: Sequence[e.Variant]
+) -> None:
+    """Raises `Rejected` for a variant that leaves out what is nowhere, or asks all that another one asks."""
+    from hermes_jobs.engine.replays import require_effect
+
+    requests = application.replayed_requests
+    for at, variant in enumerate(variants):
+        require_effect(requests, turns, variant)
+        for other in variants[:at]:
+            if all(requests.varied(turn, 1, variant) == requests.varied(turn, 1, other) for turn in turns):
+                raise Rejected(
+                    f"The variants {other.name!r} and {variant.name!r} ask the same of all these turns.",
+                    kind="usage",
+                    hint="A variant needs another model, another system prompt, or something to leave out.",
+                )

@@ -1,0 +1,1 @@
+"""The commands of `mcp`, and resources of servers in texts."""

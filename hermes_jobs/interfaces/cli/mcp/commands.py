@@ -1,0 +1,345 @@
+"""`hermes-jobs mcp`: MCP servers, whose tools the agent gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.mcp.completion import complete_mcp_server
+from hermes_jobs.interfaces.cli.mcp.format import (
+    SERVERS,
+    TOOLS,
+    ServerRow,
+    diff_of,
+    known_row,
+    print_prompts,
+    row_of,
+    server_json,
+    tool_rows,
+    try_server,
+    unknown_server,
+)
+from hermes_jobs.interfaces.cli.mcp.login import log_in, log_out
+from hermes_jobs.interfaces.cli.mcp.resources import list_resources, read_resource
+from hermes_jobs.interfaces.cli.mcp.serve import serve_mcp
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note, print_fields
+from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
+from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text.plural import pluralize
+
+BY = "user"
+KEY = "mcp_servers"
+
+_NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
+
+
+@click.group(
+    epilog=example("hermes-jobs mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes")
+)
+def mcp() -> None:
+    """MCP servers, whose tools the agent gets.
+
+    They are entries of `mcp_servers` in config.yaml. A change holds for sessions that begin after it. With
+    `serve`, other agents use this one.
+    """
+
+
+for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
+    mcp.add_command(_each)
+
+
+@mcp.command(
+    "add",
+    epilog=example(
+        "hermes-jobs mcp add git --trust -- uvx mcp-server-git",
+        "hermes-jobs mcp add issues --url https://mcp.example.com/mcp -H 'Authorization: Bearer ${TOKEN}'",
+    ),
+)
+@click.argument("name", metavar="NAME", type=NonEmpty())
+@click.argument("command", metavar="[COMMAND]...", nargs=-1)
+@click.option("--url", metavar="URL", type=NonEmpty(), help="The address of a server that runs elsewhere.")
+@click.option("-e", "--env", metavar="NAME=VALUE", multiple=True, help="Set a variable for the command.")
+@click.option("-H", "--header", metavar="'NAME: VALUE'", multiple=True, help="Send a header with requests.")
+@click.option(
+    "--oauth",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="For mcp login: client_id, client_secret, redirect_uri, scope.",
+)
+@click.option(
+    "--cwd", metavar="DIR", type=NonEmpty(), help="Start the command there; else in a session's folder."
+)
+@click.option("--trust", is_flag=True, help="Believe what the server says of its tools.")
+@click.option("--required", is_flag=True, help="Let no session begin while it is away.")
+@click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Longest call; 300 unless given.")
+@click.option("--test/--no-test", default=True, help="Start it and list its tools.")
+@json_option
+@pass_context
+def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
+    context: CliContext,
+    name: str,
+    command: tuple[str, ...],
+    url: str | None,
+    env: tuple[str, ...],
+    header: tuple[str, ...],
+    oauth: tuple[str, ...],
+    cwd: str | None,
+    trust: bool,
+    required: bool,
+    timeout: float | None,
+    test: bool,
+    as_json: bool,
+) -> None:
+    """Add a server: a command to start, or a URL.
+
+    Values of --env, --header and --oauth that may be secrets go to .env (mode 600); config.yaml names them as
+    ${NAME}.
+    """
+    from hermes_jobs.agent.mcp.imports import without_secrets
+
+    if bool(command) == bool(url):
+        raise click.UsageError("Give a command after --, or --url.")
+    if name in context.settings.mcp_servers:
+        raise Rejected(
+            f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
+        )
+    given: dict[str, Any] = {
+        "command": command[0] if command else None,
+        "args": list(command[1:]),
+        "env": _pairs(env, "=", "--env"),
+        "url": url,
+        "headers": _pairs(header, ":", "--header"),
+        "oauth": _pairs(oauth, "=", "--oauth"),
+        "cwd": cwd,
+        "trust": trust,
+        "required": required,
+        "timeout": timeout,
+    }
+    entry, secrets = without_secrets(name, {key: value for key, value in given.items() if value})
+    _write(context, {name: entry}, secrets)
+    changed = _again(context)
+    if not as_json:
+        note(f"Added {name} to {changed.settings.paths.config}.")
+        for variable in secrets:
+            note(f"{variable} is in {changed.settings.paths.env_file}.")
+        _note_if_off(changed, name)
+    if test:
+        try_server(changed, name, as_json=as_json)
+    elif as_json:
+        print_result(lambda: server_json(row_of(changed, name)), "", as_json=True)
+    changed.close()
+
+
+@mcp.command("list", epilog=example("hermes-jobs mcp list"))
+@limit_option("servers", default=None)
+@json_option
+@pass_context
+def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
+    """List the servers and their last known state.
+
+    That is as of when it was last asked: nothing is started.
+    """
+    rows = [row_of(context, name) for name in sorted(context.settings.mcp_servers)]
+    SERVERS.print_list(rows[:limit], as_json=as_json)
+
+
+@mcp.command("show", epilog=example("hermes-jobs mcp show git"))
+@_NAME
+@limit_option("tools", default=None)
+@json_option
+@pass_context
+def show_server(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
+    """Show a server, its tools, and changes that wait for approval."""
+    row = known_row(context, name)
+    SERVERS.print_one(row, as_json=as_json, details=lambda: _details(row, limit))
+
+
+@mcp.command("tools", epilog=example("hermes-jobs mcp tools", "hermes-jobs mcp tools git --json"))
+@click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False, shell_complete=complete_mcp_server)
+@limit_option("tools", default=None)
+@json_option
+@pass_context
+def list_tools(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
+    """List the tools that new sessions get."""
+    names = [known_row(context, name).name] if name else sorted(context.settings.mcp_servers)
+    found = [tool for each in names for tool in tool_rows(row_of(context, each))]
+    TOOLS.print_list(found[:limit], as_json=as_json)
+
+
+@mcp.command("test", epilog=example("hermes-jobs mcp test git"))
+@_NAME
+@json_option
+@pass_context
+def test_server(context: CliContext, name: str, as_json: bool) -> None:
+    """Start or reach a server, and list its tools."""
+    known_row(context, name)
+    try_server(context, name, as_json=as_json)
+
+
+@mcp.command("accept", epilog=example("hermes-jobs mcp accept git"))
+@_NAME
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_context
+def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> int:
+    """Accept a server's changed tools for new sessions.
+
+    The difference is shown first.
+    """
+    from hermes_jobs.domain.mcp_servers import accept
+
+    row = known_row(context, name)
+    if row.state.waiting is not None and not as_json:
+        for line in diff_of(row.state):
+            click.echo(line)
+        if not confirmed("Let new sessions use these tools?", "Nothing was accepted", yes=yes, default=False):
+            note("Nothing was accepted.")
+            return FAILED
+    context.application.engine().change(accept(name, BY), "mcp accept")
+    print_result(
+        lambda: server_json(row_of(context, name)),
+        f"New sessions use what {name} offers now.",
+        as_json=as_json,
+    )
+    return 0
+
+
+@mcp.command("remove", epilog=example("hermes-jobs mcp remove git"))
+@_NAME
+@json_option
+@pass_context
+def remove_server(context: CliContext, name: str, as_json: bool) -> None:
+    """Remove a server from config.yaml, and delete its login. Its secrets stay in .env."""
+    from hermes_jobs.agent.mcp.resources import KnownResources
+    from hermes_jobs.domain.mcp_servers import remove
+    from hermes_jobs.settings import unset_value
+
+    if name not in context.settings.mcp_servers:
+        raise unknown_server(context, name)
+    unset_value(context.settings.paths.home, f"{KEY}.{name}")
+    context.application.mcp.launches.logins.remove(name)
+    KnownResources(context.settings.paths.mcp_resources).forget(name)
+    context.application.engine().change(remove(name, BY), "mcp remove")
+    print_result(lambda: {"server": name, "removed": True}, f"Removed {name}.", as_json=as_json)
+
+
+@mcp.command(
+    "import",
+    epilog=example("hermes-jobs mcp import", "hermes-jobs mcp import ~/.cursor/mcp.json --only github"),
+)
+@click.argument("file", metavar="[FILE]", type=NonEmpty(), required=False)
+@click.option("--only", metavar="NAME", multiple=True, help="Only that server.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken over; write nothing.")
+@json_option
+@pass_context
+def import_servers(
+    context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, as_json: bool
+) -> None:
+    """Import servers from Claude, Cursor, VS Code or Hermes.
+
+    Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
+    it is. Nothing is started.
+    """
+    from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, read, servers_in
+
+    paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
+    taken: dict[str, ImportedServer] = {}
+    text: list[tuple[str, str, str]] = []
+    for path in paths:
+        try:
+            found = list(servers_in(read(path)))
+        except (OSError, ValueError) as error:
+            raise Rejected(f"{path} cannot be read: {error}.", kind="usage") from error
+        for each in found:
+            if only and each.name not in only:
+                continue
+            if each.name in context.settings.mcp_servers or each.name in taken:
+                text.append((each.name, "skipped", "there is one of that name"))
+            elif each.problem:
+                text.append((each.name, "skipped", each.problem))
+            else:
+                taken[each.name] = each
+                ignored = f"without {', '.join(each.left_out)}" if each.left_out else ""
+                text.append((each.name, "would be added" if dry_run else "added", ignored))
+    if taken and not dry_run:
+        secrets = {name: value for each in taken.values() for name, value in each.secrets.items()}
+        _write(context, {name: each.entry for name, each in taken.items()}, secrets)
+    shown = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
+
+    def tell() -> None:
+        if not text:
+            note("No servers were found." if paths else "None of the usual files is there; name one.")
+            return
+        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in text])
+        if taken and not dry_run:
+            note("Try them: hermes-jobs doctor")
+
+    print_result(lambda: shown, tell, as_json=as_json)
+
+
+# --- what the commands share ----------------------------------------------------------------------
+
+
+def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
+    found = {}
+    for each in given:
+        name, middle, value = each.partition(separator)
+        if not middle or not name.strip():
+            raise click.BadParameter(f"expected NAME{separator}VALUE, found {each!r}.", param_hint=option)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _write(context: CliContext, entries: Mapping[str, Mapping[str, Any]], secrets: Mapping[str, str]) -> None:
+    """Write entries to config.yaml and secrets to `.env`, unless one of these has another value there."""
+    from hermes_jobs.settings import set_up
+    from hermes_jobs.settings.sources import read_env_file
+    from hermes_jobs.settings.yaml_text import write
+
+    known = read_env_file(context.settings.paths.env_file)
+    for name, value in secrets.items():
+        if known.get(name, value) != value:
+            raise Rejected(
+                f"{name} has another value in {context.settings.paths.env_file} already.",
+                kind="usage",
+                hint="Put the value there under another name, and write ${THAT_NAME} here.",
+            )
+    values = {f"{KEY}.{name}": write(dict(entry)) for name, entry in entries.items()}
+    set_up(context.settings.paths.home, values, secrets)
+
+
+def _again(context: CliContext) -> CliContext:
+    """The context under the configuration as it is now."""
+    return CliContext(context.environ)
+
+
+def _existing(context: CliContext, places: tuple[str, ...]) -> list[Path]:
+    home = context.environ.get("HOME", "/")
+    return [path for each in places if (path := Path(each.replace("~", home, 1))).is_file()]
+
+
+def _note_if_off(context: CliContext, name: str) -> None:
+    if not context.application.toolbox.is_on(f"mcp:{name}", None):
+        note("Its tools are off: `mcp` is not among hermes-jobs config get toolsets.enabled")
+
+
+def _details(row: ServerRow, limit: int | None) -> None:
+    usable = row.state.usable
+    if usable is not None:
+        TOOLS.print_list(tool_rows(row)[:limit], as_json=False)
+        print_prompts(row.name, usable)
+        if usable.left_out:
+            note(f"{pluralize(len(usable.left_out), 'tool is', 'tools are')} left out:")
+            print_fields([(each.name, each.reason) for each in usable.left_out])
+    if row.state.waiting is not None:
+        note(f"Its tools have changed. hermes-jobs mcp accept {row.name} lets new sessions use this:")
+        for line in diff_of(row.state):
+            click.echo(line)

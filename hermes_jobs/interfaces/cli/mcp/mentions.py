@@ -1,0 +1,86 @@
+"""Resources of MCP servers that a person names with `@server:URI` in a text: what goes along with it.
+
+A server wrote them: what looks like an attack on the agent is taken out, and a fence says whose text it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.reader import McpContent
+
+MENTION = re.compile(r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"]+))')
+ENDS = ".,;:!?)]}'"  # what may stand behind a path in a sentence
+
+
+class ResourceReader(Protocol):
+    """Reads what MCP servers offer, as `McpReader`."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The servers that are on."""
+
+    def read(self, server: str, uri: str, workdir: str) -> Sequence[McpContent]:
+        """The parts of a resource. Raises `Rejected`."""
+
+
+def may_name_resources(text: str) -> bool:
+    """Whether there is a word such as `@server:URI`, of whatever server."""
+    return any(":" in (found["quoted"] or found["plain"]) for found in MENTION.finditer(text))
+
+
+def mentioned_resources(
+    text: str, inputs: Inputs, reader: ResourceReader, folder: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The resources that a text names, each once, as parts of a turn's text; what to tell of each.
+
+    Raises a usage error for what is no text or too large, and for what its server does not give.
+    """
+    named = (found["quoted"] or found["plain"].rstrip(ENDS) for found in MENTION.finditer(text))
+    parts, notes = [], []
+    for name in dict.fromkeys(named):
+        server, uri = resource_named(name, reader.names)
+        if not uri:
+            continue
+        try:
+            part, message = resource_part(inputs, reader, server, uri, folder)
+        except Rejected as refused:
+            raise Rejected(refused.message, kind="usage", hint=refused.hint) from refused
+        parts.append(part)
+        notes.append(message)
+    return parts, notes
+
+
+def resource_named(name: str, servers: Sequence[str]) -> tuple[str, str]:
+    """The server and the address of a resource that is named as `server:URI`; else the address is empty."""
+    server, _, uri = name.partition(":")
+    return server, uri if server in servers else ""
+
+
+def resource_part(
+    inputs: Inputs, reader: ResourceReader, server: str, uri: str, folder: str
+) -> tuple[str, str]:
+    """The resource as a part of a turn's text; what to tell of it. Raises `Rejected`, usage errors."""
+    from hermes_jobs.agent.prompt.project_files import scanned
+    from hermes_jobs.agent.tools.output import cleaned
+
+    data = b"\n".join(each.data for each in reader.read(server, uri, folder))
+    try:
+        content = scanned(cleaned(inputs.read(BytesIO(data), f"{server}:{uri}")))
+    except click.UsageError as wrong:
+        why = wrong.message.partition("\n")[0]
+        raise click.UsageError(
+            f"{why}\nWrite it to a file: hermes-jobs mcp read {server} {uri} > FILE"
+        ) from wrong
+    part = fenced(f"What the MCP server {server} says at {uri}", content)
+    return part, f"· with {server}:{uri} ({pluralize(len(content.splitlines()), 'line')})"

@@ -1,0 +1,67 @@
+"""`hermes-jobs mcp serve`: other agents use this one, by MCP over stdio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.interfaces.cli.param_types import FolderParam
+from hermes_jobs.interfaces.cli.permission_options import mode_option
+from hermes_jobs.interfaces.cli.turns.options import working_folder
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import Mode
+
+ALLOWED = ("send", "schedules", "approve")
+
+
+def _allowed(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> frozenset[str]:
+    """The names of comma-separated lists."""
+    names = [name.strip() for each in given for name in each.split(",") if name.strip()]
+    for name in names:
+        if name not in ALLOWED:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(ALLOWED)}.")
+    if "approve" in names and "send" not in names:
+        raise click.BadParameter("approve is about turns that clients send: --allow send,approve.")
+    return frozenset(names)
+
+
+@click.command(
+    "serve",
+    epilog=example(
+        "hermes-jobs mcp serve", "hermes-jobs mcp serve --allow send,approve --workdir ~/notes --mode plan"
+    ),
+)
+@click.option(
+    "--allow",
+    "allowed",
+    metavar="A,B",
+    multiple=True,
+    callback=_allowed,
+    help="Let clients do more than read: send, schedules, approve.",
+)
+@click.option(
+    "--workdir", type=FolderParam(), metavar="DIR", help="The folder of new sessions; else this one."
+)
+@mode_option("What the agent may do without asking in sessions that clients begin.")
+@pass_context
+def serve_mcp(context: CliContext, allowed: frozenset[str], workdir: str | None, mode: Mode | None) -> None:
+    """Serve this agent to other agents by MCP, over stdio.
+
+    It is an MCP server on standard input and output, until the input ends. Clients read: turns and their
+    answers, searches, memory, schedules. With --allow send they also send texts, and cancel what was sent;
+    this process works on turns where no worker is alive. With schedules they add and change schedules. With
+    approve a client that can ask a person asks what such a turn waits for.
+    """
+    from hermes_jobs.interfaces.mcp.requests import NewSession
+    from hermes_jobs.interfaces.mcp.server import serve
+
+    folder = workdir or working_folder()
+    if "send" in allowed:
+        context.application.check()
+    log_to_file(context, context.settings.paths.logs)
+    serve(context, allowed, NewSession(folder, mode))

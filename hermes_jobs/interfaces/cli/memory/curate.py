@@ -1,0 +1,113 @@
+"""`hermes-jobs memory curate`: what of the memory could go or move, and doing that, or taking it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, numbers_option
+from hermes_jobs.interfaces.cli.output import note, one_line
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.table import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.domain.memory.curation import MemoryProposal
+
+
+@click.command(
+    "curate",
+    epilog=example("hermes-jobs memory curate --apply", "hermes-jobs memory curate --only 3"),
+)
+@click.option("--apply", "every", is_flag=True, help="Do all of it but what is `contradicted`.")
+@numbers_option("Do this one; repeatable.")
+@click.option("--undo", is_flag=True, help="Take back all that the last one did.")
+@json_option
+@pass_context
+def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: bool, as_json: bool) -> None:
+    """Propose entries to remove, or to recall only.
+
+    No model is asked. Proposed are entries that say the same, have expired, are contained in another one, are
+    perhaps contradicted by a newer one, or made answers worse when they were tried out. Nothing changes
+    before --apply or --only.
+    """
+    if sum((every, bool(numbers), undo)) > 1:
+        raise click.UsageError("--apply, --only and --undo exclude each other.")
+    if undo:
+        _undo(context, as_json=as_json)
+        return
+    version, found = context.application.memory_places.proposed()
+    if not every and not numbers:
+        _proposals().print_list(list(enumerate(found, start=1)), as_json=as_json)
+        if found and not as_json:
+            note("To do it: hermes-jobs memory curate --apply, or --only N.")
+            for review in sorted({str(each.entry.review) for each in found if each.rule == "harmful"}):
+                note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
+        return
+    _apply(context, _chosen(found, numbers), version, as_json=as_json)
+
+
+def _chosen(found: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequence[MemoryProposal]:
+    unknown = next((number for number in numbers if number > len(found)), None)
+    if unknown is not None:
+        hint = f"There are 1 to {len(found)}." if found else "There is none."
+        raise Rejected(f"There is no proposal {unknown}.", kind="usage", hint=hint)
+    if numbers:
+        return [found[number - 1] for number in sorted(set(numbers))]
+    return [each for each in found if each.rule != "contradicted"]
+
+
+def _apply(context: CliContext, wanted: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
+    from hermes_jobs.domain.memory.curation import Curate
+    from hermes_jobs.domain.streams import combine
+    from hermes_jobs.interfaces.cli.reviews.verifications import removed_elsewhere
+
+    application = context.application
+    change = Curate(wanted, version, application.ids.name("c"), "curator")
+    harmful = [each.entry for each in wanted if each.rule == "harmful"]
+    decided = removed_elsewhere(application, harmful) if harmful else []
+    done = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
+
+    def told() -> None:
+        note(f"Done: {str(done.answer).strip()}." if wanted else "There is nothing to do.")
+        if wanted:
+            note("To take it back: hermes-jobs memory curate --undo")
+
+    print_result(lambda: [_as_object(each) for each in wanted], told, as_json=as_json)
+
+
+def _undo(context: CliContext, *, as_json: bool) -> None:
+    from hermes_jobs.domain.memory.curation import UndoCuration
+
+    memory = context.application.memory
+    memory.sync()
+    done = memory.change(UndoCuration([each.fact for each in memory.writes()]), "memory curate --undo")
+    print_result(lambda: {"answer": done.answer}, lambda: note(str(done.answer)), as_json=as_json)
+
+
+def _proposals() -> Resource[tuple[int, MemoryProposal]]:
+    return Resource(
+        (
+            Column("N", lambda each: str(each[0]), right=True),
+            Column("RULE", lambda each: each[1].rule),
+            Column("ENTRY", lambda each: one_line(each[1].entry.text), telling=True),
+            Column("WHY", lambda each: one_line(each[1].why), rank=1),
+        ),
+        "There is nothing to propose.",
+        lambda each: {"number": each[0], **_as_object(each[1])},
+    )
+
+
+def _as_object(proposal: MemoryProposal) -> dict[str, object]:
+    return {
+        "rule": proposal.rule,
+        "entry": proposal.entry.text,
+        "target": proposal.entry.target,
+        "why": proposal.why,
+        "other": proposal.other.text if proposal.other else None,
+        "by_policy": proposal.is_safe,
+    }

@@ -1,0 +1,324 @@
+"""How writes to the memory are shown: one in a list, and what led to an entry with what was said there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hermes_jobs.agent.memory.memory_files import RecordedWrite
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.conflicts import conflict
+from hermes_jobs.domain.events import (
+    Author,
+    Evidence,
+    MemoryAdded,
+    MemoryArranged,
+    MemoryConfirmed,
+    MemoryConflicted,
+    MemoryEvent,
+    MemoryRemoved,
+    MemoryReplaced,
+    MemoryTarget,
+    SessionStarted,
+    TextsForgotten,
+)
+from hermes_jobs.domain.memory.memory import OBSERVATION, TARGETS, Memory
+from hermes_jobs.domain.memory.provenance import provenance
+from hermes_jobs.domain.memory.writes import listed, nearest
+from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.moments import format_time, read_moment
+from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.reviews.verifications import finding_lines, found_by_thing
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.verifications import VerificationView
+
+AUTHORS: dict[Author, str] = {
+    "turn": "the agent, in a conversation",
+    "review": "the agent, in a review",
+    "flush": "the agent, before a compression",
+    "user": "you, by command",
+    "hand_edit": "you, in the file",
+    "curator": "the curator",
+    "consolidation": "a model that read the finished conversation",
+}
+ACTIONS = {
+    MemoryAdded: "added",
+    MemoryReplaced: "replaced",
+    MemoryRemoved: "removed",
+    MemoryArranged: "arranged",
+    MemoryConfirmed: "confirmed",
+    MemoryConflicted: "conflict",
+}
+
+
+class MemoryEntry(NamedTuple):
+    """An entry that is there, or was."""
+
+    target: MemoryTarget
+    text: str
+
+
+def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent]) -> Resource[RecordedWrite]:
+    """Writes to the memory, with the numbers of those taken back and of those whose text is gone."""
+
+    def what(write: RecordedWrite) -> str:
+        taken_back = "(taken back) " if write.version in undone else ""
+        return f"{taken_back}{_what(write)}{_gone(forgotten.get(write.version))}"
+
+    return Resource(
+        (
+            Column("N", lambda write: str(write.version), right=True),
+            moment_column("WHEN", lambda write: write.at),
+            Column("BY", lambda write: write.fact.author, rank=1),
+            Column("TARGET", lambda write: write.fact.target, rank=2),
+            Column("TURN", lambda write: (write.fact.evidence and write.fact.evidence.turn) or "", rank=3),
+            Column("WHAT", what, telling=True),
+        ),
+        "Nothing was ever written.",
+        lambda write: write_json(write, undone, forgotten),
+        by_day=True,
+    )
+
+
+def _gone(forgetting: RecordedEvent | None) -> str:
+    """That texts of a write were removed, when and by whom."""
+    return "" if forgetting is None else f" ({gone_since(forgetting)})"
+
+
+def gone_since(forgetting: RecordedEvent) -> str:
+    """When texts were removed, and by whom."""
+    fact = forgetting.event
+    assert isinstance(fact, TextsForgotten)
+    who = "you" if fact.by == "user" else fact.by
+    why = f": {fact.why}" if fact.why else ""
+    return f"text removed {format_time(forgetting.recorded_at)} by {who}{why}"
+
+
+def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | None:
+    if forgetting is None:
+        return None
+    fact = forgetting.event
+    assert isinstance(fact, TextsForgotten)
+    said = {"forgetting": fact.forgetting, "cause": fact.cause, "by": fact.by, "why": fact.why}
+    return {**said, "at": forgetting.recorded_at}
+
+
+def write_json(
+    write: RecordedWrite, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
+) -> dict[str, object]:
+    """The write for scripts."""
+    fact = write.fact
+    evidence = fact.evidence or Evidence(session="")
+    return {
+        "version": write.version,
+        "at": write.at,
+        "author": fact.author,
+        "target": fact.target,
+        "action": ACTIONS[type(fact)],
+        "content": _content(fact),
+        "old": _old(fact),
+        "session": evidence.session or None,
+        "turn": evidence.turn,
+        "call": evidence.call,
+        "undoes": fact.undoes,
+        "undone": write.version in undone,
+        "forgotten": _forgotten_json(forgotten.get(write.version)),
+        "worker": write.worker,
+        "observed": fact.observed or None if isinstance(fact, MemoryAdded | MemoryReplaced) else None,
+        "observed_in": list(fact.observed_in) if isinstance(fact, MemoryAdded | MemoryReplaced) else [],
+    }
+
+
+def _content(fact: MemoryEvent) -> str | None:
+    """What there is since the write, besides what was there before."""
+    match fact:
+        case MemoryAdded() | MemoryReplaced() | MemoryConfirmed():
+            return fact.content
+        case MemoryConflicted():
+            return fact.theirs
+        case MemoryRemoved() | MemoryArranged():
+            return None
+
+
+def _old(fact: MemoryEvent) -> str | None:
+    match fact:
+        case MemoryReplaced() | MemoryRemoved() | MemoryConflicted():
+            return fact.old
+        case MemoryAdded() | MemoryArranged() | MemoryConfirmed():
+            return None
+
+
+def _what(write: RecordedWrite) -> str:
+    fact = write.fact
+    undoes = f" (takes back {fact.undoes})" if fact.undoes else ""
+    match fact:
+        case MemoryAdded():
+            return f"+ {fact.content}{undoes}"
+        case MemoryRemoved():
+            return f"- {fact.old}{undoes}" + f" ({fact.why})" * bool(fact.why)
+        case MemoryConfirmed():
+            return f"= {fact.content}"
+        case MemoryReplaced() if fact.old == fact.content:
+            why = f" ({fact.why})" * bool(fact.why)
+            return f"{fact.content} is {_description(fact)}{undoes}{why}"
+        case MemoryReplaced():
+            return f"{fact.old} -> {fact.content}{undoes}"
+        case MemoryArranged():
+            return f"the entries in another order{undoes}"
+        case MemoryConflicted():
+            return f"conflict: {conflict(fact)}"
+
+
+def _description(fact: MemoryReplaced) -> str:
+    words = [fact.kind or "", *(f"#{tag}" for tag in fact.tags), "let into prompts" if fact.anyway else ""]
+    return " ".join(word for word in words if word) or "as it was"
+
+
+def entries_with(
+    text: str, now: Memory, writes: Sequence[RecordedWrite], forgotten: Mapping[int, RecordedEvent]
+) -> list[MemoryEntry]:
+    """The entries that hold the text, those that are there first. Raises `Rejected` where none ever did."""
+    there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
+    gone = [
+        MemoryEntry(write.fact.target, write.fact.content)
+        for write in reversed(writes)
+        if isinstance(write.fact, MemoryAdded | MemoryReplaced)
+    ]
+    wanted = text.casefold().strip()
+    every = list(dict.fromkeys((*there, *gone)))
+    found = [each for each in every if wanted in each.text.casefold()]
+    if not found or not wanted:
+        near = nearest([each.text for each in every], text)
+        raise Rejected(
+            f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
+            + (f" The nearest:\n{listed(near)}" if near else ""),
+            kind="memory_not_found",
+            hint="`hermes-jobs memory show` lists what is there."
+            + (
+                f" Texts of {pluralize(len(forgotten), 'write')} were removed: see `memory log`."
+                * bool(forgotten)
+            ),
+        )
+    return found
+
+
+class Provenance:
+    """What entries came from, with what the user said in the turns that they came from."""
+
+    def __init__(
+        self,
+        application: Application,
+        writes: Sequence[RecordedWrite],
+        forgotten: Mapping[int, RecordedEvent],
+    ) -> None:
+        self._application = application
+        self._writes = writes
+        self._forgotten = forgotten
+        self._verified = found_by_thing(application)
+
+    def as_object(self, entry: MemoryEntry, now: Memory) -> dict[str, object]:
+        """The evidence for scripts."""
+        return {
+            "entry": entry.text,
+            "target": entry.target,
+            "there": entry.text in now.entries(entry.target),
+            "writes": [
+                {
+                    **write_json(write, now.undone, self._forgotten),
+                    "text": self._said(write.fact.evidence),
+                    "provisional": _is_provisional(write.fact),
+                    "tried_out": self._found(write),
+                }
+                for write in self._of(entry)
+            ],
+        }
+
+    def as_text(self, entry: MemoryEntry, now: Memory) -> str:
+        """The evidence for people."""
+        is_there = entry.text in now.entries(entry.target)
+        head = f"{entry.target}: {entry.text}" + ("" if is_there else " (not there any more)")
+        return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
+
+    def _lines(self, write: RecordedWrite) -> Iterator[str]:
+        fact, evidence = write.fact, write.fact.evidence
+        yield f"  {write.version}. {ACTIONS[type(fact)]} {format_time(write.at)} by {AUTHORS[fact.author]}"
+        if write.version in self._forgotten:
+            yield f"     {gone_since(self._forgotten[write.version])}"
+        if isinstance(fact, MemoryReplaced):
+            yield f"     before: {one_line(fact.old)}"
+        if evidence is None:
+            return
+        if isinstance(fact, MemoryAdded | MemoryReplaced) and fact.observed:
+            yield from self._observed(fact, evidence)
+            return
+        yield f"     session {evidence.session}" + (f", turn {evidence.turn}" if evidence.turn else "")
+        said = self._said(evidence)
+        if said is not None:
+            yield f"     you said: {one_line(said)}"
+        if _is_provisional(fact):
+            for line in finding_lines(evidence.session, self._found(write)):
+                yield f"     {line}"
+
+    def _observed(self, fact: MemoryAdded | MemoryReplaced, evidence: Evidence) -> Iterator[str]:
+        """The evidence of an observation: each turn that says it."""
+        about = ", ".join(tag for tag in fact.tags if tag != OBSERVATION)
+        yield f"     observed {fact.observed}" + (f", about {about}" if about else "")
+        for turn in fact.observed_in:
+            yield f"     session {evidence.session}, turn {turn}"
+            said = self._said(replace(evidence, turn=turn))
+            if said is not None:
+                yield f"     you said: {one_line(said)}"
+
+    def _found(self, write: RecordedWrite) -> VerificationView | None:
+        """What was found of an entry that a review wrote."""
+        review = write.fact.evidence.session if write.fact.evidence is not None else ""
+        return self._verified.get(("memory", str(write.version), review))
+
+    def _of(self, entry: MemoryEntry) -> list[RecordedWrite]:
+        facts = [write.fact for write in self._writes]
+        return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
+
+    def _said(self, evidence: Evidence | None) -> str | None:
+        """What the user had said: in the turn, or last in the conversation that was reviewed."""
+        if evidence is None:
+            return None
+        reviewed = self._reviewed(evidence.session)
+        if reviewed is not None:
+            return reviewed
+        if evidence.turn is None:
+            return None
+        try:
+            return self._application.views.turn(evidence.turn).text
+        except Rejected:
+            return None
+
+    def _reviewed(self, session: str) -> str | None:
+        first = self._application.log.read(stream_of(session), upto=1)
+        started = first[0].event if first else None
+        if not isinstance(started, SessionStarted) or started.kind != "review":
+            return None
+        if started.parent is None or started.at is None:
+            return None
+        conversation = self._application.engine().sessions.load_at(stream_of(started.parent), started.at)
+        said = [each for each in conversation.messages if isinstance(each, UserMessage)]
+        return said[-1].content if said else None
+
+
+def _is_provisional(fact: MemoryEvent) -> bool:
+    return isinstance(fact, MemoryAdded | MemoryReplaced) and fact.provisional
+
+
+def moment(date: str) -> str:
+    """The moment that a person means, as the log writes moments: of a day its end. Raises `Rejected`."""
+    found = read_moment(date)
+    end = timedelta(days=1, microseconds=-1) if found.whole_day else timedelta()
+    return iso((found.at + end).timestamp())

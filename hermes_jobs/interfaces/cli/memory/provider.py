@@ -1,0 +1,79 @@
+"""The memory provider beside ours, as `doctor` and `memory provider` see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.exit_codes import USAGE
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.memory.provider import MemoryProvider
+    from hermes_jobs.bootstrap import Application
+
+EXTRAS = frozenset({"mem0", "honcho"})
+
+
+def provider(application: Application) -> Iterator[DoctorFinding]:
+    """Whether the configured memory provider can be used; nothing where none is configured."""
+    name = application.settings.memory.provider
+    if name is None:
+        return
+    try:
+        made = make(application)
+        available = bool(made.is_available())
+    except Misconfigured as error:
+        yield fail("memory", error.message, error.hint, code=USAGE)
+        return
+    except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
+        text = f"the provider {name} cannot be loaded: {type(error).__name__}: {error}"
+        yield warn("memory", text, "Turns continue without it.")
+        return
+    if available:
+        yield ok("memory", f"the provider {name} is available")
+        return
+    needs = [f"{key}: {what}" for key, what in schema_of(made).items()]
+    extra = f"pip install 'hermes-jobs[{name}]'" if name in EXTRAS else ""
+    hint = "; ".join(each for each in ("Turns continue without it", extra, *needs) if each) + "."
+    yield warn("memory", f"the provider {name} is not available", hint)
+
+
+def make(application: Application) -> MemoryProvider:
+    """The configured provider, for no session. Raises `Misconfigured`, `Rejected`, or what its code does."""
+    from hermes_jobs.bootstrap.memories import factory_and_setup
+
+    name = application.settings.memory.provider
+    if name is None:
+        raise Rejected(
+            "There is no memory provider beside the built-in one.",
+            kind="usage",
+            hint="hermes-jobs config set memory.provider NAME",
+        )
+    factory, setup = factory_and_setup(application.settings, name)
+    return factory(setup)
+
+
+def schema_of(made: MemoryProvider) -> Mapping[str, str]:
+    """What can be configured in a provider; nothing where it does not say."""
+    ask = getattr(made, "get_config_schema", None)
+    return dict(ask()) if ask is not None else {}
+
+
+def save(made: MemoryProvider, given: Sequence[str]) -> None:
+    """Hand `KEY=VALUE` settings to the provider. Raises `Rejected` for a key that it does not have."""
+    known = schema_of(made)
+    values = dict(each.partition("=")[::2] for each in given)
+    for key in values:
+        if key not in known:
+            keys = ", ".join(known) or "none"
+            raise Rejected(f"The provider has no key {key!r}.", kind="usage", hint=f"Its keys: {keys}.")
+    keep = getattr(made, "save_config", None)
+    if keep is None:
+        raise Rejected(
+            "The provider keeps no settings of its own.",
+            kind="usage",
+            hint="Its keys are variables: set them in the environment or in `.env` of the home.",
+        )
+    keep(values)

@@ -1,0 +1,205 @@
+"""The question whether a tool call may run, as a person at a terminal sees it: the call or its diff, and the
+answers that there are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.approval_rules import COMMANDS, pattern_text
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.moments import to_local
+from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, short_path, terminal_width
+from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
+from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.text.diff import file_diff
+from hermes_jobs.text.patch import patched
+
+MAX_READ = 4 * 1024 * 1024  # bytes of a file that a diff is made with
+
+Key = Literal["y", "s", "a", "n", "r"]
+SCOPES: dict[str, e.ApprovalScope] = {"y": "once", "s": "session", "a": "always"}
+TOLD = {"once": "Allowed once.", "session": "Allowed for this session.", "always": "Allowed from now on."}
+
+
+class Asker(msgspec.Struct, frozen=True, kw_only=True):
+    """A sub-agent that asks: its stream, the turns from the root's down to its own, and its goal."""
+
+    stream: str
+    path: tuple[str, ...]
+    goal: str
+
+    @property
+    def name(self) -> str:
+        """What to call it: its path, and what it is for."""
+        return f"{' › '.join(self.path)}: {one_line(printable(self.goal))}"
+
+
+class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for a person; `folder` is the session's. `asker`: the sub-agent whose call it is."""
+
+    request: e.ApprovalRequested
+    asked: ToolCall
+    folder: str
+    asker: Asker | None = None
+
+    @property
+    def id(self) -> str:
+        """What tells it from other questions."""
+        return self.request.call
+
+    @property
+    def call(self) -> str:
+        """The call that waits."""
+        return self.request.call
+
+    @property
+    def expires_at(self) -> float:
+        """When the wait ends, in seconds since the epoch."""
+        return self.request.expires_at
+
+    def lines(self, width: int | None) -> list[str]:
+        """What is asked, whole; the sentence above it in lines of `width` columns."""
+        command = _command(self.asked)
+        text = "to run a command" if command else f"to use {printable(self.asked.name)}"
+        who = "A sub-agent" if self.asker else "The agent"
+        first = click.style(f"? {who} asks {text}", fg=COLOURS["waiting"], bold=True)
+        why = click.style(f" ({printable(self.request.rule)})", dim=True)
+        above = flowed(f"{first}{why}", width).split("\n")
+        if self.asker is not None:
+            name = f"  {self.asker.name}"
+            above.append(click.style(name if width is None else cut(name, width), dim=True))
+        return [*above, *(f"    {line}" for line in self._shown(command))]
+
+    def _shown(self, command: str) -> list[str]:
+        if command:
+            return [click.style(line, fg="cyan") for line in printable(command).splitlines()]
+        return self._diff() or call_details(self.asked.name, self.asked.arguments).splitlines()
+
+    def _diff(self) -> list[str]:
+        """The diff that an edit would make of a file that this process can read; else none."""
+        arguments = _arguments(self.asked)
+        path = arguments.get("path")
+        if self.asked.name not in {"write_file", "patch_file"} or not isinstance(path, str):
+            return []
+        before = _content(Path(self.folder, path).expanduser())
+        try:
+            after = _after(before, arguments)
+        except Rejected:
+            return []
+        return coloured(file_diff(path, before, after)) if after is not None else []
+
+    def answers(self) -> list[tuple[Key, str]]:
+        """What can be answered, each by its key."""
+        offer = self.request.offer
+        session = "this session" if self.asker is None else "its session"
+        lasting: list[tuple[Key, str]] = [("s", session), ("a", "always in this folder")]
+        no: list[tuple[Key, str]] = [("n", "no"), ("r", "no, and why")]
+        return [("y", "once"), *(lasting if offer is not None else ()), *no]
+
+    def notes(self) -> str:
+        """What `s` and `a` allow, and how long there is to answer."""
+        until = to_local(datetime.fromtimestamp(self.request.expires_at, UTC))
+        offer = self.request.offer
+        if offer is None:
+            return f"refused at {until:%H:%M:%S}"
+        what = "exactly this" if offer.exact else one_line(pattern_text(offer))
+        return f"s and a allow {what}, in {short_path(offer.folder)}; refused at {until:%H:%M:%S}"
+
+    def legend(self, keys: str = "ysanr") -> str:
+        """Those keys that answer it, with their meanings, on one line."""
+        shown = [(key, meaning) for key, meaning in self.answers() if key in keys]
+        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in shown)
+
+    def command(self, key: str, reason: str, now: float) -> c.ApproveCall | c.DenyCall | None:
+        """The command of an answer; None for a key that answers nothing."""
+        turn, call = self.request.turn, self.request.call
+        if key not in {each for each, _ in self.answers()}:
+            return None
+        if key in SCOPES:
+            return c.ApproveCall(turn=turn, call=call, by="user", now=now, scope=SCOPES[key])
+        return c.DenyCall(turn=turn, call=call, by="user", reason=reason)
+
+
+def ask_person(
+    question: ApprovalQuestion, show: Callable[[Sequence[str]], None], wanted: Callable[[], bool]
+) -> tuple[str, str] | None:
+    """The key and the reason that a person at this terminal answers with; None where it is too late.
+
+    Raises `EOFError` where the terminal is gone.
+    """
+    if not can_ask():  # it has become a background job
+        raise EOFError
+    keys = [each for each, _ in question.answers()]
+    hint = f"\n  {', '.join(keys[:-1])} or {keys[-1]}? "
+
+    def print_question() -> None:
+        width = terminal_width(sys.stderr)
+        show([*question.lines(width), click.style(flowed(f"  {question.notes()}", width), dim=True)])
+        print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
+
+    try:
+        key = read_key("".join(keys), wanted, show=print_question, other=lambda: print_open(hint))
+        click.echo(key or "", err=True)
+        if key != "r":
+            return (key, "") if key else None
+        print_open("  Why? ")
+        reason = read_answer(wanted)
+    except (EOFError, KeyboardInterrupt):
+        click.echo("", err=True)
+        raise
+    return None if reason is None else ("n", reason)
+
+
+def print_open(text: str) -> None:
+    """Print a line that is to be gone on with."""
+    click.echo(text, nl=False, err=True)
+
+
+def told_of(command: c.ApproveCall | c.DenyCall) -> str:
+    """What an answer has done, in words."""
+    if isinstance(command, c.ApproveCall):
+        return TOLD[command.scope]
+    return "Refused; the agent is told why." if command.reason else "Refused."
+
+
+def _command(asked: ToolCall) -> str:
+    command = _arguments(asked).get("command")
+    return command if asked.name == COMMANDS and isinstance(command, str) else ""
+
+
+def _arguments(asked: ToolCall) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(asked.arguments, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return {}
+
+
+def _content(path: Path) -> str | None:
+    """The text of a file; None where there is none, or none that can be shown."""
+    try:
+        return path.read_text() if path.is_file() and path.stat().st_size <= MAX_READ else None
+    except (OSError, ValueError):
+        return None
+
+
+def _after(before: str | None, arguments: dict[str, object]) -> str | None:
+    """The text that the edit would leave; None where that is not known. Raises `Rejected`."""
+    content, old, new = (arguments.get(name) for name in ("content", "old_string", "new_string"))
+    if isinstance(content, str):
+        return content
+    if before is None or not isinstance(old, str) or not isinstance(new, str):
+        return None
+    return patched(before, old, new, replace_all=arguments.get("replace_all") is True).text

@@ -1,0 +1,91 @@
+"""Questions of a turn and of its sub-agents for the person who waits: for approval, and for input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.session import Session, stream_of
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.handlers.tool_context import workdir_of
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion, Asker
+from hermes_jobs.interfaces.cli.questions.input import InputQuestion, input_questions
+
+Load = Callable[[str], Session]
+"""Gives the session of a stream as it is now."""
+
+
+def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQuestion | InputQuestion]:
+    """What calls of the turn, if it runs, and of its sub-agents ask a person.
+
+    Those whose time is over are among them.
+    """
+    running = session.current
+    if running is not None and running.id == turn and running.cancelled_by is None:
+        yield from own_questions(session, running)
+        yield from questions_below(load, session, turn)
+
+
+def questions_below(
+    load: Load, session: Session, turn: str | None = None
+) -> Iterator[ApprovalQuestion | InputQuestion]:
+    """What calls of the session's sub-agents, and of theirs, ask a person.
+
+    `turn`: of those that this turn began; None: of all. Those whose time is over are among them.
+    """
+    for child in session.children:
+        if turn is not None and child.began.id != turn:
+            continue
+        below = load(stream_of(child.ref.session))
+        place, running = below.delegation_of(child.ref.turn), below.current
+        if place is not None and running is not None and running.cancelled_by is None:
+            path = (*(payer.turn for payer in place.payers), child.ref.turn)
+            asker = Asker(stream=below.stream, path=path, goal=child.ref.goal)
+            yield from own_questions(below, running, asker)
+        yield from questions_below(load, below)
+
+
+def own_questions(
+    session: Session, turn: Turn, asker: Asker | None = None
+) -> Iterator[ApprovalQuestion | InputQuestion]:
+    """What the calls of a turn ask; `asker` where it is a sub-agent's."""
+    for call in turn.calls:
+        if call.approval == "waiting" and call.result is None:
+            request = e.ApprovalRequested(
+                turn=turn.id,
+                call=call.id,
+                digest="",
+                rule=call.rule,
+                expires_at=call.expires_at,
+                offer=call.offer,
+            )
+            yield ApprovalQuestion(request=request, asked=call.asked, folder=workdir_of(session), asker=asker)
+        if call.input is not None and call.waits_for_input:
+            left = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
+            yield from input_questions(left, call.asked.name, asker)
+
+
+def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:
+    """Whether nothing continues in the turn and its sub-agents before a person has answered."""
+    if not turn.is_idle:
+        return False
+    open_calls = [call for call in turn.calls if call.result is None]
+    return bool(open_calls) and all(
+        call.waits_for_person or (call.waits_for_children and _all_wait(load, session, call.id))
+        for call in open_calls
+    )
+
+
+def _all_wait(load: Load, session: Session, call: str) -> bool:
+    for child in session.children:
+        if child.call != call:
+            continue
+        below = load(stream_of(child.ref.session))
+        turn = below.current
+        if turn is None or turn.id != child.ref.turn:
+            return False
+        if not turn.held and not waits_for_person(load, below, turn):
+            return False
+    return True

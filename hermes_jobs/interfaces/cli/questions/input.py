@@ -1,0 +1,181 @@
+"""What a server asks during a call, as a person at a terminal sees it: a message with a form or address."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.moments import to_local
+from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
+from hermes_jobs.interfaces.cli.questions.approval import Asker, print_open
+from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry, usage_of
+from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
+
+TOLD: dict[e.InputAction, str] = {
+    "accept": "Answered.",
+    "decline": "Declined; the server is told.",
+    "cancel": "Cancelled; the server is told that nobody has decided.",
+}
+KEYS = "ync"
+
+
+class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """One request of a server. `tool` is the one whose call asks. `asker`: the sub-agent whose call it is."""
+
+    request: e.InputRequested
+    asked: e.InputRequest
+    tool: str
+    asker: Asker | None = None
+
+    @property
+    def id(self) -> str:
+        """What tells it from other questions."""
+        return f"{self.request.call} {self.asked.key}"
+
+    @property
+    def call(self) -> str:
+        """The call that waits."""
+        return self.request.call
+
+    @property
+    def expires_at(self) -> float:
+        """When the wait ends, in seconds since the epoch."""
+        return self.request.expires_at
+
+    def lines(self, width: int | None) -> list[str]:
+        """What is asked; the sentence above it in lines of `width` columns."""
+        text = "you to open an address" if self.asked.url else "for input"
+        who = f"? The server {self.request.server} asks {text}"
+        first = click.style(who, fg=COLOURS["waiting"], bold=True)
+        above = flowed(f"{first}{click.style(f' ({printable(self.tool)})', dim=True)}", width).split("\n")
+        if self.asker is not None:
+            name = f"  {self.asker.name}"
+            above.append(click.style(name if width is None else cut(name, width), dim=True))
+        return [*above, *(f"    {line}" for line in self._shown(width))]
+
+    def _shown(self, width: int | None) -> Iterator[str]:
+        for line in printable(self.asked.message).splitlines():
+            yield from flowed(line, None if width is None else width - 4).split("\n")
+        if self.asked.url:
+            yield click.style(printable(self.asked.url), fg="cyan")
+            yield f"It leads to the host {click.style(host_of(self.asked.url), bold=True)}."
+
+    def notes(self) -> str:
+        """How long there is to answer, and what must not be answered."""
+        until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
+        what = (
+            "it is never opened by itself" if self.asked.url else "the server gets what you type: no secrets"
+        )
+        return f"{what}; cancelled at {until:%H:%M:%S}"
+
+    def legend(self, _keys: str = KEYS) -> str:
+        """The keys that answer it, with their meanings, on one line."""
+        yes = "I have opened it" if self.asked.url else "answer" if self.asked.fields else "accept"
+        shown = (("y", yes), ("n", "decline"), ("c", "cancel"))
+        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in shown)
+
+    def answer(self, action: e.InputAction, now: float, content: str = "") -> c.AnswerInput:
+        """The command of an answer."""
+        request = self.request
+        return c.AnswerInput(
+            turn=request.turn,
+            call=request.call,
+            key=self.asked.key,
+            action=action,
+            content=content,
+            by="user",
+            now=now,
+        )
+
+
+def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
+    """Raise `Rejected` where an answer holds a secret that `redact` knows."""
+    if redact(content) != content:
+        raise Rejected("The answer holds one of your secrets. Nothing was recorded.", kind="secret")
+
+
+def input_questions(
+    asked: e.InputRequested, tool: str, asker: Asker | None = None
+) -> Iterator[InputQuestion]:
+    """The questions of a call that a person is asked."""
+    for each in asked.requests:
+        if not each.refusal:
+            yield InputQuestion(request=asked, asked=each, tool=tool, asker=asker)
+
+
+def ask_for_input(
+    question: InputQuestion,
+    show: Callable[[Sequence[str]], None],
+    wanted: Callable[[], bool],
+    now: Callable[[], float],
+) -> c.AnswerInput | None:
+    """The answer of a person at this terminal; None where it is too late.
+
+    Raises `EOFError` where the terminal is gone.
+    """
+    if not can_ask():  # it has become a background job
+        raise EOFError
+
+    def print_question() -> None:
+        width = terminal_width(sys.stderr)
+        show([*question.lines(width), click.style(flowed(f"  {question.notes()}", width), dim=True)])
+        print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
+
+    try:
+        key = read_key(KEYS, wanted, show=print_question, other=lambda: print_open("\n  y, n or c? "))
+        click.echo(key or "", err=True)
+        if key != "y":
+            return question.answer("decline" if key == "n" else "cancel", now()) if key else None
+        content = _filled_in(question.asked, wanted)
+    except (EOFError, KeyboardInterrupt):
+        click.echo("", err=True)
+        raise
+    return None if content is None else question.answer("accept", now(), content)
+
+
+def _filled_in(asked: e.InputRequest, wanted: Callable[[], bool]) -> str | None:
+    """The form's content; None where it is too late."""
+    entry = FormEntry(asked)
+    while entry.field is not None:
+        *above, last = entry.lines()
+        for line in above:
+            click.echo(line, err=True)
+        print_open(last)
+        text = read_answer(wanted)
+        if text is None:
+            return None
+        try:
+            entry.take(text)
+        except Rejected as refused:
+            click.secho(f"  {refused.message}", fg="red", err=True)
+    return entry.content if asked.fields else ""
+
+
+def host_of(url: str) -> str:
+    """The host of an address in the letters that it is looked up by: `xn--…` where others are shown."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return host.encode("ascii", "backslashreplace").decode()
+
+
+def how_to_answer(asked: e.InputRequest, turn: str, flags: str = "") -> list[str]:
+    """What is asked and the commands that answer it, for those who are not asked on the spot."""
+    command = f"hermes-jobs turns answer {turn}{flags}"
+    lines = [f"  {line}" for line in printable(asked.message).splitlines()]
+    if asked.url:
+        lines.append(f"  open it yourself: {printable(asked.url)} (host {host_of(asked.url)})")
+    lines += [f"    {usage_of(field)}" for field in asked.fields]
+    needed = [field for field in asked.fields if field.required] or list(asked.fields[:1])
+    given = " ".join(f"--field {one_line(field.name)}=…" for field in needed)
+    return [*lines, f"  answer it:  {command} {given or '--accept'}", f"  decline it: {command} --decline"]

@@ -1,0 +1,57 @@
+"""The questions of one session's calls for the person who watches it, by its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
+from hermes_jobs.interfaces.cli.questions.input import InputQuestion, input_questions
+
+AnyQuestion = ApprovalQuestion | InputQuestion
+
+
+class OpenQuestions:
+    """Which calls wait for a person, and for what."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ToolCall] = {}
+        self._approvals: dict[str, e.ApprovalRequested] = {}
+        self._inputs: dict[str, e.InputRequested] = {}
+
+    def handle(self, event: e.Event) -> None:
+        """One more event of the session."""
+        match event:
+            case e.ModelReplied():
+                for asked, planned in zip(event.tool_calls, event.plan, strict=False):
+                    self._calls[planned.call] = asked
+            case e.ApprovalRequested():
+                self._approvals[event.call] = event
+            case e.ApprovalGiven() | e.ApprovalDenied():
+                self._approvals.pop(event.call, None)
+            case e.InputRequested():
+                self._inputs[event.call] = event
+            case e.InputAnswered():
+                waiting = self._inputs.pop(event.call, None)
+                left = waiting.without(event.key) if waiting is not None else None
+                if left is not None:
+                    self._inputs[event.call] = left
+            case e.ToolFinished() | e.ToolInterrupted():
+                self._approvals.pop(event.call, None)
+                self._inputs.pop(event.call, None)
+            case _:
+                pass
+
+    def call(self, call: str) -> ToolCall | None:
+        """What the model asked for with that call."""
+        return self._calls.get(call)
+
+    def listed(self, folder: str) -> Iterator[AnyQuestion]:
+        """The questions, approvals first; `folder` is the session's."""
+        for request in self._approvals.values():
+            if request.call in self._calls:
+                yield ApprovalQuestion(request=request, asked=self._calls[request.call], folder=folder)
+        for asked in self._inputs.values():
+            if asked.call in self._calls:
+                yield from input_questions(asked, self._calls[asked.call].name)

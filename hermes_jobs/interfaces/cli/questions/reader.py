@@ -1,0 +1,88 @@
+"""What a server asks while a person reads something of it: the person is asked at this terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session import forms
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.questions.input import (
+    TOLD,
+    InputQuestion,
+    ask_for_input,
+    input_questions,
+    require_no_secret,
+)
+from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.reader import McpReader
+    from hermes_jobs.bootstrap import Application
+
+
+def reader_here(application: Application, *, unattended: bool = False) -> McpReader:
+    """Reads what servers offer, and asks the person at this terminal what they ask, where one is there."""
+    reader = application.mcp_reader
+    if unattended or not can_ask():
+        return reader
+    return reader.asking(lambda asked, gone: ask_person(application, asked, gone))
+
+
+def ask_person(
+    application: Application, asked: e.InputRequested, gone: Callable[[], bool]
+) -> Sequence[e.InputAnswered]:
+    """What the person answers, as far as there is time. Raises `Rejected` where they go away."""
+    try:
+        return list(_answers(application, asked, gone))
+    except EOFError as error:
+        raise Rejected(f"{asked.server} was not answered.", kind="mcp") from error
+
+
+def _answers(
+    application: Application, asked: e.InputRequested, gone: Callable[[], bool]
+) -> Iterator[e.InputAnswered]:
+    now = application.clock.now
+
+    def is_wanted() -> bool:
+        return not gone() and now() < asked.expires_at
+
+    for question in input_questions(asked, asked.call):
+        answer = None
+        while answer is None and is_wanted():
+            answer = _answer(application, question, is_wanted)
+        if answer is None:
+            note("It is too late to answer.")
+            return
+        note(f"  {TOLD[answer.action]}")
+        yield answer
+
+
+def _answer(
+    application: Application, question: InputQuestion, is_wanted: Callable[[], bool]
+) -> e.InputAnswered | None:
+    """One answer; None where it is too late, or it has to be given again."""
+    command = ask_for_input(question, _show, is_wanted, application.clock.now)
+    if command is None:
+        return None
+    content = command.content
+    try:
+        if command.action == "accept" and not question.asked.url:
+            content = forms.checked(question.asked.fields, content)
+        require_no_secret(content, application.settings.secrets.redact_known)
+    except Rejected as refused:
+        note(refused.message)
+        return None
+    key = question.asked.key
+    return e.InputAnswered(
+        turn="", call=question.call, key=key, action=command.action, by="user", content=content
+    )
+
+
+def _show(lines: Sequence[str]) -> None:
+    for line in lines:
+        click.echo(line, err=True)

@@ -1,0 +1,174 @@
+"""`hermes-jobs reviews curate` and `apply`: a look through the skills, and what a person makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    numbers_option,
+    review_argument,
+    timeout_option,
+    wait_option,
+)
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.views.reviews import ReviewView
+
+LOOKED_AT = 50  # newest reviews among which one under way is looked for
+
+
+_ONLY = numbers_option("This one; repeatable.")
+
+
+@click.command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
+@wait_option()
+@timeout_option
+@json_option
+@pass_context
+def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool) -> int:
+    """Propose skills to merge or archive.
+
+    A job that only proposes: nothing changes before `reviews apply`. It is told which skills are alike, and
+    how often and when each was used.
+    """
+    from hermes_jobs.agent.reviews.begin_review import requesting
+    from hermes_jobs.domain.session.session import stream_of
+    from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
+    from hermes_jobs.interfaces.cli.turns.wait import run_or_wait
+
+    application = context.application
+    application.check()
+    _refuse_second(context)
+    review = application.ids.name("v")
+    application.engine().change(requesting(review, "asked for by a person"), "reviews curate")
+    if not wait:
+        queued = f"Review {review} is queued: hermes-jobs reviews show {review}"
+        print_result(lambda: review_json(application.views.review(review)), queued, as_json=as_json)
+        return 0
+    note(f"Review {review} looks through the skills …")
+    if not run_or_wait(context, stream_of(review), lambda session: not session.is_under_review, timeout):
+        note(f"Waited long enough; it continues: hermes-jobs reviews show {review}")
+        return TIMED_OUT
+    return _print_end(context, review, as_json=as_json)
+
+
+def _refuse_second(context: CliContext) -> None:
+    from hermes_jobs.errors import Rejected
+
+    for each in context.application.views.reviews(limit=LOOKED_AT):
+        if each.kind == "curate" and each.status in {"waiting", "running"}:
+            raise Rejected(
+                f"Review {each.id} is at it already ({each.status}).",
+                kind="under_way",
+                hint=f"hermes-jobs reviews show {each.id}, or cancel it.",
+            )
+
+
+def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED
+    from hermes_jobs.interfaces.cli.reviews import proposal_format
+
+    application = context.application
+    ended = application.views.review(review)
+
+    def told() -> None:
+        if ended.status == "completed":
+            note(ended.saved or "There is nothing to merge or to archive.")
+            proposal_format.print_proposals(application, review)
+        else:
+            note(f"Review {review} {ended.status}: {ended.message}")
+            note(f"To take it up again: hermes-jobs reviews retry {review}")
+
+    print_result(lambda: details_json(context, ended), told, as_json=as_json)
+    return 0 if ended.status == "completed" else FAILED
+
+
+def review_json(review: ReviewView) -> dict[str, object]:
+    """The review as scripts see it: `session` is the conversation it looks at, of a curator its own."""
+    from msgspec.structs import asdict
+
+    fields = asdict(review)
+    return {"review": fields.pop("id"), "session": fields.pop("lineage"), **fields}
+
+
+def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
+    """The same, of a curator with its proposals, of others with what was found of what they saved."""
+    from hermes_jobs.interfaces.cli.reviews.proposal_format import proposal_views
+
+    text = review_json(review)
+    if review.kind == "curate":
+        text["proposals"] = proposal_views(context.application, review.id)
+    else:
+        text["tried_out"] = context.application.views.verifications(review.id)
+    return text
+
+
+@click.command(
+    "apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2")
+)
+@review_argument
+@_ONLY
+@json_option
+@pass_context
+def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
+    """Apply proposals, or undo what made answers worse; all or nothing.
+
+    Skills that give way are archived with their files, never deleted. What has changed since it was proposed,
+    or was applied before, is refused. `skills undo NAME` takes back what was done to a skill. Of a review of
+    a conversation, what it saved and what made answers worse is taken back: see `learning.verify`.
+    """
+    from hermes_jobs.interfaces.cli.reviews import proposal_format
+
+    application = context.application
+    review = application.views.review(review_id)
+    if review.kind != "curate":
+        _decide(context, review, numbers, keep=False, as_json=as_json)
+        return
+    curation = proposal_format.curation_of(application, review.id)
+    applied = application.curator.apply(curation, numbers, "user")
+    done = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
+
+    def told() -> None:
+        note(f"Applied: {applied.answer} of review {review.id}.")
+        for stream in sorted(done):
+            note(f"To take it back: hermes-jobs skills undo {stream.removeprefix('skill-')}")
+
+    print_result(lambda: details_json(context, review), told, as_json=as_json)
+
+
+@click.command(
+    "keep", epilog=example("hermes-jobs reviews keep v3k9", "hermes-jobs reviews keep v3k9 --only 2")
+)
+@review_argument
+@_ONLY
+@json_option
+@pass_context
+def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
+    """Keep what a review saved, although it made answers worse.
+
+    `reviews show` has the numbers; also what could not be tried out is kept with --only.
+    """
+    review = context.application.views.review(review_id)
+    _decide(context, review, numbers, keep=True, as_json=as_json)
+
+
+def _decide(
+    context: CliContext, review: ReviewView, numbers: tuple[int, ...], *, keep: bool, as_json: bool
+) -> None:
+    from hermes_jobs.interfaces.cli.reviews.verifications import decide, thing_of
+
+    application = context.application
+    things = [thing_of(application, each) for each in decide(application, review.id, numbers, keep=keep)]
+
+    def told() -> None:
+        for each in things:
+            note(f"{'Kept' if keep else 'Taken back'}: {each}.")
+
+    print_result(lambda: details_json(context, review), told, as_json=as_json)

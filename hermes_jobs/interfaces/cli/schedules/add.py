@@ -1,0 +1,217 @@
+"""`hermes-jobs schedule add` and `edit`: what was understood is shown back before it is recorded."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from hermes_jobs.domain.decision import DecisionResult
+from hermes_jobs.domain.events import Plan, ScheduleAdded, ScheduleEdited
+from hermes_jobs.domain.schedule.commands import Add, Edit
+from hermes_jobs.domain.schedule.names import name_from, unused
+from hermes_jobs.domain.schedule.timing import rule_of, zone_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument, yes_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.schedules.format import NEXT, folder_of, print_plan, schedule_json
+from hermes_jobs.interfaces.cli.schedules.input import (
+    ScheduleInput,
+    changed_plan,
+    parse_timing,
+    plan_options,
+    refusal,
+)
+from hermes_jobs.interfaces.cli.schedules.model import interpret
+from schedules.phrases import Refused, Understood
+
+_YES = yes_option("Do not ask whether this is what was meant.")
+SAY_WHEN = 'Say when: "every weekday at 9", or one of --cron, --every, --at, --in.'
+UNCHANGED = "Nothing would change: say what, for example with --task TEXT or a sentence."
+UNNAMED = "schedule"
+
+
+@click.command(
+    "add",
+    epilog=example(
+        'hermes-jobs schedule add "Check my GitHub notifications every weekday at 9am and summarise them"',
+        'hermes-jobs schedule add --cron "0 9 * * 1-5" --task "Read my mail" --deliver file:~/mail.md --yes',
+    ),
+)
+@plan_options
+@_YES
+@json_option
+@pass_context
+def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: bool) -> int:
+    """Add a prompt that is sent once, or repeatedly.
+
+    SENTENCE says what and when. What was understood is shown, with the next three runs, and asked about;
+    without a terminal that takes --yes.
+    """
+    application = context.application
+    now, schedule = application.clock.now(), application.ids.name("p")
+    zone = wanted.tz or application.timezone
+    zone_of(zone)
+    found = _understood(context, wanted, schedule, zone, now)
+    if found is None:
+        raise click.UsageError(SAY_WHEN)
+    settings = context.settings.schedules
+    blank = Plan(
+        name=UNNAMED,
+        text="",
+        kind="once",
+        timing="",
+        timezone=zone,
+        missed=settings.missed,
+        overlap=settings.overlap,
+    )
+    plan = _named(context, wanted, changed_plan(context, wanted, found, blank))
+    act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
+    _show(context, act(application.engine().state))  # what is refused is refused before anybody is asked
+    if not confirmed("Add it?", "Nothing was added", yes=yes):
+        note("Nothing was added.")
+        return FAILED
+    application.engine().change(act, "schedule add")
+    _print_outcome(context, schedule, "is added", as_json=as_json)
+    return 0
+
+
+@click.command(
+    "edit",
+    epilog=example(
+        'hermes-jobs schedule edit p3k9 "every day at 8"', "hermes-jobs schedule edit p3k9 --overlap queue"
+    ),
+)
+@schedule_argument
+@plan_options
+@_YES
+@json_option
+@pass_context
+def edit_schedule(
+    context: CliContext, wanted: ScheduleInput, *, schedule_id: str, yes: bool, as_json: bool
+) -> int:
+    """Change a schedule's task, timing or options.
+
+    SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
+    `none` gives up a --session, --model, --toolsets, --budget or --workdir.
+    """
+    application = context.application
+    now = application.clock.now()
+    schedule = application.views.find_schedule(schedule_id)
+    before = application.views.schedule(schedule).plan
+    zone = wanted.tz or before.timezone
+    zone_of(zone)
+    found = _understood(context, wanted, schedule, zone, now)
+    plan = changed_plan(context, wanted, found, before)
+    if wanted.name is not None:
+        _check_unused(context, wanted.name, schedule)
+    changes = {
+        name: value for name, value in msgspec.structs.asdict(plan).items() if value != getattr(before, name)
+    }
+    act = Edit(
+        schedule=schedule,
+        now=now,
+        replan=lambda current: msgspec.structs.replace(current, **changes),
+        said=wanted.sentence or "",
+    )
+    _show(context, act(application.engine().state))
+    if not confirmed("Change it?", "Nothing was changed", yes=yes or wanted.sentence is None):
+        note("Nothing was changed.")
+        return FAILED
+    application.engine().change(act, "schedule edit")
+    _print_outcome(context, schedule, "is changed", as_json=as_json)
+    return 0
+
+
+def _understood(
+    context: CliContext, wanted: ScheduleInput, schedule: str, zone: str, now: float
+) -> Understood | None:
+    """What was said about when. Raises `Rejected` for what neither the rules nor a model understand."""
+    found = parse_timing(wanted, zone, now)
+    if isinstance(found, Refused) and wanted.sentence is not None and not wanted.no_model:
+        found = interpret(context, wanted.sentence, found, schedule=schedule, zone=zone, now=now)
+    if isinstance(found, Refused):
+        raise refusal(found)
+    return found
+
+
+def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
+    """The plan under a name that no other schedule has."""
+    if not plan.text.strip():
+        raise Rejected(
+            "That says when, and not what.",
+            kind="usage",
+            hint="Add the task to the sentence, or give it with --task.",
+        )
+    if wanted.name is not None:
+        _check_unused(context, wanted.name)
+        return plan
+    others = [each.plan.name for each in context.application.views.schedules()]
+    return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
+
+
+def _check_unused(context: CliContext, name: str, schedule: str | None = None) -> None:
+    """Raise a usage error for a name that another schedule has than that one."""
+    others = [each.plan.name for each in context.application.views.schedules() if each.id != schedule]
+    if unused(name, others) != name:
+        raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
+
+
+def _show(context: CliContext, changed: DecisionResult) -> None:
+    """Show what was understood, as it would be recorded."""
+    if not changed.writes:
+        raise click.UsageError(UNCHANGED)
+    event = changed.writes[0].events[-1]
+    assert isinstance(event, ScheduleAdded | ScheduleEdited), f"{event} is no plan"
+    note("Understood:")
+    print_plan(event.plan, rule_of(event.plan).upcoming(event.next_due, NEXT), folder_of(context, event.plan))
+
+
+def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bool) -> None:
+    view = context.application.views.schedule(schedule)
+
+    def outcome() -> None:
+        click.echo(schedule)
+        note(f"The schedule {view.plan.name!r} {told}.")
+
+    print_result(lambda: schedule_json(view), outcome, as_json=as_json)
+    _note_who_fires(context)
+    _warn_of_no_folder(context, view.plan, schedule)
+    _warn_of_undeliverable(context, view.plan)
+
+
+def _note_who_fires(context: CliContext) -> None:
+    """Say so where nothing would happen when it is due."""
+    if not context.application.workers.has_consumer("schedules"):
+        note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
+
+
+def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
+    """Warn where commands and file tools would be refused in every run."""
+    if plan.session is None and folder_of(context, plan) is None:
+        note(
+            "Warning: its runs have no working folder, so commands and file tools are refused in them.\n"
+            f"  hermes-jobs schedule edit {schedule} --workdir DIR   names one."
+        )
+
+
+def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
+    """Warn where answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
+    secret that they need: they would not arrive."""
+    from hermes_jobs.bootstrap.workers import statuses
+    from hermes_jobs.delivery.telegram_token import TOKEN
+    from hermes_jobs.delivery.webhook import SECRET
+
+    needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
+    for kind, (name, why) in needed.items():
+        targets = [each for each in plan.deliver if each.partition(":")[0] == kind]
+        if not targets or context.settings.secrets.get(name):
+            continue
+        if not any(name in each.has for each in statuses(context.application.log).values()):
+            note(
+                f"Warning: deliveries to {', '.join(targets)} will fail: {why}, and {name} is not set. "
+                f"Put {name}=… into {context.settings.paths.env_file}: what runs reads it again."
+            )

@@ -1,0 +1,180 @@
+"""`hermes-jobs schedule`: prompts that are sent by the clock. `preview` only says what a text would mean."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli import LazyCommand, LazyGroup
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
+from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
+from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.output import print_fields
+from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text import figures
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from schedules.phrases import Understood
+
+NEXT = 3
+"""Runs that are shown ahead."""
+
+MOST = 1000
+
+
+COMMANDS = {
+    "add": LazyCommand(".schedules.add:add_schedule", "Add a schedule, in words or by flags."),
+    "list": LazyCommand(".schedules.list:list_schedules", "List schedules, next due first."),
+    "show": LazyCommand(".schedules.list:show_schedule", "Show a schedule: task, timing, last result, cost."),
+    "preview": LazyCommand(
+        ".schedules.commands:preview", "Show how a text is understood, and its next runs."
+    ),
+    "edit": LazyCommand(".schedules.add:edit_schedule", "Change a schedule's task, timing or options."),
+    "pause": LazyCommand(".schedules.actions:pause_schedule", "Pause a schedule."),
+    "resume": LazyCommand(".schedules.actions:resume_schedule", "Resume a paused schedule."),
+    "run": LazyCommand(".schedules.actions:run_schedule", "Run a schedule now, and wait for its answer."),
+    "remove": LazyCommand(".schedules.actions:remove_schedule", "Remove a schedule; its history stays."),
+    "history": LazyCommand(
+        ".schedules.list:show_history", "Show past due times: runs, results, missed runs."
+    ),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=example(
+        'hermes-jobs schedule add "Check my mail every weekday at 9 and summarise it"',
+        'hermes-jobs schedule preview "every other Tuesday at half past eight"',
+    ),
+)
+def schedule() -> None:
+    """Prompts that are sent by the clock, once or again and again.
+
+    ID is an id or a name, the unique beginning of either, or `last` for the one added last.
+    """
+
+
+@click.command(
+    "preview",
+    epilog=example(
+        'hermes-jobs schedule preview "every other Tuesday at half past eight"',
+        'hermes-jobs schedule preview "0 9 * * 1-5" --tz America/New_York --from 2026-12-24',
+    ),
+)
+@click.argument("text", type=TextParam())
+@click.option(
+    "--from", "start", metavar="TIME", help="Count from then, such as `monday 9:00`.  [default: now]"
+)
+@click.option("--tz", metavar="ZONE", help="The zone where TEXT names none.  [default: yours]")
+@click.option(
+    "-n",
+    "count",
+    type=IntParam(1, MOST),
+    metavar="N",
+    default=NEXT,
+    show_default=True,
+    help="How many runs.",
+)
+@click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand.")
+@json_option
+@pass_context
+def preview(
+    context: CliContext,
+    text: str,
+    start: str | None,
+    tz: str | None,
+    count: int,
+    no_model: bool,
+    as_json: bool,
+) -> int:
+    """Show how a text is understood as a schedule, and its next runs; nothing is added.
+
+    TEXT is a timing, a sentence with a task and a timing, a cron expression or an ISO time.
+    """
+    from hermes_jobs.interfaces.cli.schedules.model import interpret
+    from schedules.phrases import Refused, Understood, parse
+
+    zone = _zone(tz or context.settings.schedules.timezone or local_zone().key)
+    begin = datetime.now(UTC)
+    if start is not None:
+        begin = read_moment(start, zone=zone, ahead=True).at
+    now = begin.astimezone(UTC).replace(microsecond=0)
+    found = parse(text, now, zone.key)
+    if isinstance(found, Refused) and not no_model:
+        found = interpret(context, text, found, schedule="", zone=zone.key, now=now.timestamp())
+    if isinstance(found, Understood):
+        _print_understood(found, now, count, as_json=as_json)
+        return 0
+    refused = found
+    print_result(
+        lambda: _as_object(None, zone.key, [], error=f"{refused.reason} {refused.proposal}".rstrip()),
+        lambda: explain(refused.reason, refused.proposal, context),
+        as_json=as_json,
+    )
+    return USAGE
+
+
+def _zone(name: str) -> ZoneInfo:
+    """The zone of that name. Raises `Rejected`."""
+    from difflib import get_close_matches
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        nearest = get_close_matches(name, available_timezones(), n=1, cutoff=0.0)
+        raise Rejected(
+            f"There is no time zone {name!r}.",
+            kind="usage",
+            hint=f"The nearest known one is {nearest[0]!r}." if nearest else "Name one as Europe/Berlin.",
+        ) from error
+
+
+def _print_understood(found: Understood, now: datetime, count: int, *, as_json: bool) -> None:
+    from zoneinfo import ZoneInfo
+
+    from schedules.timing import upcoming, written
+
+    zone = ZoneInfo(found.zone)
+    runs = [due.astimezone(zone) for due in islice(upcoming(found.timing, now, zone), count)]
+    fields = [
+        ("When", written(found.timing)),
+        ("Zone", found.zone),
+        ("Task", found.task or ""),
+        *(("" if number else "Next", _shown(run)) for number, run in enumerate(runs)),
+    ]
+    print_result(
+        lambda: _as_object(found, found.zone, runs, error=None), lambda: print_fields(fields), as_json=as_json
+    )
+
+
+def _shown(run: datetime) -> str:
+    """A run for people: in its zone, which is named since a preview is often about another one."""
+    text = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
+    return f"{text} {run:%Z}"
+
+
+def _as_object(
+    found: Understood | None, zone: str, runs: list[datetime], *, error: str | None
+) -> dict[str, object]:
+    """What was understood as scripts see it."""
+    from schedules.timing import kind_of, written
+
+    return {
+        "ok": found is not None,
+        "kind": kind_of(found.timing) if found else None,
+        "canonical": written(found.timing) if found else None,
+        "timezone": zone,
+        "task": found.task if found else None,
+        "next": [run.isoformat() for run in runs],
+        "error": error,
+    }

@@ -1,0 +1,247 @@
+"""How a schedule and its runs are shown, to people and to scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from time import time
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.events import Plan
+from hermes_jobs.domain.schedule.runs import MOST_COUNTED
+from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.inbox import delivery_status
+from hermes_jobs.interfaces.cli.moments import format_time, to_local
+from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
+from hermes_jobs.text import figures
+from hermes_jobs.text.figures import money
+from hermes_jobs.views.schedule_queries import RunView, ScheduleView
+from hermes_jobs.views.turn_json import usage_json
+from schedules.timing import Once
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+NEXT = 3
+"""Due times that are shown ahead."""
+ANSWER_SHOWN = 600  # characters of the last answer
+
+WHY: dict[str, str] = {
+    "down": "nothing was running when it was due",
+    "overlap": "the run before it was still under way",
+    "edited": "the schedule was changed before it ran",
+    "session_ended": "the session that it continues has ended",
+}
+"""What a `MissedReason` means."""
+
+
+def folder_of(context: CliContext, plan: Plan) -> str | None:
+    """The folder of the tools of its runs, where each has a session of its own; None where there is none."""
+    return plan.workdir or context.settings.agent.workdir
+
+
+def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
+    """What will be done, when and in which folder, on standard error, before anything is recorded."""
+    rule = rule_of(plan)
+    lines = [("when", timing_words(plan)), ("task", plan.text)]
+    lines += [("next" if at == 0 else "", due_time(rule, due)) for at, due in enumerate(dues)]
+    if plan.session is not None:
+        lines.append(("in", f"session {plan.session}"))
+    else:
+        lines.append(("folder", short_path(folder) if folder else "none"))
+    lines.append(("to", ", ".join(plan.deliver) or "nobody: it stands in the session"))
+    for name, value in lines:
+        note(f"  {name:<8}{one_line(value)}")
+
+
+def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
+    """The schedule as scripts see it, with so many runs ahead."""
+    plan, books = schedule.plan, schedule.books
+    rule = rule_of(plan)
+    return {
+        "schedule": schedule.id,
+        "name": plan.name,
+        "status": schedule.status,
+        "kind": plan.kind,
+        "canonical": plan.timing,
+        "timezone": plan.timezone,
+        "task": plan.text,
+        "next": [moment(rule, due) for due in upcoming(schedule, ahead)],
+        "session": plan.session,
+        "deliver": plan.deliver,
+        "missed": plan.missed,
+        "overlap": plan.overlap,
+        "model": plan.model,
+        "toolsets": plan.toolsets,
+        "budget_usd": plan.budget_usd,
+        "workdir": plan.workdir,
+        "pause_reason": schedule.pause_reason,
+        "running": schedule.running,
+        "queued": [moment(rule, due) for due in schedule.queued],
+        "failures": schedule.failures,
+        "said": schedule.said,
+        "added_by": schedule.added_by,
+        "added_at": schedule.added_at,
+        "num_runs": schedule.num_runs,
+        "num_missed": schedule.num_missed,
+        "num_model_calls": books.num_model_calls,
+        "usage": usage_json(books.usage),
+        "cost_usd": books.cost_usd,
+        "last": run_json(rule, schedule.last) if schedule.last is not None else None,
+    }
+
+
+def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
+    """What became of a due time, as scripts see it."""
+    return {
+        "due": moment(rule, run.due),
+        "until": None if run.until is None else moment(rule, run.until),
+        "count": run.count,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "by": run.by,
+        "turn": run.turn,
+        "session": run.session,
+        "message": run.message,
+        "at": run.at,
+        "ended_at": run.ended_at,
+        "cost_usd": run.cost_usd,
+        "deliveries": [
+            {"delivery": each.id, "target": each.target, "status": each.status, "message": each.message}
+            for each in run.deliveries
+        ],
+    }
+
+
+def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
+    """The next due times, at most so many; none while it is paused."""
+    if schedule.status != "active":
+        return ()
+    return rule_of(schedule.plan).upcoming(schedule.next_due, count)
+
+
+def note_overdue(application: Application, schedules: Sequence[ScheduleView]) -> None:
+    """Say which schedules are past their due time because nothing runs that would fire them."""
+    from hermes_jobs.interfaces.cli.doctor.processes import fires_schedules
+
+    now = application.clock.now()
+    overdue = [
+        each.id
+        for each in schedules
+        if each.status == "active" and each.next_due is not None and each.next_due < now
+    ]
+    if overdue and not fires_schedules(application):
+        note(f"Overdue: {', '.join(overdue)}. No worker is alive, so nothing fires schedules: hermes-jobs up")
+
+
+def moment(rule: TimingInZone, seconds: float) -> str:
+    """A moment as ISO 8601 with the zone's offset."""
+    return datetime.fromtimestamp(seconds, rule.zone).isoformat()
+
+
+def due_time(rule: TimingInZone, seconds: float) -> str:
+    """A due time for people, as it is in the schedule's zone; that is named where it is not the one here."""
+    at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
+    text = figures.moment(at, now, seconds=bool(at.second))
+    return text if to_local(at).utcoffset() == at.utcoffset() else f"{text} {at:%Z}"
+
+
+def timing_words(plan: Plan) -> str:
+    """When a schedule is due, with its zone; a single time as every time is written."""
+    rule = rule_of(plan)
+    if isinstance(rule.timing, Once):
+        return f"once, {due_time(rule, rule.timing.at.timestamp())}"
+    return f"{plan.timing}, {plan.timezone}"
+
+
+def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> Sequence[tuple[str, str]]:
+    """Everything that one wants to know at a glance, with so many runs ahead."""
+    plan = schedule.plan
+    rule = rule_of(plan)
+    ahead = [due_time(rule, due) for due in upcoming(schedule, count)]
+    last = schedule.last
+    return [
+        ("Schedule", schedule.id),
+        ("Name", plan.name),
+        ("Status", _status(schedule)),
+        ("Task", plan.text),
+        ("When", timing_words(plan)),
+        ("Next", ahead[0] if ahead else _none_ahead(schedule)),
+        *(("", due) for due in ahead[1:]),
+        ("Session", plan.session or "a fresh one each run"),
+        ("Folder", "" if plan.session else short_path(folder_of(context, plan) or "none")),
+        ("Delivered to", ", ".join(plan.deliver)),
+        ("If missed", plan.missed),
+        ("If running", plan.overlap),
+        ("Model", plan.model or ""),
+        ("Toolsets", ", ".join(plan.toolsets or ())),
+        ("Budget", "" if plan.budget_usd is None else f"${plan.budget_usd:g} a run"),
+        ("Said", schedule.said),
+        ("Added", f"{format_time(schedule.added_at)} by {schedule.added_by}"),
+        ("Runs", _counts(schedule)),
+        ("Cost so far", money(schedule.books.cost_usd, schedule.books.known_cost_usd)),
+        ("Not in it", figures.unknown_costs(context.application.views.unknown_costs(schedule=schedule.id))),
+        ("Last", "" if last is None else run_line(rule, last)),
+        ("Delivery", "" if last is None else deliveries_line(last)),
+    ]
+
+
+def run_line(rule: TimingInZone, run: RunView) -> str:
+    """What became of a due time, on one line."""
+    due = due_time(rule, run.due)
+    if run.outcome == "missed":
+        more = f" to {due_time(rule, run.until)}, {missed_count(run)} in all" if run.until is not None else ""
+        return f"missed: {due}{more} ({WHY[run.reason]})"
+    if run.outcome == "queued":
+        return f"{due}: waits for the run before it"
+    asked = "" if run.by == "clock" else f", asked for by {run.by}"
+    failed = f": {run.message}" if run.message else ""
+    cost = "cost unknown" if run.cost_usd is None else money(run.cost_usd)
+    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {cost})"
+
+
+def missed_count(run: RunView) -> str:
+    """How many due times a row stands for."""
+    return f"{run.count} or more" if run.count >= MOST_COUNTED else str(run.count)
+
+
+def deliveries_line(run: RunView) -> str:
+    """What became of a run's answer."""
+    if not run.deliveries:
+        return "nothing to deliver" if run.outcome == "completed" else ""
+    return "; ".join(f"{each.target}: {delivery_status(each)}" for each in run.deliveries)
+
+
+def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
+    """Print the beginning of what the last run answered."""
+    turn = schedule.last.turn if schedule.last is not None else None
+    answer = context.application.views.turn(turn).answer if turn is not None else None
+    if answer:
+        click.echo()
+        more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""
+        print_text(answer[:ANSWER_SHOWN] + more)
+
+
+def _status(schedule: ScheduleView) -> str:
+    text: list[str] = [schedule.status]
+    if schedule.status == "paused" and schedule.pause_reason:
+        text.append(f"it has paused itself: {schedule.pause_reason}")
+    if schedule.running:
+        text.append(f"running: {', '.join(schedule.running)}")
+    if schedule.queued:
+        text.append(f"{len(schedule.queued)} waiting for the run before them")
+    if schedule.failures and schedule.status != "paused":
+        text.append(f"{schedule.failures} failed in a row")
+    return "; ".join(text)
+
+
+def _none_ahead(schedule: ScheduleView) -> str:
+    return "none while it is paused" if schedule.status == "paused" else "none"
+
+
+def _counts(schedule: ScheduleView) -> str:
+    missed = f", {schedule.num_missed} missed" if schedule.num_missed else ""
+    return f"{schedule.num_runs}{missed}"

@@ -1,0 +1,257 @@
+"""What `schedule add` and `edit` were asked for: words or flags become a timing and a task, never a guess."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.options import model_option, option_group
+from hermes_jobs.interfaces.cli.param_types import FolderParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
+from schedules.phrases import Refused, Understood, parse
+from schedules.timing import as_cron, kind_of, written
+from schedules.timing.cron import BadCron
+
+NONE = "none"
+"""What an option of `edit` takes to give something up."""
+
+
+class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The flags as they were given; null where one was not."""
+
+    sentence: str | None
+    cron: str | None
+    every: str | None
+    at: str | None
+    in_: str | None
+    task: str | None
+    tz: str | None
+    name: str | None
+    session: str | None
+    deliver: tuple[str, ...]
+    missed: MissedPolicy | None
+    overlap: OverlapPolicy | None
+    model: str | None
+    toolsets: str | None
+    budget: str | None
+    workdir: str | None
+    no_model: bool
+
+    @property
+    def timings(self) -> list[str]:
+        """The names of the flags that say when."""
+        given = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.in_}
+        return [name for name, value in given.items() if value is not None]
+
+
+plan_options = option_group(
+    "wanted",
+    ScheduleInput,
+    click.argument("sentence", type=TextParam(), required=False),
+    click.option("--cron", metavar="FIELDS", help="When: five fields of cron, or @daily and its like."),
+    click.option("--every", metavar="WHEN", help="When: `30m`, `2 hours`, `weekday at 9`."),
+    click.option("--at", metavar="TIME", help="When: once, at `14:00` or `2026-12-24T18:00`."),
+    click.option("--in", "in_", metavar="TIME", help="When: once, in `20 minutes` or `2h`."),
+    click.option("--task", metavar="TEXT", type=TextParam(), help="What is to be done then."),
+    click.option("--tz", metavar="ZONE", help="The zone, such as Europe/Berlin.  [default: yours]"),
+    click.option(
+        "--name",
+        metavar="NAME",
+        type=TextParam(),
+        help="What to call it.  [default: how the task begins]",
+    ),
+    click.option(
+        "--session",
+        metavar="ID|TITLE",
+        type=NonEmpty(),
+        help="Go on in that session; else each run has one of its own.",
+        shell_complete=complete_session,
+    ),
+    click.option(
+        "--deliver",
+        metavar="TARGET",
+        type=NonEmpty(),
+        multiple=True,
+        help="Where answers go: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
+    ),
+    click.option("--missed", type=click.Choice(get_args(MissedPolicy)), help="Runs missed while down."),
+    click.option(
+        "--overlap", type=click.Choice(get_args(OverlapPolicy)), help="Due while the last run still runs."
+    ),
+    model_option("The model of its runs."),
+    click.option("--toolsets", metavar="A,B", help="The toolsets of its runs."),
+    click.option("--budget", metavar="USD", help="What one run may cost."),
+    click.option(
+        "--workdir",
+        metavar="DIR",
+        type=TextParam(),
+        help="The folder that the tools of its runs work in.  [default: this one]",
+    ),
+    click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand."),
+)
+"""The options that `add` and `edit` share; the command gets them as `wanted`."""
+
+
+def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:
+    """What was said about when, and in a sentence about what; null where nothing was said about when.
+
+    Raises a usage error for flags that exclude each other.
+    """
+    flags = wanted.timings
+    if len(flags) > 1 or (flags and wanted.sentence is not None):
+        given = [*flags, *(["a sentence"] if wanted.sentence is not None else [])]
+        raise click.UsageError(f"{' and '.join(given)} exclude each other: say when in one way.")
+    moment = datetime.fromtimestamp(now, UTC)
+    if wanted.sentence is not None:
+        return parse(wanted.sentence, moment, zone)
+    if wanted.cron is not None:
+        return _cron(wanted.cron, zone)
+    if wanted.every is not None:
+        return _timing(f"every {wanted.every}", "--every", ("cron", "interval", "calendar"), moment, zone)
+    if wanted.at is not None:
+        found = parse(wanted.at, moment, zone)
+        text = wanted.at if isinstance(found, Understood) else f"at {wanted.at}"
+        return _timing(text, "--at", ("once",), moment, zone)
+    if wanted.in_ is not None:
+        return _timing(f"in {wanted.in_}", "--in", ("once",), moment, zone)
+    return None
+
+
+def _cron(text: str, zone: str) -> Understood:
+    try:
+        return Understood(as_cron(text), zone)
+    except BadCron as error:
+        raise click.BadParameter(str(error), param_hint="--cron") from error
+
+
+def _timing(
+    text: str, flag: str, kinds: tuple[TimingKind, ...], now: datetime, zone: str
+) -> Understood | Refused:
+    found = parse(text, now, zone)
+    if isinstance(found, Refused):
+        return found
+    if found.task is not None:
+        raise click.BadParameter(
+            f"{text!r} says more than when: put {found.task!r} into --task.", param_hint=flag
+        )
+    if kind_of(found.timing) not in kinds:
+        raise click.BadParameter(
+            f"{text!r} is no timing for {flag}: it means {written(found.timing)!r}.", param_hint=flag
+        )
+    return found
+
+
+def refusal(refused: Refused) -> Rejected:
+    """A refusal of the rules as an error: nothing was recorded."""
+    return Rejected(refused.reason, kind="usage", hint=refused.proposal)
+
+
+def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
+    """What is to be done; null where nothing was said about it. Raises a usage error for two tasks."""
+    said = found.task if found is not None else None
+    if said is not None and wanted.task is not None:
+        raise click.UsageError(
+            f"The sentence holds a task already ({said!r}): leave out --task, or say only when."
+        )
+    return wanted.task if wanted.task is not None else said
+
+
+def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood | None, plan: Plan) -> Plan:
+    """The plan with everything that was said. Raises a usage error for what cannot be."""
+    changes: dict[str, Any] = {
+        "name": wanted.name,
+        "text": task_of(wanted, found),
+        "missed": wanted.missed,
+        "overlap": wanted.overlap,
+    }
+    if found is not None:
+        if wanted.tz is not None and found.zone != wanted.tz:
+            raise click.UsageError(f"The sentence says {found.zone}, and --tz says {wanted.tz}.")
+        changes |= {"kind": kind_of(found.timing), "timing": written(found.timing), "timezone": found.zone}
+    elif wanted.tz is not None:
+        changes["timezone"] = wanted.tz
+    if wanted.deliver:
+        changes["deliver"] = tuple(_target(each) for each in wanted.deliver)
+    given = {name: value for name, value in changes.items() if value is not None}
+    before, plan = plan, msgspec.structs.replace(plan, **given, **_of_runs(context, wanted))
+    plan = msgspec.structs.replace(plan, workdir=_folder(wanted, before, plan))
+    if wanted.budget is not None or wanted.model is not None:
+        _check_price(context, plan)
+    return plan
+
+
+def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
+    """What concerns the runs themselves; `none` gives it up."""
+    changes: dict[str, Any] = {}
+    if wanted.session is not None:
+        is_none = wanted.session == NONE
+        changes["session"] = None if is_none else context.find_session(wanted.session).lineage
+    if wanted.model is not None:
+        changes["model"] = None if wanted.model == NONE else wanted.model
+    if wanted.toolsets is not None:
+        changes["toolsets"] = None if wanted.toolsets == NONE else resolve_toolsets(context, wanted.toolsets)
+    if wanted.budget is not None:
+        changes["budget_usd"] = None if wanted.budget == NONE else _dollars(wanted.budget)
+    return changes
+
+
+def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
+    """The folder of its runs: the named one, else the one here where runs get sessions of their own."""
+    if plan.session is not None:
+        if wanted.workdir not in {None, NONE}:
+            raise click.UsageError(
+                "--workdir is for runs with a session of their own: a session keeps the folder it began in."
+            )
+        return None
+    if wanted.workdir is None:
+        is_new = not before.text or before.session is not None
+        return working_folder() if is_new else plan.workdir
+    if wanted.workdir == NONE:
+        return None
+    try:
+        return FolderParam().convert(wanted.workdir, None, None)
+    except click.BadParameter as error:
+        raise click.BadParameter(error.message, param_hint="--workdir") from error
+
+
+def _check_price(context: CliContext, plan: Plan) -> None:
+    """Raise a usage error for a budget in money that cannot be held: no price is known."""
+    settings = context.settings
+    if plan.budget_usd is None or settings.budgets.turn_tokens is not None:
+        return
+    from hermes_jobs.domain.usage import Usage
+
+    name = plan.model or settings.model_name
+    prices = context.application.endpoints.by_name
+    if prices.cost_usd(name, Usage(1)) is None:
+        raise click.BadParameter(
+            f"the price of {name!r} is not known: a limit in money alone cannot be held. Set one in tokens "
+            "beside it: hermes-jobs config set budgets.turn_tokens 200000",
+            param_hint="--budget",
+        )
+
+
+def _dollars(text: str) -> float:
+    try:
+        amount = float(text.removeprefix("$"))
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise click.BadParameter(f"{text!r} is no amount of US dollars, such as 0.50.", param_hint="--budget")
+    return amount
+
+
+def _target(text: str) -> str:
+    """The target; a relative path means this folder, wherever the answer is delivered from."""
+    kind, _, path = text.strip().partition(":")
+    if kind.strip().lower() == "file" and path.strip() and not path.strip().startswith(("/", "~")):
+        return f"file:{os.path.abspath(path.strip())}"  # noqa: PTH100 - as text: it need not exist
+    return text

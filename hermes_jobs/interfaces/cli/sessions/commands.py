@@ -1,0 +1,289 @@
+"""`hermes-jobs sessions`: conversations, what was said in them, and what they are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.engine.fork import fork, fork_at_turn
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.forget import delete_session
+from hermes_jobs.interfaces.cli.id_completion import complete_turn
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_argument
+from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.sessions import search as session_search
+from hermes_jobs.interfaces.cli.sessions.compression import compress_session, session_summary
+from hermes_jobs.interfaces.cli.sessions.consolidate import consolidate_session
+from hermes_jobs.interfaces.cli.sessions.export import export_session
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.text.figures import money, unknown_costs
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.models import MessageView, SessionView
+from hermes_jobs.views.turn_json import usage_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.bootstrap import Application
+
+FOLDER_SHOWN = 18  # columns of a folder in a list
+RESULT_SHOWN = 300  # characters of a tool's result in a conversation
+
+
+@click.group(epilog=example("hermes-jobs sessions list", 'hermes-jobs sessions show "Trip to Rome"'))
+def sessions() -> None:
+    """List, show and search sessions; rename, fork, end or delete one.
+
+    ID is that of any session of a lineage, a unique prefix of it, or a title. `last` is the one used last,
+    `last~1` the one before it.
+    """
+
+
+sessions.add_command(session_search.search)
+
+
+@sessions.command("list", epilog=example("hermes-jobs sessions list -n 5"))
+@click.option(
+    "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents, and undone ones too."
+)
+@limit_option("sessions, the last used first")
+@json_option
+@pass_context
+def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
+    """List sessions, the last used first."""
+    found = context.application.views.sessions(hidden=everything, limit=limit)
+    shown = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
+    (shown if everything else SESSIONS).print_list(found, as_json=as_json)
+
+
+@sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))
+@session_argument
+@limit_option("messages, the newest", default=None)
+@json_option
+@pass_context
+def show_session(context: CliContext, session_id: str, limit: int | None, as_json: bool) -> None:
+    """Show a session and its conversation."""
+    session = context.find_session(session_id)
+    said = context.application.views.messages(session.id)
+    if limit is not None:
+        said = said[-limit:]
+    unknown = context.application.views.unknown_costs(lineage=session.lineage)
+    SESSIONS._replace(
+        to_json=lambda each: {**_listed(each), "messages": said},
+        fields=lambda each: [*_fields(each), ("Not in it", unknown_costs(unknown))],
+    ).print_one(session, as_json=as_json, details=lambda: _print_messages(said))
+
+
+@sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
+@session_argument
+@click.argument("title", type=TextParam())
+@json_option
+@pass_context
+def rename_session(context: CliContext, session_id: str, title: str, as_json: bool) -> None:
+    """Change a session's title."""
+    from hermes_jobs.engine.session_titles import rename_session
+
+    application = context.application
+    session = context.find_session(session_id)
+    title = rename_session(application.engine(), session.lineage, title).title or ""
+    _print_outcome(context, session.id, f"is called {title!r}", as_json=as_json)
+
+
+@sessions.command(
+    "fork",
+    epilog=example(
+        "hermes-jobs sessions fork s3k9 --before last", "hermes-jobs sessions fork s3k9 --at t3k9"
+    ),
+)
+@session_argument
+@click.option(
+    "--at",
+    metavar="TURN|N",
+    type=NonEmpty(),
+    shell_complete=complete_turn,
+    help="As it was after that turn, or at event N of its stream (`hermes-jobs events --stream`).",
+)
+@click.option(
+    "--before",
+    metavar="TURN",
+    type=NonEmpty(),
+    shell_complete=complete_turn,
+    help="As it was before that turn.",
+)
+@json_option
+@pass_context
+def fork_session(
+    context: CliContext, session_id: str, at: str | None, before: str | None, as_json: bool
+) -> None:
+    """Start a new session with the history of another one.
+
+    All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
+    session. The new session's id is printed.
+    """
+    new = fork_session_at(context.application, context.find_session(session_id), at=at, before=before)
+
+    def told() -> None:
+        click.echo(new)
+        note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c in its folder, while it is the newest)")
+
+    print_result(lambda: _listed(context.application.views.session(new)), told, as_json=as_json)
+
+
+sessions.add_command(export_session)
+
+
+@sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
+@session_argument
+@json_option
+@pass_context
+def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
+    """End a session: it takes no more turns.
+
+    Nothing is deleted.
+    """
+    from hermes_jobs.domain.session.commands import EndSession
+
+    session = context.find_session(session_id)
+    context.application.engine().execute(session.stream, EndSession())
+    _print_outcome(context, session.id, "has ended", as_json=as_json)
+
+
+sessions.add_command(compress_session)
+sessions.add_command(consolidate_session)
+sessions.add_command(session_summary)
+sessions.add_command(delete_session)
+
+
+def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:
+    """How the session stands after what was asked."""
+    views = context.application.views
+    SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {told}.", as_json=as_json)
+
+
+def _listed(session: SessionView) -> dict[str, object]:
+    """The session as scripts see it."""
+    from msgspec.structs import asdict
+
+    fields = asdict(session)
+    books = session.books
+    del fields["id"], fields["books"]
+    return {
+        "session": session.id,
+        **fields,
+        "num_model_calls": books.num_model_calls,
+        "usage": usage_json(books.usage),
+        "cost_usd": books.cost_usd,
+    }
+
+
+def _folder(session: SessionView) -> str:
+    return short_path(session.workdir, FOLDER_SHOWN) if session.workdir else "-"
+
+
+def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
+    ended = f" ({session.ended_because})" if session.ended_because else ""
+    used = session.books.usage
+    return [
+        ("Session", session.id),
+        ("Title", session.title or ""),
+        ("Status", session.status_word + ended),
+        ("Undone into", session.undone_into or ""),
+        ("Kind", session.kind),
+        ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
+        ("Works for", _works_for(session)),
+        ("Task", session.place.goal if session.place else ""),
+        ("Folder", short_path(session.workdir) if session.workdir else ""),
+        ("Model", session.model),
+        ("Started", format_time(session.started_at)),
+        ("Last used", format_time(session.last_at)),
+        ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
+        ("Tokens", f"{used.prompt_tokens:,} in, {used.output_tokens:,} out"),
+        ("Cost", money(session.books.cost_usd, session.books.known_cost_usd)),
+    ]
+
+
+def _works_for(session: SessionView) -> str:
+    """The session whose work it does; a sub-agent's with the one at the root, and as what it was begun."""
+    place = session.place
+    if place is None:
+        return "" if session.at else session.parent or ""
+    root = "" if place.root == place.parent else f", below {place.root}"
+    return f"{place.parent}{root}{f', as {place.role}' if place.role else ''}"
+
+
+OF_ALL: Sequence[Column[SessionView]] = (
+    Column("KIND", lambda session: session.kind),
+    Column("WORKS FOR", lambda session: "" if session.at else session.parent or "", rank=4),
+)
+"""Further columns of a list that has more than conversations."""
+
+SESSIONS: Resource[SessionView] = Resource(
+    (
+        Column("SESSION", lambda session: session.id),
+        Column("STATUS", lambda session: session.status_word),
+        moment_column("LAST USED", lambda session: session.last_at),
+        Column("TURNS", lambda session: str(session.num_turns), rank=2, right=True),
+        Column(
+            "COST",
+            lambda session: money(session.books.cost_usd, session.books.known_cost_usd),
+            rank=3,
+            right=True,
+        ),
+        Column("FOLDER", _folder, rank=1),
+        Column("TITLE", lambda session: session.label, telling=True),
+    ),
+    "No sessions.",
+    _listed,
+    _fields,
+    by_day=True,
+)
+
+
+def _print_messages(said: Sequence[MessageView]) -> None:
+    for message in said:
+        if message.content:
+            click.echo()
+            print_heading(_speaker(message))
+            print_text(_shown(message))
+
+
+def _speaker(message: MessageView) -> str:
+    if message.role != "tool":
+        return message.role
+    return f"tool {message.name or message.call}: {message.arguments or ''}"[:200]
+
+
+def _shown(message: MessageView) -> str:
+    whole = message.content
+    if message.role != "tool" or len(whole) <= RESULT_SHOWN:
+        return whole
+    return f"{whole[:RESULT_SHOWN]}… ({len(whole)} characters; --json has them all)"
+
+
+def fork_session_at(
+    application: Application, parent: SessionView, *, at: str | None = None, before: str | None = None
+) -> str:
+    """Begin a new session with the history of `parent`; its id.
+
+    `at` is a turn, after which, or an event's number, at which the copy ends; `before` is a turn. Neither:
+    all of it. Raises `Rejected` for both, and for what is not of that history.
+    """
+    if at is not None and before is not None:
+        raise Rejected("--at and --before exclude each other.", kind="usage")
+    if before is not None and before.isdecimal():
+        hint = "Turns are named by their ids: hermes-jobs turns list."
+        raise Rejected(f"{before} is no turn.", kind="usage", hint=hint)
+    engine, views = application.engine(), application.views
+    new = application.ids.name("s")
+    named = at or before
+    if named is None or named.isdecimal():
+        fork(engine, parent.lineage, new, at=None if named is None else int(named))
+    else:
+        turn = views.turn(views.find_turn(named, session=parent.id))
+        fork_at_turn(engine, parent.lineage, new, turn.id, stream=turn.stream, before=before is not None)
+    return new

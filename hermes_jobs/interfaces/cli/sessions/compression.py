@@ -1,0 +1,169 @@
+"""`hermes-jobs sessions compress` and `summary`: a session's older part, and what stands in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    session_argument,
+    timeout_option,
+    wait_option,
+)
+from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading, print_text
+from hermes_jobs.interfaces.cli.param_types import TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.context.layers import Layers
+    from hermes_jobs.domain.events import ContextCompressed
+
+
+@click.command("summary", epilog=example("hermes-jobs sessions summary last"))
+@session_argument
+@json_option
+@pass_context
+def session_summary(context: CliContext, session_id: str, as_json: bool) -> None:
+    """Show the summary that replaces a session's older part.
+
+    What the last compression took away is told in detail, what is older line by line; the oldest is archived
+    and found by search. Beside that stand open ends, decisions, and the commands and files of the tool calls.
+    """
+    from hermes_jobs.agent.context.layers import parsed
+    from hermes_jobs.agent.context.summary import without_notes
+
+    application = context.application
+    session = context.find_session(session_id)
+    state = application.engine().sessions.load(session.stream)
+    text, _ = without_notes(state.messages)
+    layers = parsed(text)
+
+    def show() -> None:
+        if not text:
+            note(f"Session {session.id} has no summary: nothing of it is compressed.")
+            return
+        print_fields([("Session", session.id), *_sizes(layers, state.num_compressed)])
+        _print(layers)
+
+    print_result(lambda: _as_object(session.id, layers, state.num_compressed), show, as_json=as_json)
+
+
+def _sizes(layers: Layers, compressions: int) -> list[tuple[str, str]]:
+    shares = ", ".join(f"{count:,} {layer}" for layer, count in _tokens(layers).items())
+    return [("Compressions", f"{compressions}"), ("Tokens", f"about {shares}")]
+
+
+def _tokens(layers: Layers) -> dict[str, int]:
+    from hermes_jobs.agent.context.layers import Layers, rendered
+    from hermes_jobs.text.tokens import tokens
+
+    return {
+        "recent": tokens(layers.recent),
+        "state": tokens(rendered(Layers(state=layers.state))),
+        "earlier": tokens(rendered(Layers(earlier=layers.earlier))),
+    }
+
+
+def _print(layers: Layers) -> None:
+    from hermes_jobs.agent.context.layers import blocks
+
+    for block in blocks(layers):
+        heading, _, text = ("Recent", "", block) if block == layers.recent else block.partition("\n")
+        click.echo()
+        print_heading(heading.removeprefix("# "))
+        print_text(text)
+
+
+def _as_object(session: str, layers: Layers, compressions: int) -> dict[str, object]:
+    from msgspec.structs import asdict
+
+    state, archive = layers.state, layers.archive
+    return {
+        "session": session,
+        "compressions": compressions,
+        "tokens": _tokens(layers),
+        "recent": layers.recent,
+        "open_ends": state.open_ends,
+        "decisions": state.decisions,
+        "commands": [asdict(each) for each in state.commands],
+        "files": [asdict(each) for each in state.files],
+        "earlier": [asdict(each) for each in layers.earlier],
+        "archived": asdict(archive) if archive is not None else None,
+    }
+
+
+@click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
+@session_argument
+@click.option(
+    "--focus", metavar="T", type=TextParam(), default="", help="What the summary is to be about above all."
+)
+@wait_option()
+@timeout_option
+@json_option
+@pass_context
+def compress_session(
+    context: CliContext, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
+) -> int:
+    """Replace the older part of a session's history by a summary.
+
+    Nothing is lost: every message stays in the log and is found by `sessions search`. The session continues
+    under a new id; the old one keeps leading to it.
+    """
+    from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
+    from hermes_jobs.domain.session.commands import RequestCompression
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
+    from hermes_jobs.interfaces.cli.turns.wait import run_or_wait
+
+    application = context.application
+    session = context.find_session(session_id)
+    before = application.log.last_position()
+    command = RequestCompression(reason="manual", focus=focus.strip())
+    application.engine().execute(session.stream, command)
+    if not wait:
+        text = f"Session {session.id} will be compressed by the next process that works."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
+        return 0
+    if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
+        text = f"Waited long enough; session {session.id} will be compressed."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
+        return TIMED_OUT
+    news = [each.event for each in application.log.tail(before, stream=session.stream)]
+    ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
+    outcome = ends[-1] if ends else None
+    if not isinstance(outcome, ContextCompressed):
+        why = outcome.message if outcome is not None else "it was cancelled"
+        text = f"Session {session.id} was not compressed: {why}."
+        _say_there_is_none(session.lineage, text, as_json=as_json)
+        return FAILED
+    print_result(lambda: _told(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json)
+    return 0
+
+
+def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
+    """Say why there is no summary, or not yet."""
+    note(why)
+    print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
+
+
+def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
+    return {
+        "session": lineage,
+        "into": outcome.into,
+        "removed": outcome.removed,
+        "tokens_before": outcome.tokens_before,
+        "tokens_after": outcome.tokens_after,
+        "number": outcome.number,
+        "summary": outcome.summary,
+    }
+
+
+def _print_told(outcome: ContextCompressed) -> None:
+    from hermes_jobs.domain.session.context_notices import notices
+
+    for line in notices(outcome):
+        note(f"{line[0].upper()}{line[1:]}.")
+    note(f"The session continues as {outcome.into}; its summary: hermes-jobs sessions summary {outcome.into}")

@@ -1,0 +1,144 @@
+"""`hermes-jobs sessions consolidate`: a model reads what was said and writes down observations, now."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.reviews.curate import review_json
+from hermes_jobs.text.figures import money
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain.consolidation import Consolidation
+    from hermes_jobs.views.consolidations import Unread
+    from hermes_jobs.views.reviews import ReviewView
+
+AT_ONCE = 20
+
+
+@click.command(
+    "consolidate",
+    epilog=example(
+        "hermes-jobs sessions consolidate s3k9", "hermes-jobs sessions consolidate --all-finished -n 5"
+    ),
+)
+@click.argument(
+    "session_id", metavar="[ID]", type=NonEmpty(), required=False, shell_complete=complete_session
+)
+@click.option("--all-finished", is_flag=True, help="All that have ended or are idle, the last used first.")
+@limit_option("conversations, with --all-finished", default=AT_ONCE)
+@json_option
+@pass_context
+def consolidate_session(
+    context: CliContext, session_id: str | None, *, all_finished: bool, limit: int, as_json: bool
+) -> int:
+    """Extract observations from a finished session.
+
+    A model reads it and answers observations: each is one fact with its date and the turns that say it. It is
+    an entry of the memory that no prompt has, and is recalled when a message is about it. What was read once
+    is not read again. Workers do so by themselves with `memory.consolidate`.
+    """
+    if (session_id is None) is not all_finished:
+        raise click.UsageError("Give either the ID of a session, or --all-finished.")
+    lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
+    done = list(_consolidated(context, lineages, whole=session_id is not None))
+    print_result(lambda: list(map(review_json, done)), partial(_tell, done), as_json=as_json)
+    return 0 if all(each.status == "completed" for each in done) else 1
+
+
+def _finished(context: CliContext, limit: int) -> list[str]:
+    return [each.lineage for each in context.application.consolidations.finished(limit)]
+
+
+def _lineage(context: CliContext, given: str) -> str:
+    """The lineage of the conversation. Raises `Rejected` where it is none."""
+    from hermes_jobs.domain.session.session import lineage_of
+
+    session = context.application.views.session(context.application.views.find_session(given))
+    if session.kind != "conversation":
+        raise Rejected(
+            f"Session {session.id} is no conversation with a person, but a {session.kind}.",
+            kind="usage",
+            hint="`hermes-jobs sessions list` lists conversations.",
+        )
+    return lineage_of(session.stream)
+
+
+def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> Iterator[ReviewView]:
+    """Read them, part by part, each until one fails; the reviews that this made."""
+    from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+    if not lineages:
+        return
+    application = context.application
+    log_to_file(context, application.settings.paths.logs)
+    with InlineWorker(application) as worker:
+        for lineage in lineages:
+            while (review := _ask(application, lineage, whole=whole)) is not None:
+                state = _state(application, lineage)
+                worker.work(partial(_is_done, application, lineage), stream=state.stream)
+                ended = application.views.review(review)
+                yield ended
+                if ended.status != "completed":
+                    break
+
+
+def _ask(application: Application, lineage: str, *, whole: bool) -> str | None:
+    """Ask for the next part; the id of the review that reads it, or of the one under way. None: all is
+    read."""
+    under_way = _state(application, lineage).asked
+    if under_way is not None:
+        return under_way.review
+    unread = _unread(application, lineage, whole=whole)
+    if unread is None or not application.consolidations.ask(application.engine(), unread):
+        return None
+    asked = _state(application, lineage).last
+    return asked.review if asked is not None else None
+
+
+def _unread(application: Application, lineage: str, *, whole: bool) -> Unread | None:
+    if whole:
+        return application.views.unread_turns(lineage)
+    finished = application.consolidations.finished()
+    return next((each for each in finished if each.lineage == lineage), None)
+
+
+def _state(application: Application, lineage: str) -> Consolidation:
+    from hermes_jobs.domain.consolidation import Consolidation, stream_of
+
+    state = application.engine().state(stream_of(lineage))
+    assert isinstance(state, Consolidation), f"{lineage} has another stream of that name"
+    return state
+
+
+def _is_done(application: Application, lineage: str) -> bool:
+    return _state(application, lineage).asked is None
+
+
+def _tell(done: list[ReviewView]) -> None:
+    if not done:
+        note("Nothing to read: all that is finished was read before.")
+    for each in done:
+        found = each.saved or ("nothing new" if each.status == "completed" else each.status)
+        text = f" ({each.message})" if each.message else ""
+        note(f"Session {each.lineage}: {found}{text}")
+    if done:
+        calls = pluralize(sum(each.num_model_calls for each in done), "model call")
+        costs = [each.cost_usd for each in done]
+        note(f"{calls}, {money(None if None in costs else sum(filter(None, costs)))}.")
+    if any(each.saved for each in done):
+        note("To see them: hermes-jobs memory show; where one came from: hermes-jobs memory why TEXT")

@@ -1,0 +1,145 @@
+"""`hermes-jobs sessions export`: a conversation as events for `import`, as Markdown or as an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, force_option, write_lines
+from hermes_jobs.interfaces.cli.moments import local_moment
+from hermes_jobs.interfaces.cli.options import example, session_argument
+from hermes_jobs.interfaces.cli.output import note, one_line
+from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.interfaces.cli.turns.text import in_fence
+from hermes_jobs.text.figures import moment, money
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.views.models import MessageView, SessionView
+
+FORMATS: Final = ("jsonl", "md", "html")
+_BY_ENDING = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html"}
+CALL = 100  # characters of a call's arguments in its heading
+
+
+@click.command(
+    "export",
+    epilog=example(
+        "hermes-jobs sessions export last -o trip.md",
+        "hermes-jobs sessions export s3k9 --format html > trip.html",
+        "hermes-jobs sessions export s3k9 > trip.jsonl",
+    ),
+)
+@session_argument
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE; .gz is compressed.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Events for `import`, or the conversation to be read. Default: by the ending of FILE, else jsonl.",
+)
+@click.option("--tools/--no-tools", default=True, help="md, html: with the calls of tools, folded.")
+@force_option
+@pass_context
+def export_session(
+    context: CliContext, session_id: str, *, output: str, form: str | None, tools: bool, force: bool
+) -> None:
+    """Write a session to a file or to standard output.
+
+    What it was forked from goes with it, and its sub-agents do.
+
+    `jsonl` is one event a line: `hermes-jobs import` brings them in elsewhere. `md` and `html` are the
+    conversation for people.
+    """
+    application = context.application
+    session = context.find_session(session_id)
+    form = form or form_of(output)
+    lines: Iterable[bytes]
+    if form == "jsonl":
+        lines = exported_lines(application, [session.lineage])
+    else:
+        said = [each for each in conversation(application, session) if tools or each.role != "tool"]
+        text = _page(context, session, said) if form == "html" else context.redact(markdown(session, said))
+        lines = [text.encode("utf-8", "replace")]
+    num_lines = write_lines(output, lines, force=force)
+    if output != STDOUT:
+        note(f"Wrote {output}." if form != "jsonl" else f"{output}: {pluralize(num_lines, 'line')}.")
+
+
+def form_of(file: str) -> str:
+    """The format that the ending of a file's name says."""
+    ending = PurePath(file.lower().removesuffix(".gz")).suffix
+    return _BY_ENDING.get(ending, "jsonl")
+
+
+def conversation(application: Application, session: SessionView) -> Sequence[MessageView]:
+    """What was said in the session; in a fork behind the history of its parent up to there."""
+    from hermes_jobs.domain.session.session import stream_of
+
+    views = application.views
+    own = views.messages(session.id)
+    if session.parent is None or session.at is None:
+        return own
+    parent = views.session(session.parent)
+    (event,) = application.log.read(stream_of(parent.lineage), after=session.at - 1, upto=session.at)
+    before = conversation(application, parent)
+    return [*(each for each in before if each.position <= event.position), *own]
+
+
+def markdown(session: SessionView, said: Sequence[MessageView]) -> str:
+    """The conversation as Markdown, each text under who said it and when."""
+    parts = [f"# {one_line(session.label) or session.id}", about(session)]
+    for message in said:
+        text = printable(message.content)
+        if not text.strip():
+            continue
+        if message.role == "tool":
+            name = one_line(call_summary(message.name or "tool", message.arguments or "", CALL))
+            summary = name.replace("&", "&amp;").replace("<", "&lt;")
+            parts.append(
+                f"<details>\n<summary><code>{summary}</code></summary>\n\n{in_fence(text)}\n\n</details>"
+            )
+        else:
+            parts.append(f"## {speaker(message)}\n\n{text.strip()}")
+    return "\n\n".join(parts) + "\n"
+
+
+def speaker(message: MessageView) -> str:
+    """Who said it and when, for a heading."""
+    who = {"user": "You", "assistant": "Assistant"}.get(message.role, message.role)
+    return f"{who}, {moment(local_moment(message.at))}"
+
+
+def about(session: SessionView) -> str:
+    """What the session was, in a line."""
+    first, last = (
+        moment(local_moment(datetime.fromisoformat(at))) for at in (session.started_at, session.last_at)
+    )
+    until = "" if last == first else f" to {last}"
+    cost = money(session.books.cost_usd, session.books.known_cost_usd)
+    text = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
+    return f"Session {session.id}: {', '.join(part for part in text if part)}."
+
+
+def _page(context: CliContext, session: SessionView, said: Sequence[MessageView]) -> str:
+    from hermes_jobs.interfaces.html.session_page import Utterance, session_page
+
+    utterances = [
+        Utterance(
+            role=each.role,
+            heading=call_summary(each.name or "tool", each.arguments or "", CALL)
+            if each.role == "tool"
+            else speaker(each),
+            text=each.content,
+        )
+        for each in said
+        if each.content.strip()
+    ]
+    return session_page(one_line(session.label) or session.id, about(session), utterances, context.redact)

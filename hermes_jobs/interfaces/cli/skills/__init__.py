@@ -1,0 +1,1 @@
+"""The commands of `skills`, and skills named for a turn."""

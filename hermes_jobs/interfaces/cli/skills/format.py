@@ -1,0 +1,345 @@
+"""Skills as people and scripts see them: rows of a list, one whole, the entries of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from hermes_jobs.agent.skills.catalog import SkillEntry
+from hermes_jobs.agent.skills.disk import Problem
+from hermes_jobs.agent.skills.front_matter import NOTHING, Needs
+from hermes_jobs.agent.skills.guard import concerns_of, verdict
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.reviews.verifications import Found, found_by_thing, mark_of
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.text.scan import scan
+from hermes_jobs.views.skills import SkillUse
+
+Status = Literal["active", "hidden", "unreadable", "proposed"]
+
+
+class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A write that waits for a person."""
+
+    version: int
+    action: e.SkillAction
+    path: str
+    rules: tuple[str, ...]
+    content: str
+    old_string: str
+    new_string: str
+    author: e.Author
+    evidence: e.Evidence | None
+
+    def text(self) -> str:
+        """What it would write."""
+        if self.action == "patch":
+            return f"--- instead of\n{self.old_string}\n+++ stands\n{self.new_string}"
+        return self.content
+
+
+class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill in a list. `status`: `hidden` from the agent here, and `reason` says why.
+
+    `rules` are those of the scan that fit what it says: one from elsewhere as a whole, else its description.
+    `provisional`: that a review wrote it and what was found of that; empty where it is not provisional.
+    """
+
+    name: str
+    category: str
+    description: str
+    status: Status
+    reason: str
+    version: str
+    source: Literal["home", "external", "bundled"]
+    folder: str
+    files: tuple[str, ...]
+    use: SkillUse
+    proposals: tuple[ProposalRow, ...]
+    rules: tuple[str, ...] = ()
+    provisional: str = ""
+
+    @property
+    def standing(self) -> str:
+        """Its status in a list: what a person should look at comes first."""
+        if self.rules or self.proposals:
+            return "suspect" if self.rules else "waiting"
+        if self.source == "bundled" and self.status == "active":
+            return "bundled"
+        return self.provisional.partition(":")[0] or self.status
+
+
+class SkillDetails(SkillRow, frozen=True, kw_only=True):
+    """A skill whole. `verdict` is the guard's on what it holds now."""
+
+    content: str
+    tags: tuple[str, ...]
+    platforms: tuple[str, ...]
+    requires_toolsets: tuple[str, ...]
+    verdict: str
+    origin: e.SkillOrigin | None = None
+    needs: Needs = NOTHING
+    lacks: Needs = NOTHING
+
+    @property
+    def needs_line(self) -> str:
+        """The toolsets, variables, commands and packages that it needs, and what of them is missing."""
+        toolsets = f"toolsets {', '.join(self.requires_toolsets)}" if self.requires_toolsets else ""
+        missing = f"(missing: {self.lacks})" if self.lacks else ""
+        return " ".join(filter(None, ["; ".join(filter(None, [toolsets, str(self.needs)])), missing]))
+
+    @property
+    def installed_from(self) -> str:
+        """Where it was installed from; empty for what was not."""
+        return origin_line(self.origin) if self.origin is not None else ""
+
+    def fields(self) -> list[tuple[str, str]]:
+        """What stands above its text."""
+        return [
+            ("Skill", self.name),
+            ("Category", self.category),
+            ("Description", self.description),
+            ("Status", self.status + (f": {self.reason}" if self.reason else "")),
+            ("Learned", self.provisional),
+            ("Version", self.version),
+            ("Tags", ", ".join(self.tags)),
+            ("Platforms", ", ".join(self.platforms)),
+            ("Needs", self.needs_line),
+            ("Folder", self.folder),
+            ("Origin", self.installed_from),
+            ("Files", ", ".join(self.files)),
+            *use_fields(self.use),
+            ("Guard", self.verdict),
+        ]
+
+
+def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
+    """How often a skill was used, how the turns ended that read it, and when it was used last."""
+    ended = f"{use.completed} completed, {use.failed} failed, {use.cancelled} cancelled"
+    return (
+        ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
+        ("Last used", format_time(use.last_used_at)),
+    )
+
+
+class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of a skill's log. `undone`: the entry that took it back."""
+
+    version: int
+    at: str
+    type: str
+    action: str
+    path: str
+    author: str
+    session: str | None
+    turn: str | None
+    call: str | None
+    undoes: int | None
+    undone: int | None
+    proposal: int | None
+    conflict: bool
+
+    def told(self) -> str:
+        """What was written, in words."""
+        file = self.path or MAIN_FILE
+        what = {
+            "SkillCreated": "created",
+            "SkillEdited": f"{file} written",
+            "SkillPatched": f"{file} patched",
+            "SkillDeleted": "deleted",
+            "SkillFileWritten": f"{file} written",
+            "SkillFileRemoved": f"{file} removed",
+            "SkillInstalled": "all files written" if self.undoes is not None else "installed",
+            "SkillProposed": f"proposed: {self.action.replace('_', ' ')} {file}",
+            "SkillApproved": "approved",
+            "SkillDenied": "denied",
+        }.get(self.type, self.type)
+        if self.undoes is not None:
+            what += f" (takes back {self.undoes})"
+        if self.undone is not None:
+            what += f" (taken back by {self.undone})"
+        if self.proposal is not None:
+            what += f" (version {self.proposal})" if self.proposal else " (what the guard refused)"
+        if self.conflict:
+            what += " (conflict: you and the agent changed the same lines)"
+        return what
+
+
+SKILLS: Resource[SkillRow] = Resource(
+    (
+        Column("SKILL", lambda row: row.name),
+        Column("CATEGORY", lambda row: row.category, rank=3),
+        Column("STATUS", lambda row: row.standing),
+        Column("USES", lambda row: str(row.use.uses), rank=2, right=True),
+        moment_column("LAST USED", lambda row: row.use.last_used_at, rank=1),
+        Column("DESCRIPTION", lambda row: row.description or row.reason, telling=True),
+    ),
+    "No skills.",
+)
+SKILL: Resource[SkillDetails] = Resource((), "", fields=SkillDetails.fields)
+SKILL_WRITES: Resource[WriteRow] = Resource(
+    (
+        Column("VERSION", lambda write: str(write.version), right=True),
+        moment_column("WHEN", lambda write: write.at),
+        Column("BY", lambda write: write.author, rank=1),
+        Column("TURN", lambda write: write.turn or "", rank=2),
+        Column("WHAT", WriteRow.told, telling=True),
+    ),
+    "Nothing was written.",
+    by_day=True,
+)
+
+
+def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
+    """Every skill, also those that are only proposed, by name; and what lies there and is not used."""
+    shelf = application.skills
+    volumes, problems = shelf.volumes()
+    uses = application.views.skill_uses()
+    verified = found_by_thing(application)
+    found = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
+    known = {row.name for row in found}
+    found += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
+    return sorted(found, key=lambda row: row.name), problems
+
+
+def skill_details(application: Application, name: str) -> SkillDetails:
+    """One skill whole. Raises `Rejected`, kind `unknown_skill`."""
+    shelf = application.skills
+    try:
+        volume = shelf.find(name)
+    except Rejected:
+        proposed = [skill for skill in shelf.proposals() if skill.name == name]
+        if not proposed:
+            raise
+        row = _proposed(proposed[0])
+        return SkillDetails(
+            **msgspec.structs.asdict(row), content="", tags=(), platforms=(), requires_toolsets=(), verdict=""
+        )
+    use = application.views.skill_uses().get(volume.name, SkillUse())
+    files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
+    text = volume.text
+    return SkillDetails(
+        **msgspec.structs.asdict(_row(volume, use, shelf.platform, found_by_thing(application))),
+        content=volume.main,
+        tags=text.tags if text else (),
+        platforms=text.platforms if text else (),
+        requires_toolsets=text.requires_toolsets if text else (),
+        verdict=verdict(concerns_of(files)),
+        origin=volume.skill.origin if volume.skill is not None else None,
+        needs=text.needs if text else NOTHING,
+        lacks=shelf.lacking(volume),
+    )
+
+
+def origin_line(origin: e.SkillOrigin) -> str:
+    """Where a skill came from, and its pinned state."""
+    path = f", {origin.path}" if origin.path else ""
+    revision = f" at {origin.revision[:12]}" if origin.revision else ""
+    return f"{origin.source}{path}{revision} (sha256 {origin.digest[:12]}…)"
+
+
+def skill_writes(application: Application, name: str) -> list[WriteRow]:
+    """The entries of a skill's log, oldest first. Raises `Rejected`, kind `unknown_skill`."""
+    stream = stream_of(application.skills.past(name).name)
+    recorded = application.log.read(stream)
+    undone = {
+        each.event.undoes: each.version
+        for each in recorded
+        if isinstance(each.event, e.SkillWritten) and each.event.undoes is not None
+    }
+    return [_write(each, undone.get(each.version)) for each in recorded]
+
+
+def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
+    event = recorded.event
+    evidence: e.Evidence | None = getattr(event, "evidence", None)
+    request: e.SkillRequest | None = getattr(event, "request", None)
+    path = request.path if request else getattr(event, "path", "")
+    return WriteRow(
+        version=recorded.version,
+        at=recorded.recorded_at,
+        type=recorded.type,
+        action=request.action if request else "",
+        path=path,
+        author=str(getattr(event, "author", None) or getattr(event, "by", "")),
+        session=evidence.session if evidence else None,
+        turn=evidence.turn if evidence else None,
+        call=evidence.call if evidence else None,
+        undoes=getattr(event, "undoes", None),
+        undone=undone,
+        proposal=getattr(event, "proposal", None),
+        conflict=getattr(event, "conflict", False),
+    )
+
+
+def _row(volume: SkillEntry, use: SkillUse, platform: str, verified: Found) -> SkillRow:
+    reason = volume.hidden(None, platform)
+    status: Status = "unreadable" if volume.text is None else "hidden" if reason else "active"
+    return SkillRow(
+        name=volume.name,
+        category=volume.place.category,
+        description=volume.text.description if volume.text else "",
+        status=status,
+        reason=reason,
+        version=volume.text.version if volume.text else "",
+        source="bundled" if volume.is_bundled else "home" if volume.skill is not None else "external",
+        folder=str(volume.folder),
+        files=volume.paths,
+        use=use,
+        proposals=_proposals(volume.skill) if volume.skill is not None else (),
+        rules=_rules(volume),
+        provisional=_provisional(volume, verified),
+    )
+
+
+def _provisional(volume: SkillEntry, verified: Found) -> str:
+    review = volume.skill.provisional if volume.skill is not None else ""
+    return mark_of(review, verified.get(("skill", volume.name, review)))
+
+
+def _rules(volume: SkillEntry) -> tuple[str, ...]:
+    description = volume.text.description if volume.text else ""
+    text = volume.main if volume.skill is None else description
+    return tuple(dict.fromkeys(finding.rule for finding in scan(text)))
+
+
+def _proposed(skill: Skill) -> SkillRow:
+    """A skill that would begin with what is proposed."""
+    return SkillRow(
+        name=skill.name,
+        category=skill.category,
+        description="",
+        status="proposed",
+        reason="it waits for your approval",
+        version="",
+        source="home",
+        folder="",
+        files=(),
+        use=SkillUse(),
+        proposals=_proposals(skill),
+    )
+
+
+def _proposals(skill: Skill) -> tuple[ProposalRow, ...]:
+    return tuple(
+        ProposalRow(
+            version=each.version,
+            action=each.request.action,
+            path=each.path,
+            rules=each.rules,
+            content=each.request.content,
+            old_string=each.request.old_string,
+            new_string=each.request.new_string,
+            author=each.author,
+            evidence=each.evidence,
+        )
+        for each in skill.proposals
+    )

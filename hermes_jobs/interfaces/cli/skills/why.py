@@ -1,0 +1,163 @@
+"""Where a skill came from: who wrote what, in which review, after which turns; its use, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.bootstrap.replays import verifications_of
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.skill.skill import stream_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.memory.format import AUTHORS
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_heading, print_text
+from hermes_jobs.interfaces.cli.reviews.verifications import finding_lines
+from hermes_jobs.interfaces.cli.skills.format import WriteRow, origin_line, skill_writes, use_fields
+from hermes_jobs.views.skills import SkillUse
+from hermes_jobs.views.verifications import VerificationView
+
+
+class SaidTurn(msgspec.Struct, frozen=True):
+    """A turn, and what the person said in it; `unrelated`: it was only asked again for comparison."""
+
+    turn: str
+    text: str
+    unrelated: bool = False
+
+
+class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """A write of a skill: what was done and by whom; the `model` that asked for it. `reason`: why the review
+    was due that made it. `turns`: those with which it was tried out, else the one that it came from."""
+
+    version: int
+    at: str
+    what: str
+    author: str
+    review: str | None
+    reason: str
+    turn: str | None
+    model: str
+    provisional: bool
+    turns: tuple[SaidTurn, ...]
+    tried_out: VerificationView | None
+
+
+class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a skill came from, how often it was used, and the command that takes its last write back."""
+
+    name: str
+    there: bool
+    installed_from: str
+    use: SkillUse
+    writes: tuple[WhyWrite, ...]
+    undo: str
+
+
+def skill_why(application: Application, name: str, limit: int | None) -> SkillWhy:
+    """All of it, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
+    skill = application.skills.past(name)
+    writes = skill_writes(application, name)
+    events = {each.version: each.event for each in application.log.read(stream_of(name))}
+    verified = application.views.verifications()
+    found = {each.review: each for each in verified if (each.kind, each.name) == ("skill", name)}
+    rows = writes if limit is None else writes[-limit:]
+    return SkillWhy(
+        name=skill.name,
+        there=skill.exists,
+        installed_from=origin_line(skill.origin) if skill.origin is not None else "",
+        use=application.views.skill_uses().get(name, SkillUse()),
+        writes=tuple(_write(application, row, events[row.version], found) for row in rows),
+        undo=f"hermes-jobs skills undo {name}" if skill.past else "",
+    )
+
+
+def _write(
+    application: Application, row: WriteRow, event: e.Event, found: dict[str, VerificationView]
+) -> WhyWrite:
+    review = row.session if row.author == "review" else None
+    return WhyWrite(
+        version=row.version,
+        at=row.at,
+        what=row.told(),
+        author=row.author,
+        review=review,
+        reason=_reason(application, review),
+        turn=row.turn,
+        model=_model(application, row.turn),
+        provisional=getattr(event, "provisional", False),
+        turns=tuple(_turns(application, row, review)),
+        tried_out=found.get(review or ""),
+    )
+
+
+def _reason(application: Application, review: str | None) -> str:
+    try:
+        return application.views.review(review).reason if review else ""
+    except Rejected:  # its session was deleted
+        return ""
+
+
+def _model(application: Application, turn: str | None) -> str:
+    try:
+        return application.views.turn(turn).model if turn else ""
+    except Rejected:
+        return ""
+
+
+def _turns(application: Application, row: WriteRow, review: str | None) -> Iterator[SaidTurn]:
+    asked = [
+        SaidTurn(turn.turn, _text(application, turn.turn), turn.unrelated)
+        for each in (verifications_of(application.engine(), review) if review else ())
+        for turn in (each.plan.turns if each.plan else ())
+    ]
+    after = (
+        application.views.review(review).turn
+        if review and not asked and _reason(application, review)
+        else None
+    )
+    source = row.turn if review is None else after
+    yield from asked or ([SaidTurn(source, _text(application, source))] if source else [])
+
+
+def _text(application: Application, turn: str) -> str:
+    try:
+        return application.views.turn(turn).text
+    except Rejected:
+        return ""
+
+
+def print_why(found: SkillWhy) -> None:
+    """It for people."""
+    print_fields(
+        [
+            ("Skill", found.name + ("" if found.there else " (not there any more)")),
+            ("Origin", found.installed_from),
+            *use_fields(found.use),
+        ]
+    )
+    for each in found.writes:
+        click.echo()
+        author = AUTHORS.get(each.author, each.author)  # type: ignore[call-overload]
+        print_heading(f"{each.version}. {each.what}, {format_time(each.at)}, by {author}")
+        if lines := [f"   {line}" for line in _lines(each)]:
+            print_text("\n".join(lines))
+    if found.undo:
+        note(f"To take back the last write: {found.undo}")
+
+
+def _lines(write: WhyWrite) -> Iterator[str]:
+    model = f", by {write.model}" if write.model else ""
+    if write.review is not None:
+        reason = f" ({write.reason})" if write.reason else ""
+        yield f"review {write.review}{reason}{model}"
+    elif write.turn is not None:
+        yield f"turn {write.turn}{model}"
+    for each in write.turns:
+        if not each.unrelated:
+            yield f"you said: {one_line(each.text)} (turn {each.turn})"
+    if write.provisional and write.review is not None:
+        yield from finding_lines(write.review, write.tried_out)

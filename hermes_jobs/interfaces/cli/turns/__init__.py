@@ -1,0 +1,1 @@
+"""Turns on the command line: submit options, live output, waiting, and the commands of `turns`."""

@@ -1,0 +1,316 @@
+"""A hand on a turn that runs, waits or has ended: following it, and what people decide about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import (
+    OutputOptions,
+    WaitOptions,
+    budget_option,
+    example,
+    exclude,
+    json_option,
+    model_option,
+    output_options,
+    quiet_option,
+    stream_option,
+    timeout_option,
+    turn_argument,
+    wait_options,
+    waiting_turn_argument,
+)
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.resource import print_result
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.events import ApprovalScope
+    from hermes_jobs.domain.session.commands import ResumeTurn, SessionCommand
+    from hermes_jobs.engine.engine import Submitted
+
+BY = "user"
+
+
+@click.command("follow", epilog=example("hermes-jobs turns follow t3k9"))
+@turn_argument
+@timeout_option
+@click.option("--json", "--jsonl", "as_lines", is_flag=True, help="Print the turn's events, one a line.")
+@stream_option
+@quiet_option
+@pass_context
+def follow_turn(
+    context: CliContext,
+    turn_id: str,
+    timeout: float | None,
+    as_lines: bool,
+    stream: bool | None,
+    quiet: bool,
+) -> int:
+    """Follow a turn until its end, and print its answer.
+
+    It begins with what has happened already. Where no worker is alive the turn runs in this process.
+    """
+    options = output_options(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
+    return _follow(context, turn_id, options._replace(progress=not as_lines and not quiet), timeout)
+
+
+@click.command("wait", epilog=example("hermes-jobs turns wait t3k9 --timeout 60"))
+@turn_argument
+@timeout_option
+@json_option
+@quiet_option
+@pass_context
+def wait_for_turn(
+    context: CliContext, turn_id: str, timeout: float | None, as_json: bool, quiet: bool
+) -> int:
+    """Wait until a turn ends, and print its answer.
+
+    The exit code is that of `send`. Where no worker is alive the turn runs in this process.
+    """
+    options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
+    return _follow(context, turn_id, options._replace(progress=False), timeout)
+
+
+def _follow(context: CliContext, given: str, options: OutputOptions, timeout: float | None) -> int:
+    """Follow a turn that was begun elsewhere; the exit code."""
+    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+
+    turn = find_submitted(context, given)
+    if context.application.views.turn(turn.turn).has_schema:
+        options = options.for_document()
+    return follow(context, turn, options, timeout, alone=ALONE)
+
+
+@click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
+@turn_argument
+@json_option
+@pass_context
+def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
+    """Cancel a turn.
+
+    What runs for it is stopped; what was said stays.
+    """
+    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
+    from hermes_jobs.views.turn_json import turn_json
+
+    found = find_submitted(context, turn_id)
+    application = context.application
+    engine = application.engine()
+    session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
+    if found.turn not in session.ended:
+        reclaim_from_dead_workers(
+            engine, application.workers.failure_detector()
+        )  # else nobody may be left to end it
+    after = application.views.turn(found.turn)
+    text = f"Turn {after.id} is cancelled."
+    if after.status != "cancelled":
+        text = f"Turn {after.id}: asked to stop; what is under way for it is being ended."
+    print_result(lambda: turn_json(after), text, as_json=as_json)
+
+
+_BUDGET = budget_option("What the turn may cost, all in all, in the place of its own budget.")
+_MODEL = model_option("Another model, for the rest of the turn.")
+
+
+@click.command("continue", epilog=example("hermes-jobs turns continue t3k9"))
+@turn_argument
+@_BUDGET
+@_MODEL
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
+def continue_turn(
+    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
+) -> int:
+    """Continue a turn that a limit stopped, and wait for its answer.
+
+    It continues in the same session, from what was done so far, with the same id. The limit counts from zero.
+    Settings of this environment override those that it was sent with.
+    """
+    from msgspec.structs import replace
+
+    found = find_submitted(context, turn_id)
+    again = _resumption(context, found, budget, model, waiting)
+    return _go_on(context, found, replace(again, only_stopped=True), waiting)
+
+
+@click.command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
+@turn_argument
+@_BUDGET
+@_MODEL
+@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@pass_context
+def retry_turn(
+    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
+) -> int:
+    """Resume a failed or cancelled turn, and wait for its answer.
+
+    It continues after its last outcome, under the same id, with the settings that it was sent with; what the
+    environment sets here comes over them. A turn that waits for a quota or a server is tried at
+    once, with --model by another model.
+    """
+    from hermes_jobs.domain.session import commands as c
+
+    found = find_submitted(context, turn_id)
+    resumed = _resumption(context, found, budget, model, waiting)
+    again: SessionCommand = resumed
+    waits = context.application.engine().sessions.load(found.stream).find(found.turn)
+    if waits is not None and waits.waits_until:
+        again = c.EndWait(turn=found.turn, by=BY, model=resumed.model)
+    return _go_on(context, found, again, waiting)
+
+
+def _resumption(
+    context: CliContext, found: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
+) -> ResumeTurn:
+    """The command that resumes a turn, with what this environment sets."""
+    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.domain.session.session import lineage_of
+    from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
+
+    lineage = lineage_of(found.stream)
+    named = resolve_model(context, model, lineage)
+    carried = resolve_settings(context, named, lineage, wait=bool(waiting.wait))
+    name = context.settings.ensemble_name(named) if named else None
+    ensemble = None if name is None else context.settings.models.ensembles[name]
+    return c.ResumeTurn(
+        turn=found.turn,
+        by=BY,
+        budget_usd=budget,
+        model=(named or "") if ensemble is None else ensemble.aggregator,
+        settings=carried.values,
+        requires=carried.requires,
+        ensemble=name or "",
+        members=() if ensemble is None else ensemble.members,
+    )
+
+
+def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
+    """Record the command that lets a turn continue, and wait for it as asked."""
+    from hermes_jobs.interfaces.cli.detach import detach
+    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+
+    context.application.engine().execute(found.stream, again)
+    if not waiting.wait:
+        return detach(context, found, waiting.output)
+    return follow(context, found, waiting.output, waiting.timeout, alone=ALONE)
+
+
+call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, where several wait.")
+ASKING_WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
+
+
+@click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
+@waiting_turn_argument
+@call_option
+@click.option("--session", "for_session", is_flag=True, help="Allow it for the rest of the session.")
+@click.option("--always", is_flag=True, help="Allow it in this folder from now on: a rule is made.")
+@wait_options(None, ASKING_WHERE)
+@pass_context
+def approve_call(
+    context: CliContext,
+    turn_id: str,
+    call: str | None,
+    for_session: bool,
+    always: bool,
+    waiting: WaitOptions,
+) -> int:
+    """Allow a tool call that waits for approval.
+
+    What --session and --always allow with it stands beside the call that waits.
+
+    `turns show` shows it with its arguments. Where no worker is alive this process continues with the turn.
+    """
+    from hermes_jobs.domain.session import commands as c
+
+    exclude({"--session": for_session, "--always": always})
+    found = find_submitted(context, turn_id)
+    asking = asking_turn(context, found, call)
+    now = context.application.clock.now()
+    scope: ApprovalScope = "always" if always else "session" if for_session else "once"
+    answer = c.ApproveCall(turn=asking.turn, call=call, by=BY, now=now, scope=scope)
+    return go_on_after_answer(context, found, asking, answer, waiting)
+
+
+@click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
+@waiting_turn_argument
+@call_option
+@click.option("--reason", metavar="TEXT", type=TextParam(), default="", help="Why; the agent is told.")
+@wait_options(None, ASKING_WHERE)
+@pass_context
+def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
+    """Refuse a tool call that waits for approval.
+
+    The turn continues without it: where no worker is alive, in this process.
+    """
+    from hermes_jobs.domain.session import commands as c
+
+    found = find_submitted(context, turn_id)
+    asking = asking_turn(context, found, call)
+    answer = c.DenyCall(turn=asking.turn, call=call, by=BY, reason=reason.strip())
+    return go_on_after_answer(context, found, asking, answer, waiting)
+
+
+def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Submitted:
+    """The turn that asks: the one named, or a sub-agent below it.
+
+    Raises `Rejected`, kind `ambiguous`, where several wait and no call is named.
+    """
+    from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.errors import Rejected
+
+    below = context.application.views.tree_below(found.turn)
+    asking = [each for each in below.walk() if each.waiting]
+    if call is not None:
+        asking = [each for each in asking if any(step.id == call for step in each.waiting)]
+    if len(asking) > 1:
+        calls = [step.id for each in asking for step in each.waiting]
+        raise Rejected(
+            f"Calls of {len(asking)} turns wait: {', '.join(calls)}.",
+            kind="ambiguous",
+            hint=f"Say which: --call {calls[0]}",
+        )
+    if not asking:
+        return found
+    turn = asking[0].turn
+    return Submitted(turn=turn.id, stream=turn.stream)
+
+
+def go_on_after_answer(
+    context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
+) -> int:
+    """Record a person's answer to a call, and continue with the turn where that is left to this process.
+
+    Where the turn has ended without its sub-agent, the one that continues is the sub-agent's.
+    """
+    from hermes_jobs.interfaces.cli.detach import print_current
+    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+
+    application = context.application
+    application.engine().execute(asking.stream, answer)
+    if application.views.turn(found.turn).ended_at is not None:
+        found = asking
+    wait, timeout, options = waiting
+    if not application.workers.are_live() if wait is None else wait:
+        return follow(context, found, options, timeout, alone=ALONE, until_asked=wait is None)
+    if options.form == "text":
+        note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")
+    else:
+        print_current(context, found, options)
+    return 0
+
+
+def find_submitted(context: CliContext, given: str) -> Submitted:
+    """The turn that an id or the beginning of one means."""
+    from hermes_jobs.engine.engine import Submitted
+
+    turn = context.find_turn(given)
+    return Submitted(turn=turn.id, stream=turn.stream)
+
+
+ACTS = (follow_turn, wait_for_turn, cancel_turn, continue_turn, retry_turn, approve_call, deny_call)
+"""The commands that `hermes-jobs turns` adds to `list` and `show`."""

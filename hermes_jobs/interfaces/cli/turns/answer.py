@@ -1,0 +1,159 @@
+"""`hermes-jobs turns answer`: what a server asks during a tool call, answered from anywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import WaitOptions, example, wait_options, waiting_turn_argument
+from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.turns.actions import (
+    ASKING_WHERE,
+    asking_turn,
+    call_option,
+    find_submitted,
+    go_on_after_answer,
+)
+
+if TYPE_CHECKING:
+    from hermes_jobs.domain.session.commands import AnswerInput
+    from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.interfaces.cli.questions.input import InputQuestion
+
+
+@click.command(
+    "answer",
+    epilog=example(
+        "hermes-jobs turns answer t3k9", "hermes-jobs turns answer t3k9 --field seat=12A --field meal=none"
+    ),
+)
+@waiting_turn_argument
+@click.option(
+    "--field", "fields", metavar="NAME=VALUE", multiple=True, type=TextParam(), help="Fill in a field."
+)
+@click.option("--content", metavar="JSON", type=NonEmpty(), help="The whole form as a JSON object.")
+@click.option("--accept", is_flag=True, help="Agree: the address was opened, or the defaults are right.")
+@click.option("--decline", is_flag=True, help="Decline; the server is told.")
+@click.option("--cancel", is_flag=True, help="Decide nothing; the server is told so.")
+@call_option
+@click.option(
+    "--request", "key", metavar="KEY", type=NonEmpty(), help="Which request, where a call has several."
+)
+@wait_options(None, ASKING_WHERE)
+@pass_context
+def answer_input(  # noqa: PLR0913 - its flags
+    context: CliContext,
+    *,
+    turn_id: str,
+    fields: tuple[str, ...],
+    content: str | None,
+    accept: bool,
+    decline: bool,
+    cancel: bool,
+    call: str | None,
+    key: str | None,
+    waiting: WaitOptions,
+) -> int:
+    """Answer what a server asks during a tool call.
+
+    Without a flag it asks here, field by field. `turns show` has the question and its fields. A server gets
+    what you answer: never give it a secret.
+    """
+    from hermes_jobs.interfaces.cli.questions.input import require_no_secret
+
+    ways = [bool(fields), content is not None, accept, decline, cancel]
+    if sum(ways) > 1:
+        raise click.UsageError("--field, --content, --accept, --decline and --cancel exclude each other.")
+    found = find_submitted(context, turn_id)
+    asking = asking_turn(context, found, call)
+    question = _question(context, asking, call, key)
+    if any(ways):
+        answer = _given(context, question, fields, content, decline=decline, cancel=cancel)
+    else:
+        answer = _asked_here(context, question)
+    require_no_secret(answer.content, context.settings.secrets.redact_known)
+    return go_on_after_answer(context, found, asking, answer, waiting)
+
+
+def _question(context: CliContext, asking: Submitted, call: str | None, key: str | None) -> InputQuestion:
+    """What is to be answered. Raises `Rejected` where nothing, or more than one thing, is meant."""
+    from hermes_jobs.errors import Rejected
+    from hermes_jobs.interfaces.cli.questions.children import own_questions
+    from hermes_jobs.interfaces.cli.questions.input import InputQuestion
+
+    session = context.application.engine().sessions.load(asking.stream)
+    turn = session.current
+    open_ = [] if turn is None or turn.id != asking.turn else list(own_questions(session, turn))
+    found = [each for each in open_ if isinstance(each, InputQuestion)]
+    found = [each for each in found if call in {None, each.call} and key in {None, each.asked.key}]
+    if not found:
+        hint = f"It waits for your approval: hermes-jobs turns approve {asking.turn}" if open_ else ""
+        raise Rejected(f"Turn {asking.turn} waits for no such answer.", kind="not_waiting", hint=hint)
+    if len(found) > 1:
+        named = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in found)
+        raise Rejected(
+            f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {named}"
+        )
+    return found[0]
+
+
+def _given(
+    context: CliContext,
+    question: InputQuestion,
+    fields: Sequence[str],
+    content: str | None,
+    *,
+    decline: bool,
+    cancel: bool,
+) -> AnswerInput:
+    """The answer that the flags say. Raises `Rejected`, a usage error."""
+    from hermes_jobs.domain.session.forms import from_texts
+    from hermes_jobs.interfaces.cli.questions.input import how_to_answer
+
+    now = context.application.clock.now()
+    if decline or cancel:
+        return question.answer("decline" if decline else "cancel", now)
+    if question.asked.url and (fields or content is not None):
+        lines = "\n".join(how_to_answer(question.asked, question.request.turn))
+        raise click.UsageError(
+            f"There is no field to fill in: an address is to be opened. Say --accept once you have.\n{lines}"
+        )
+    if content is not None:
+        return question.answer("accept", now, content)
+    pairs = [each.partition("=") for each in fields]
+    for name, sign, _ in pairs:
+        if not sign or not name:
+            raise click.UsageError(f"--field is NAME=VALUE, not {name!r}.")
+    names = [name for name, _, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"The field {twice} is given twice.")
+    texts = {name: value for name, _, value in pairs}
+    if question.asked.url:
+        return question.answer("accept", now)
+    return question.answer("accept", now, from_texts(question.asked.fields, texts))
+
+
+def _asked_here(context: CliContext, question: InputQuestion) -> AnswerInput:
+    """The answer of the person at this terminal. Raises a usage error where there is none."""
+    from hermes_jobs.interfaces.cli.questions.input import ask_for_input, how_to_answer
+    from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
+
+    clock = context.application.clock
+    if not can_ask():
+        lines = "\n".join(how_to_answer(question.asked, question.request.turn))
+        raise click.UsageError(f"Nobody is at a terminal: say the answer with flags.\n{lines}")
+
+    def show(lines: Sequence[str]) -> None:
+        for line in lines:
+            click.echo(line, err=True)
+
+    answer = ask_for_input(question, show, lambda: clock.now() < question.expires_at, clock.now)
+    if answer is None:
+        raise click.ClickException("It was not answered in time.")
+    sys.stderr.flush()
+    return answer

@@ -1,0 +1,75 @@
+"""What a turn's tools answered, below each other: folded, or whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
+from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.views.models import StepView
+
+HEAD, TAIL = 5, 3  # lines of an output that stand there when it is folded
+LINE = 160  # columns of such a line in a pipe
+INDENT = "  "
+
+Outputs = Mapping[tuple[str, int], e.ToolFinished]
+"""The results of calls, by call and attempt."""
+
+
+def outputs_of(events: Iterable[RecordedEvent]) -> Outputs:
+    """What the tools of these events answered."""
+    finished = (each.event for each in events if isinstance(each.event, e.ToolFinished))
+    return {(event.call, event.attempt): event for event in finished}
+
+
+def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> bool:
+    """Print each tool call with its output, folded unless `whole`; whether something was folded."""
+    is_folded = False
+    for step in steps:
+        if step.kind != "tool_call":
+            continue
+        output = outputs.get((step.id, step.attempt))
+        text = output.content if output is not None else step.message
+        click.echo()
+        _print_heading(step)
+        lines = printable(text).rstrip().split("\n") if text.strip() else []
+        shown = lines if whole else fold(lines)
+        printed = [_indented(line, whole=whole) for line in shown]
+        is_folded = is_folded or shown != lines or any(line.endswith("…") for line in printed)
+        for line in printed:
+            click.echo(line)
+        if output is not None and output.spilled_to:
+            click.secho(f"{INDENT}All of it: results/{step.id}.txt in the home", dim=True)
+    return is_folded
+
+
+def fold(lines: Sequence[str]) -> Sequence[str]:
+    """The lines, without the middle where there are many."""
+    more = len(lines) - HEAD - TAIL
+    if more <= 1:
+        return lines
+    return [*lines[:HEAD], f"… {pluralize(more, 'more line')} …", *lines[-TAIL:]]
+
+
+def _print_heading(step: StepView) -> None:
+    room = terminal_width()
+    outcome = click.style(step.outcome, fg=COLOURS.get(step.outcome))
+    call = call_summary(step.name, step.arguments, (room or LINE) - len(step.outcome) - len(step.name) - 4)
+    click.echo(f"{click.style(one_line(call), bold=True)}  {outcome}")
+
+
+def _indented(line: str, *, whole: bool) -> str:
+    room = terminal_width()
+    if whole:
+        wide = flowed(line, room - len(INDENT) if room else None)
+        return "\n".join(f"{INDENT}{each}".rstrip() for each in wide.split("\n"))
+    return f"{INDENT}{cut(line.expandtabs(4), (room or LINE) - len(INDENT))}".rstrip()

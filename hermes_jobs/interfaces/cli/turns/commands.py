@@ -1,0 +1,118 @@
+"""`hermes-jobs turns`: what was asked, what was done for it, and a hand on what still runs."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+
+from hermes_jobs.domain.session.labels import normal
+from hermes_jobs.domain.session.stops import STOPPED
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_label
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.turns.actions import ACTS
+from hermes_jobs.interfaces.cli.turns.answer import answer_input
+from hermes_jobs.interfaces.cli.turns.files import diff_turn, rewind_turn
+from hermes_jobs.interfaces.cli.turns.marks import label_turn, rate_turn
+from hermes_jobs.interfaces.cli.turns.replay import replay_turn
+from hermes_jobs.interfaces.cli.turns.show import show_turn
+from hermes_jobs.interfaces.cli.turns.tree import show_tree
+from hermes_jobs.text.figures import money, unknown_costs
+from hermes_jobs.views.models import StatusFilter, TurnStatus, TurnView
+from hermes_jobs.views.turn_json import as_object, turn_json
+
+
+@click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
+def turns() -> None:
+    """List, show, follow turns; cancel, continue, retry, approve, deny, answer, rate, label, replay, rewind.
+
+    ID may be shortened to a unique prefix. `last` is the newest turn of `list`, `last~1` the one before it.
+    """
+
+
+OF_FILES = (diff_turn, rewind_turn)
+for act in (show_turn, show_tree, *ACTS, answer_input, *OF_FILES, rate_turn, label_turn, replay_turn):
+    turns.add_command(act)
+
+
+@turns.command("list", epilog=example("hermes-jobs turns list -n 5 --status running"))
+@session_option("Only those of this session.")
+@click.option(
+    "--status", type=click.Choice((*get_args(TurnStatus), STOPPED)), help="Only those in this state."
+)
+@click.option(
+    "--label",
+    metavar="NAME",
+    type=NonEmpty(),
+    shell_complete=complete_label,
+    help="Only those with this label.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents and of deleted sessions, too."
+)
+@limit_option("turns, newest first")
+@json_option
+@pass_context
+def list_turns(
+    context: CliContext,
+    *,
+    session: str | None,
+    status: StatusFilter | None,
+    label: str | None,
+    everything: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List turns, newest first."""
+    views = context.application.views
+    chosen = views.find_session(session) if session else None
+    wanted = normal(label) if label is not None else None
+    found = views.turns(session=chosen, status=status, label=wanted, hidden=everything, limit=limit)
+    TURNS.print_list(found, as_json=as_json)
+    if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in found]))):
+        note(f"Not in the costs: {text}.")
+
+
+def listed_json(turn: TurnView) -> dict[str, object]:
+    """The turn's result object, with what a list is read for besides."""
+    extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
+    result = as_object(turn_json(turn))
+    place = turn.place
+    named = () if place is None else ("parent", "parent_turn", "root", "root_turn")
+    below = {name: getattr(place, name) for name in named}
+    return result | {name: getattr(turn, name) for name in extra} | below
+
+
+def _status(turn: TurnView) -> str:
+    until = "" if turn.waits_until is None else f" until {format_time(turn.waits_until)}"
+    return f"{turn.status_word}{until}"
+
+
+def _about(turn: TurnView) -> str:
+    """Its text behind its labels; of a sub-agent also the turn at the root of its tree."""
+    text = " ".join([*(f"#{label}" for label in turn.labels), turn.text])
+    return text if turn.place is None else f"{turn.place.root_turn} › {text}"
+
+
+TURNS: Resource[TurnView] = Resource(
+    (
+        Column("TURN", lambda turn: turn.id),
+        Column("SESSION", lambda turn: turn.session, rank=3),
+        Column("STATUS", _status),
+        Column("RATED", lambda turn: turn.rating or "", rank=1),
+        moment_column("WHEN", lambda turn: turn.submitted_at),
+        Column(
+            "COST", lambda turn: money(turn.books.cost_usd, turn.books.known_cost_usd), rank=2, right=True
+        ),
+        Column("TEXT", _about, telling=True),
+    ),
+    "No turns.",
+    listed_json,
+    by_day=True,
+)

@@ -1,0 +1,254 @@
+"""`turns diff` and `turns rewind`: what a turn changed in files, and taking it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, exclude, json_option, turn_argument
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.agent.snapshots.diffs import FileDiff
+    from hermes_jobs.agent.snapshots.rewind import Judged
+    from hermes_jobs.agent.snapshots.turn_files import NetChange, TurnFiles
+    from hermes_jobs.domain.events import FileState
+    from hermes_jobs.interfaces.cli.turns.rewind import Rewound, TurnRewind
+
+_FILES = click.argument("files", metavar="[FILE]...", nargs=-1)
+
+
+@click.command("diff", epilog=example("hermes-jobs turns diff t3k9", "hermes-jobs turns diff t3k9 --stat"))
+@turn_argument
+@_FILES
+@click.option("--stat", is_flag=True, help="A line for each file instead of its diff.")
+@json_option
+@pass_context
+def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: bool, as_json: bool) -> None:
+    """Show what a turn changed in files, as a diff.
+
+    All writes of a file are one change. What commands changed is not kept, and not shown.
+    """
+    exclude({"--stat": stat, "--json": as_json}, ": the JSON has the numbers")
+    rewind = _rewind(context, turn_id)
+    known = rewind.files()
+    changes = rewind.chosen(known.files, files)
+    diffs = [rewind.diff(each) for each in changes]
+
+    def told() -> None:
+        if stat:
+            _print_stat(rewind, changes, diffs)
+        else:
+            _print_diffs(context, rewind, changes, diffs)
+        _print_notes(rewind, known)
+
+    print_result(lambda: _diff_json(rewind, known, changes, diffs), told, as_json=as_json)
+
+
+@click.command(
+    "rewind",
+    epilog=example("hermes-jobs turns rewind t3k9 --dry-run", "hermes-jobs turns rewind t3k9 src/app.py"),
+)
+@turn_argument
+@_FILES
+@click.option("--undo", is_flag=True, help="Take the last rewind of this turn back.")
+@click.option("--force", is_flag=True, help="Also where a file was changed since; that is kept, for --undo.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@json_option
+@pass_context
+def rewind_turn(
+    context: CliContext,
+    turn_id: str,
+    files: tuple[str, ...],
+    undo: bool,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Restore the files that a turn's file tools changed.
+
+    They become what they were before the turn; what it created is removed. Nothing is touched where a file
+    was changed since, unless --force is given. What commands changed is not kept. A rewind is recorded, and
+    is taken back with --undo.
+    """
+    rewind = _rewind(context, turn_id)
+    done = rewind.run(undo=undo, force=force, dry_run=dry_run, named=files)
+
+    def told() -> None:
+        for line in rewound_lines(rewind, done, undo=undo):
+            click.echo(line)
+        if done.recorded:
+            other = "" if undo else " --undo"
+            note(f"To change it back: hermes-jobs turns rewind {done.turn}{other}")
+        if not undo and rewind.files().commands:
+            note("Commands ran in this turn; what they changed is not kept.")
+
+    print_result(lambda: _rewound_json(done), told, as_json=as_json)
+
+
+IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}
+
+
+def rewound_lines(rewind: TurnRewind, done: Rewound, *, undo: bool = False) -> list[str]:
+    """What was done, for people: a line for each file."""
+    from hermes_jobs.domain.session.titles import printable
+
+    if done.is_nothing:
+        return [f"Nothing to do: {_all_are(rewind, done)} before the {'rewind' if undo else 'turn'}."]
+    would = "Would restore" if done.dry_run else "Put there again" if undo else "Taken back"
+    lines = [f"{would}: {pluralize(len(done.files), 'file')} of turn {done.turn}"]
+    for each in (*done.files, *done.left):
+        left = each in done.left
+        why = f" ({each.reason})" if left else ""
+        did = _did(each, left=left)
+        if done.dry_run:
+            did = IN_A_DRY_RUN.get(did, did)
+        lines += [f"  {did:<8}  {printable(rewind.shown(each.change.path))}{why}"]
+    return lines
+
+
+def _all_are(rewind: TurnRewind, done: Rewound) -> str:
+    from hermes_jobs.domain.session.titles import printable
+
+    if len(done.files) == 1:
+        return f"{printable(rewind.shown(done.files[0].change.path))} is as it was"
+    return f"all {len(done.files)} files are as they were"
+
+
+def _did(judged: Judged, *, left: bool) -> str:
+    if left:
+        return "left"
+    if judged.judgement == "already":
+        return "as it is"
+    return "removed" if judged.change.before is None else "restored"
+
+
+def _rewind(context: CliContext, given: str) -> TurnRewind:
+    from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
+
+    return TurnRewind(context.application, context.find_turn(given))
+
+
+def _status(change: NetChange) -> str:
+    if change.before is None:
+        return "created" if change.after is not None else "unchanged"
+    if change.after is None:
+        return "deleted"
+    return "unchanged" if change.before.same_content(change.after) else "changed"
+
+
+def _state_json(state: FileState | None) -> dict[str, object] | None:
+    if state is None:
+        return None
+    kept: dict[str, object] = {"kept": True} if not state.not_kept else {"kept": False, "why": state.not_kept}
+    return {"digest": state.digest or None, "size": state.size, "mode": f"{state.mode:04o}", **kept}
+
+
+def _diff_json(
+    rewind: TurnRewind, known: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
+) -> dict[str, object]:
+    by_path = {each.path: each for each in known.standing}
+    standing = [by_path[each.path] for each in changes]
+    files = [
+        {
+            "path": each.path,
+            "status": _status(each),
+            "added": diff.added,
+            "removed": diff.removed,
+            "diff": "\n".join(diff.lines) or None,
+            "note": diff.note or None,
+            "before": _state_json(each.before),
+            "after": _state_json(each.after),
+            "now": judged.judgement,
+            "why": judged.reason or None,
+            "unsure": each.unsure,
+            "calls": each.calls,
+        }
+        for each, diff, judged in zip(changes, diffs, rewind.judge(standing), strict=True)
+    ]
+    restored = [
+        {"at": at, "by": event.by, "forced": event.forced, "files": [each.path for each in event.files]}
+        for at, event in known.restored
+    ]
+    turn = rewind.turn
+    return {
+        "turn": turn.id,
+        "session": turn.session,
+        "workdir": rewind.workdir or None,
+        "files": files,
+        "num_commands": known.commands,
+        "unknown_calls": known.lost,
+        "restored": restored,
+    }
+
+
+def _rewound_json(done: Rewound) -> dict[str, object]:
+    return {
+        "turn": done.turn,
+        "dry_run": done.dry_run,
+        "files": [
+            {"path": each.change.path, "did": _did(each, left=False), "was": each.judgement}
+            for each in done.files
+        ],
+        "left": [{"path": each.change.path, "why": each.reason} for each in done.left],
+    }
+
+
+def _print_diffs(
+    context: CliContext, rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
+) -> None:
+    from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+
+    for change, diff in zip(changes, diffs, strict=True):
+        if diff.note:
+            click.secho(f"{rewind.shown(change.path)}: {_status(change)}", bold=True)
+        for line in coloured([context.redact(line) for line in (*diff.lines, *filter(None, [diff.note]))]):
+            click.echo(line)
+
+
+def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequence[FileDiff]) -> None:
+    from hermes_jobs.domain.session.titles import printable
+    from hermes_jobs.interfaces.cli.output import terminal_width
+    from hermes_jobs.interfaces.cli.turns.diff_format import bar
+
+    if not changes:
+        return
+    names = [printable(rewind.shown(each.path)) for each in changes]
+    width = min(max(map(len, names)), max(20, (terminal_width() or 80) - 30))
+    largest = max(diff.added + diff.removed for diff in diffs)
+    room = max(10, (terminal_width() or 80) - width - 12)
+    for name, diff in zip(names, diffs, strict=True):
+        short = name if len(name) <= width else f"…{name[-(width - 1) :]}"
+        total = diff.added + diff.removed
+        text = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, room)}"
+        click.echo(f" {short:<{width}} | {text}")
+    added, removed = sum(each.added for each in diffs), sum(each.removed for each in diffs)
+    sums = [pluralize(len(changes), "file")]
+    sums += [f"{pluralize(added, 'line')} added"] * bool(added)
+    sums += [f"{pluralize(removed, 'line')} removed"] * bool(removed)
+    click.echo(f" {', '.join(sums)}")
+
+
+def _print_notes(rewind: TurnRewind, known: TurnFiles) -> None:
+    turn = rewind.turn.id
+    if not known.files:
+        note(f"Turn {turn} has changed no files by file tools.")
+    for each in known.files:
+        if each.unsure:
+            note(f"{rewind.shown(each.path)}: the last write was killed; it may not have happened.")
+    for call in known.lost:
+        note(f"{call} was killed; what it wrote, if anything, is not known here.")
+    if known.commands:
+        them = "it" if known.commands == 1 else "they"
+        note(f"{pluralize(known.commands, 'command')} ran in this turn; what {them} changed is not kept.")
+    if known.restored:
+        from hermes_jobs.interfaces.cli.moments import format_time
+
+        at, event = known.restored[-1]
+        note(f"Last restored {format_time(at)} by {event.by}: {pluralize(len(event.files), 'file')}.")

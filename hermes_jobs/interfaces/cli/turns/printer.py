@@ -1,0 +1,220 @@
+"""What is printed while a turn runs, and at its end: the answer or its events on standard output, the rest
+beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.context_notices import notices
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.engine.live import TextDelta
+from hermes_jobs.engine.ports import Clock
+from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.interfaces.cli.moments import to_local
+from hermes_jobs.interfaces.cli.options import OutputOptions
+from hermes_jobs.interfaces.cli.output import one_line, print_json
+from hermes_jobs.interfaces.cli.questions.input import InputQuestion, how_to_answer
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion, OpenQuestions
+from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice, quota_commands
+from hermes_jobs.interfaces.cli.turns.output import PlainOutput, TurnLines, TurnOutput
+from hermes_jobs.interfaces.cli.turns.progress import ProgressLines, call_details, call_summary
+from hermes_jobs.views.turn_json import TurnJson
+
+
+class TurnPrinter:
+    """Prints a turn's events and deltas as its options say. Called from several threads."""
+
+    def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool) -> None:
+        """`asks`: whoever waits asks the person for approvals, on the spot."""
+        self.options = options
+        self._asks = asks
+        self._turn = submitted.turn
+        self._stream = submitted.stream
+        self._version = 0
+        self._lines = TurnLines() if options.form == "jsonl" else None
+        self._output = self._lines if self._lines is not None else _create_output(options)
+        self._progress = ProgressLines(self._dim, clock.now, self._show_diff)
+        self._questions = OpenQuestions()
+        self._asked: set[str] = set()
+        self._closed = False
+
+    # --- while it runs --------------------------------------------------------------------------
+
+    @property
+    def turn(self) -> str:
+        """The turn whose answer is waited for: the one submitted, or what it was merged into."""
+        return self._turn
+
+    def on_delta(self, piece: TextDelta) -> None:
+        """Print a delta of the answer where text is streamed."""
+        if self._closed or piece.turn != self._turn or piece.over:
+            return
+        if piece.tool:
+            self._progress.on_progress(piece.step, piece.text)
+            return
+        self._progress.on_text(piece.step, piece.attempt)
+        if self.options.stream:
+            self._output.on_delta(piece)
+
+    def on_events(self, events: Sequence[RecordedEvent]) -> None:
+        """Print new events of the log, possibly none; events printed before are skipped."""
+        for recorded in events:
+            event = recorded.event
+            if self._progress.children.follows(recorded.stream):
+                self._progress.children.handle(recorded)
+            if recorded.stream != self._stream or recorded.version <= self._version:
+                continue
+            self._version = recorded.version
+            if getattr(event, "turn", None) != self._turn:
+                continue
+            if self._lines is not None:
+                self._lines.on_event(recorded)
+            self._handle(recorded)
+            if isinstance(event, e.TurnMerged):
+                self._turn = event.into  # whose end is its end
+        self._note_questions()
+        if self.options.rich:
+            self._output.set_status(self._progress.running())
+        elif self.options.progress:
+            self._progress.report_slow()
+
+    def catch_up(self, log: EventLog) -> None:
+        """Print the events that no notification brought: those before the wait, and the last ones."""
+        self.on_events(log.read(self._stream, after=self._version))
+
+    def _handle(self, recorded: RecordedEvent) -> None:
+        event = recorded.event
+        self._questions.handle(event)
+        match event:
+            case e.ModelReplied() if self.options.stream:
+                self._output.on_reply(event.step, event.attempt, event.content)
+            case e.ModelCallFailed():
+                self._output.on_failure(event.step, event.attempt)
+                self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
+            case e.ToolFinished(refused=True) if event.rule and not self.options.progress:
+                self._note_refusal(event)
+            case _:
+                pass
+        if self.options.progress or self.options.rich:
+            self._progress.handle(recorded)
+        else:
+            for line in notices(event):  # where answers are piped, too
+                self.note(f"· {line}")
+
+    def _note_refusal(self, finished: e.ToolFinished) -> None:
+        asked = self._questions.call(finished.call)
+        shown = call_summary(asked.name, asked.arguments) if asked is not None else finished.call
+        self.note(f"Refused: {shown} ({finished.rule}).")
+
+    def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
+        """Say which other model answers, or until when the turn waits."""
+        if text := failure_notice(failed, at):
+            self.note(text)
+        if failed.quota_until is not None:
+            for line in quota_commands(failed.turn):
+                self.note(line)
+
+    def questions(self, folder: str) -> Iterator[AnyQuestion]:
+        """What the turn's calls ask a person; `folder` is the session's."""
+        return self._questions.listed(folder)
+
+    def ask_elsewhere(self) -> None:
+        """Nobody can be asked here any more: say how to answer instead."""
+        self._asks = False
+        self._note_questions()
+
+    def show_question(self, lines: Sequence[str]) -> None:
+        """Print what a person is asked, with nothing below it that changes."""
+        self._output.set_status(())
+        self._output.print_lines(lines)
+
+    def _note_questions(self) -> None:
+        """Say how to answer the calls that wait for a person, once."""
+        if self._asks:
+            return
+        found = list(self._questions.listed(""))
+        several = len({each.call for each in found}) > 1
+        for question in found:
+            self._say_how_to_answer("It waits", question, f" --call {question.call}" if several else "")
+
+    def note_question(self, question: AnyQuestion) -> None:
+        """Say how to answer what a sub-agent asks, once."""
+        if question.asker is not None:
+            self._say_how_to_answer(f"{question.asker.name} waits", question, f" --call {question.call}")
+
+    def _say_how_to_answer(self, who: str, question: AnyQuestion, flag: str) -> None:
+        if question.id in self._asked:
+            return
+        self._asked.add(question.id)
+        until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
+        turn = question.request.turn
+        if isinstance(question, InputQuestion):
+            self.say(f"{who} for you ({question.request.server} asks):")
+            for line in how_to_answer(question.asked, turn, flag):
+                self.say(line)
+            self.say(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
+            return
+        shown = call_details(question.asked.name, question.asked.arguments)
+        self.say(f"{who} for you ({question.request.rule}): {shown}")
+        self.say(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
+        self.say(f"  refuse it: hermes-jobs turns deny {turn}{flag}")
+        self.say(f"  Without an answer it is refused at {until:%H:%M:%S}.")
+
+    # --- lines ----------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Print a note, unless the output is quiet."""
+        if not self.options.quiet:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Print a line that the user has to see, also where the output is quiet."""
+        self._output.print_line(printable(text))
+
+    def footer(self, text: str) -> None:
+        """Print the dim line below an answer."""
+        self._output.print_line(text, dim=True)
+
+    def _dim(self, line: str) -> None:
+        if self.options.progress:
+            self._output.print_line(one_line(line), dim=True)
+
+    def _show_diff(self, lines: Sequence[str]) -> None:
+        if self.options.rich or (self.options.progress and sys.stderr.isatty()):
+            self._output.print_lines(lines)
+
+    def close(self) -> None:
+        """End the display; later deltas are ignored."""
+        self._closed = True
+        self._output.close()
+
+    def end(self, result: TurnJson, *, done: bool) -> None:
+        """Print the answer or the JSON result at the end of the wait."""
+        if self.options.form == "text" and done and result.result is not None:
+            self._output.show_answer(_shown(result))
+        self._output.close()
+        if self._lines is not None:
+            self._lines.print_turn(result)
+        elif self.options.form == "json":
+            print_json(result)
+
+
+def _shown(result: TurnJson) -> str:
+    """The answer; a JSON document with its parts on lines of their own on a terminal."""
+    if isinstance(result.structured, msgspec.Raw) and sys.stdout.isatty():
+        return msgspec.json.format(bytes(result.structured), indent=2).decode()
+    return result.result or ""
+
+
+def _create_output(options: OutputOptions) -> TurnOutput:
+    if not options.rich:
+        return PlainOutput()
+    from hermes_jobs.interfaces.cli.turns.live_display import TerminalOutput, TerminalSurface
+
+    return TerminalOutput(TerminalSurface(sys.stdout))

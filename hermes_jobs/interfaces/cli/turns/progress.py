@@ -1,0 +1,228 @@
+"""What happens in a turn, as a few lines for people: tool calls as they end, what takes long, compression.
+
+A call has one line when it ends; one that takes long has another before. Both name it, since calls run side
+by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.context_notices import notices
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
+from hermes_jobs.interfaces.cli.turns.diff_format import counts, folded
+from hermes_jobs.text.figures import duration
+
+LONG = 3.0  # seconds after which a call that has not ended is spoken of
+LONG_THOUGHT = 15.0  # and a model call
+SOON = 1.0  # and either, where what is under way can be shown while it lasts
+SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
+FAILURE = 76  # columns of why a call failed
+ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
+
+
+class RunningCall(msgspec.Struct):
+    """A call that has begun: what to call it, since when (seconds since the epoch), whether it was told, and
+    what it says of its progress.
+    """
+
+    label: str
+    since: float
+    reported: bool = False
+    note: str = ""
+
+    @property
+    def added(self) -> str:
+        """What it says of its progress, to be put behind how long it has taken."""
+        return f", {self.note}" if self.note else ""
+
+
+class ProgressLines:
+    """Turns a turn's events, in order, into lines; `now` gives seconds since the epoch.
+
+    `show` is called with the coloured lines of a diff.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        now: Callable[[], float],
+        show: Callable[[Sequence[str]], None] = lambda _lines: None,
+    ) -> None:
+        self._tell = tell
+        self._show = show
+        self._written: dict[str, e.FileWritten] = {}
+        self._now = now
+        self._tools: dict[str, RunningCall] = {}
+        self._model: RunningCall | None = None
+        self._speaking: tuple[str, int] | None = None
+        self.children = ChildLines(tell, now)
+
+    def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
+        """One more event of the turn."""
+        event, at = recorded.event, _seconds(recorded.recorded_at)
+        self.children.handle(recorded)
+        match event:
+            case e.ChildrenStarted():  # they are told of instead
+                self._tools.pop(event.call, None)
+            case e.ModelCallStarted():
+                speaks = (event.step, event.attempt) == self._speaking
+                self._model = None if speaks else RunningCall("the model", at)
+            case e.ModelReplied():
+                self._model = None
+            case e.ModelCallFailed():
+                self._model = None
+                self._retried(event, at)
+            case e.ReferenceStarted():
+                self._tools[event.step] = RunningCall(f"asking {one_line(event.model)}", at)
+            case e.ReferenceReplied():
+                self._ended(event.step, "answered", at)
+            case e.ReferenceFailed(retry_at=float() as retry_at):
+                self._tools.pop(event.step, None)
+                wait = duration(max(0.0, retry_at - at))
+                self._tell(f"· {one_line(event.member)} failed ({event.kind}); asked again in {wait}")
+            case e.ReferenceFailed():
+                self._tools.pop(event.step, None)
+                for line in notices(event):
+                    self._tell(f"· {line}")
+            case e.ToolStarted():
+                self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), at)
+            case e.FileWritten():
+                self._written[event.call] = event
+            case e.ToolFinished():
+                how = f"refused ({event.rule})" if event.rule else "ok" if event.ok else "failed"
+                why = "" if event.ok or event.rule or event.invalid else failure_line(event.content)
+                self._ended(event.call, how, at, why)
+                self._show_written(event.call)
+            case e.ToolInterrupted():
+                self._ended(event.call, "interrupted", at)
+            case e.StepAbandoned():
+                self._ended(event.step, "its worker has ended", at)
+            case e.AnswerRejected():
+                self._tell(f"· the answer does not fit the schema: {cut(event.faults[0], ARGUMENTS)}")
+            case e.SessionStarted():
+                for line in event.mcp_away:
+                    self._tell(f"· the MCP server {line}")
+            case (
+                e.TurnPostponed()
+                | e.ContextPressure()
+                | e.ContextCompressed()
+                | e.CompressionFailed()
+                | e.BudgetWarned()
+            ):
+                for line in notices(event):
+                    self._tell(f"· {line}")
+            case _:
+                pass
+
+    def on_text(self, step: str, attempt: int) -> None:
+        """The model's text streams: its call is no longer reported as slow.
+
+        The log may say only afterwards that it was asked.
+        """
+        self._model, self._speaking = None, (step, attempt)
+
+    def on_progress(self, call: str, text: str) -> None:
+        """A tool says how far its call is; the last line counts."""
+        running, lines = self._tools.get(call), text.split("\n")
+        if running is not None:
+            running.note = next((line for line in reversed(lines) if line.strip()), running.note)
+
+    def report_slow(self) -> None:
+        """Report calls that have run for long, once each."""
+        for call in self._tools.values():
+            self._report_if_longer(call, LONG)
+        if self._model is not None:
+            self._report_if_longer(self._model, LONG_THOUGHT)
+
+    def running(self) -> list[str]:
+        """A line for each call that has run for `SOON` or longer, and for each sub-agent at work."""
+        at_work = [*self._tools.values(), *([self._model] if self._model else [])]
+        lasted = [(call, self._now() - call.since) for call in at_work]
+        calls = [f"· {call.label}: {int(took)} s{call.added}" for call, took in lasted if took >= SOON]
+        return [*calls, *self.children.lines()]
+
+    def _report_if_longer(self, call: RunningCall, seconds: float) -> None:
+        took = self._now() - call.since
+        if not call.reported and took >= seconds:
+            call.reported = True
+            self._tell(f"· {call.label}: at it for {duration(took)}{call.added}")
+
+    def _ended(self, call: str, how: str, at: float, why: str = "") -> None:
+        begun = self._tools.pop(call, None)
+        written = self._written.get(call)
+        if begun is not None:
+            lines = counts(written.added, written.removed) if written is not None else ""
+            parts = ", ".join(filter(None, (how, lines, duration(at - begun.since))))
+            self._tell(f"· {begun.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
+
+    def _show_written(self, call: str) -> None:
+        written = self._written.pop(call, None)
+        if written is not None and written.diff:
+            self._show(folded(written.diff, written.turn))
+
+    def _retried(self, event: e.ModelCallFailed, at: float) -> None:
+        if event.retry_at is not None and event.quota_until is None and not event.fallback:
+            wait = duration(max(0.0, event.retry_at - at))
+            self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
+
+
+def call_summary(name: str, arguments: str, most: int = ARGUMENTS) -> str:
+    """A call in a few words: the tool, and at most so many characters of its arguments."""
+    text = one_line(_subject(name, arguments) or _arguments_text(arguments))
+    return f"{name} {text if len(text) <= most else text[: most - 1] + '…'}".rstrip()
+
+
+def _subject(name: str, arguments: str) -> str:
+    """The argument that says what a call is about; empty where all of them do."""
+    subject = SUBJECTS.get(name)
+    if subject is None:
+        return ""
+    with suppress(msgspec.MsgspecError, UnicodeEncodeError):
+        values = msgspec.json.decode(arguments, type=dict[str, object])
+        about = values.get(subject)
+        if isinstance(about, list):  # the tasks of sub-agents
+            return " · ".join(str(task.get("goal", "")) for task in about if isinstance(task, dict))
+        mark = "(background) " if values.get("background") is True else ""
+        return f"{mark}{about}" if isinstance(about, str) else ""
+    return ""
+
+
+def failure_line(content: str) -> str:
+    """The line of a failed call's result that says why: the last one, before what a tool adds in brackets."""
+    lines = [line for line in map(one_line, content.splitlines()) if line]
+    said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
+    return (said or [line.strip("[]") for line in lines] or [""])[-1]
+
+
+def call_details(name: str, arguments: str) -> str:
+    """A call with all of its arguments and their lines: what a person allows has to be seen."""
+    return "\n    ".join(f"{name} {printable(_arguments_text(arguments))}".splitlines())
+
+
+def _arguments_text(arguments: str) -> str:
+    """The values alone where there is one; else `name=value`. What is no JSON object stays as it is."""
+    try:
+        values = msgspec.json.decode(arguments, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return arguments
+    shown = {key: value if isinstance(value, str) else _json(value) for key, value in values.items()}
+    if len(shown) == 1:
+        return next(iter(shown.values()))
+    return " ".join(f"{key}={value}" for key, value in shown.items())
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

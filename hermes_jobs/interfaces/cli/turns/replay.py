@@ -1,0 +1,242 @@
+"""`hermes-jobs turns replay`: the model calls of a turn, asked again without running anything."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.id_completion import complete_turn
+from hermes_jobs.interfaces.cli.options import budget_option, example, json_option, model_option
+from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.text.plural import pluralize
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain import events as e
+    from hermes_jobs.domain.replay.replay import Replay
+
+MOST_SAMPLES = 100
+
+
+@click.command(
+    "replay",
+    epilog=example(
+        "hermes-jobs turns replay t3k9 -m gpt-5-mini",
+        "hermes-jobs turns replay last --without memory:7 -n 3",
+        "hermes-jobs turns replay t3k9 --system prompt.txt --follow --json",
+    ),
+)
+@click.argument("given", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)
+@model_option("Ask this model instead.")
+@click.option(
+    "--system",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With the text of FILE as the system prompt.",
+)
+@click.option(
+    "--without",
+    metavar="memory:N|skill:NAME",
+    type=NonEmpty(),
+    multiple=True,
+    help="Without the entry of write N of `memory log`, or without a skill. Several may be given.",
+)
+@click.option(
+    "-n",
+    "samples",
+    type=IntParam(min=1, max=MOST_SAMPLES),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Ask each call N times.",
+)
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Go on from the new answers, with the recorded results of equal tool calls.",
+)
+@click.option("--allow-reads", is_flag=True, help="With --follow: tools that only read may run.")
+@budget_option("What it may cost at most.")
+@json_option
+@pass_context
+def replay_turn(  # noqa: PLR0913, PLR0917 - its options
+    context: CliContext,
+    given: str,
+    model: str | None,
+    system: Path | None,
+    without: tuple[str, ...],
+    samples: int,
+    follow: bool,
+    allow_reads: bool,
+    budget: float | None,
+    as_json: bool,
+) -> int:
+    """Replay a turn's model calls, and compare the answers.
+
+    Each is asked with exactly the history that it had.
+
+    No tool runs, and the session stays as it is. With --follow the replay continues from the new answers; a
+    tool call without a recorded result ends that, or runs if it only reads and you allow it. ID may also be
+    that of a replay: its open calls are made, and everything is shown.
+    """
+    from hermes_jobs.domain import events as e
+    from hermes_jobs.domain.decision import append
+    from hermes_jobs.domain.replay.replay import stream_of
+    from hermes_jobs.engine.replays import require_effect
+
+    if allow_reads and not follow:
+        raise click.UsageError("--allow-reads is for --follow: without it no tool is ever asked for.")
+    application = context.application
+    known = find_replay(application, given)
+    if known is not None:
+        if model or system or without or samples > 1 or follow:
+            raise click.UsageError(f"{given} is a replay: what it asks is settled. Leave the options out.")
+        return _go_on(context, known, budget, as_json=as_json)
+    named = context.settings.models.aliases.get(model, model) if model else ""
+    turn = recorded_turn(application, given)
+    variant = e.Variant(
+        name="replay",
+        model=named or "",
+        system=None if system is None else read_prompt(system),
+        without=tuple(left_out(application, each) for each in without),
+    )
+    require_effect(application.replayed_requests, [turn], variant)
+    application.check(named or None)
+    planned = e.ReplayPlanned(
+        replay=application.ids.name("p"),
+        turns=(turn,),
+        variants=(variant,),
+        samples=samples,
+        follow=follow,
+        allow_reads=allow_reads,
+        budget_usd=budget,
+    )
+    stream = stream_of(planned.replay)
+    application.engine().change(append(stream, planned), "turns replay")
+    note(f"Replay {planned.replay}: {pluralize(len(turn.calls), 'call')} of turn {turn.turn}.")
+    return _finish(context, stream, as_json=as_json)
+
+
+def find_replay(application: Application, given: str) -> str | None:
+    """The stream of the replay that an id or the beginning of one means; None where it means none.
+
+    Raises `Rejected` where it means several.
+    """
+    from hermes_jobs.domain.replay.replay import PREFIX
+
+    streams = [head.stream for head in application.log.streams(PREFIX + given)]
+    if len(streams) > 1 and PREFIX + given not in streams:
+        raise Rejected(
+            f"{given!r} fits several replays: {', '.join(each.removeprefix(PREFIX) for each in streams)}.",
+            kind="ambiguous",
+        )
+    return streams[0] if streams else None
+
+
+def recorded_turn(application: Application, given: str) -> e.ReplayedTurn:
+    """The turn that an id means, with its answered calls. Raises `Rejected`."""
+    from hermes_jobs.engine.replays import replayed_turn
+    from hermes_jobs.views.turn_events import events_of
+
+    views, log = application.views, application.log
+    turn = views.turn(views.find_turn(given))
+    return replayed_turn(application.engine().sessions, turn.id, turn.stream, events_of(log, turn))
+
+
+def read_prompt(file: Path) -> str:
+    """A system prompt. Raises `Rejected` where the file is empty or holds no text."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected(f"{file} cannot be read as text: {error}.", kind="usage") from error
+    if not text.strip():
+        raise Rejected(f"{file} is empty: a system prompt needs words.", kind="usage")
+    return text
+
+
+def left_out(application: Application, given: str) -> e.LeftOut:
+    """What `memory:N` or `skill:NAME` names. Raises `Rejected`."""
+    from hermes_jobs.domain import events as e
+
+    kind, _, name = given.partition(":")
+    if kind == "skill" and name:
+        return e.LeftOut(kind="skill", name=name)
+    if kind != "memory" or not name.isdecimal() or not int(name):
+        raise Rejected(
+            f"{given!r} names nothing to leave out.",
+            kind="usage",
+            hint="Say memory:N, where N is a number of `hermes-jobs memory log`, or skill:NAME.",
+        )
+    writes = application.memory.writes()
+    if int(name) > len(writes):
+        hint = f"`hermes-jobs memory log` lists 1 to {len(writes)}." if writes else "There is none yet."
+        raise Rejected(f"There is no write {name} of the memory.", kind="usage", hint=hint)
+    written = writes[int(name) - 1].fact
+    if not isinstance(written, e.MemoryAdded | e.MemoryReplaced):
+        raise Rejected(f"Write {name} of the memory added no entry.", kind="usage")
+    return e.LeftOut(kind="memory", name=name, text=written.content)
+
+
+def _go_on(context: CliContext, stream: str, budget: float | None, *, as_json: bool) -> int:
+    from hermes_jobs.domain.replay.replay import resume
+
+    context.application.engine().change(resume(stream, "user", budget), "turns replay")
+    return _finish(context, stream, as_json=as_json)
+
+
+def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
+    """Ask what has no answer, and print all; the exit code."""
+    from hermes_jobs.interfaces.cli.exit_codes import FAILED
+    from hermes_jobs.interfaces.cli.turns.replay_format import print_replay, replay_json
+
+    name = stream.partition("-")[2]
+    replay = ask(context, stream, f"hermes-jobs turns replay {name}")
+    print_result(
+        partial(replay_json, context.application, replay),
+        partial(print_replay, context.application, replay),
+        as_json=as_json,
+    )
+    failed = sum(hasattr(each, "kind") for each in replay.outcomes.values())
+    if replay.stopped is not None:
+        note(f"It was stopped: {replay.stopped.message}")
+        note(f"It continues with: hermes-jobs turns replay {name} --budget USD")
+    elif failed:
+        note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs turns replay {name}")
+    return FAILED if failed or replay.stopped is not None else 0
+
+
+def ask(context: CliContext, stream: str, again: str) -> Replay:
+    """Ask in this process until the replay is done, or waits for a budget; other workers that are alive help.
+    A Ctrl-C leaves the rest for later, for the command `again`."""
+    from hermes_jobs.domain.replay.replay import Replay
+    from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+    application = context.application
+    engine = application.engine()
+
+    def state() -> Replay:
+        found = engine.state(stream)
+        assert isinstance(found, Replay), f"{stream} is no replay"
+        return found
+
+    def is_over() -> bool:
+        now = state()
+        return now.is_done or now.waiting is not None
+
+    if not is_over():
+        log_to_file(context, application.settings.paths.logs)
+        try:
+            with InlineWorker(application) as worker:
+                worker.work(is_over, stream=stream)
+        except KeyboardInterrupt:
+            note(f"Left for later: {again}")
+            raise
+    return state()

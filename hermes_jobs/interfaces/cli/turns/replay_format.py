@@ -1,0 +1,216 @@
+"""What came of a replay, as JSON and as text: each recorded answer beside each new one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.replay.comparison import ComparedAnswer, Comparison
+from hermes_jobs.domain.replay.replay import PREFIX, Replay, required_plan
+from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.engine.replays import answered_calls, comparisons, reads_run
+from hermes_jobs.interfaces.cli.output import one_line, print_heading
+from hermes_jobs.interfaces.cli.table import print_table
+from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.text.figures import duration, money
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.turn_json import usage_json
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+CONTEXT = 2  # lines around a difference
+
+
+def compared(application: Application, replay: Replay, variant: int = 0) -> list[Comparison]:
+    """The comparisons of a replay of one turn."""
+    from hermes_jobs.views.turn_events import events_of
+
+    turn = application.views.turn(required_plan(replay).turns[0].turn)
+    recorded = [each.answer for each in answered_calls(turn.id, events_of(application.log, turn))]
+    return comparisons(replay, 0, recorded, variant)
+
+
+def replay_json(application: Application, replay: Replay) -> dict[str, object]:
+    """The replay as scripts get it."""
+    plan, found = required_plan(replay), compared(application, replay)
+    return {
+        "replay": replay.stream.removeprefix(PREFIX),
+        "turn": plan.turns[0].turn,
+        "status": "stopped" if replay.stopped else "completed" if replay.is_done else "running",
+        "calls": [
+            {
+                "step": each.step or None,
+                "sample": each.sample,
+                "same_calls": each.same_calls,
+                "same_arguments": each.same_arguments,
+                "same_text": each.same_text,
+                "recorded": None if each.recorded is None else _answer_json(each.recorded),
+                "replayed": _answer_json(each.replayed),
+                "diverged": each.diverged,
+            }
+            for each in found
+        ],
+        "first_divergence": next((each.step or None for each in found if each.diverged), None),
+        "tools_run": reads_run(replay),
+        "settings": replay_settings(application, replay),
+        "cost_usd": _cost(found),
+    }
+
+
+def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
+    return {
+        "model": answer.model,
+        "content": answer.content,
+        "tool_calls": [{"name": each.name, "arguments": each.arguments} for each in answer.tool_calls],
+        "usage": usage_json(answer.usage),
+        "cost_usd": answer.cost_usd,
+        "seconds": answer.seconds,
+        "error": answer.error or None,
+    }
+
+
+def print_replay(application: Application, replay: Replay) -> None:
+    """Each call under its heading, then what it came to."""
+    plan, found = required_plan(replay), compared(application, replay)
+    for each in found:
+        several = f", answer {each.sample} of {plan.samples}" if plan.samples > 1 else ""
+        print_heading(f"{each.step or 'beyond the recorded calls'}{several}: {_verdict(each)}")
+        rows = [("recorded", each.recorded)] if each.recorded is not None else []
+        print_table(
+            ("", "MODEL", "IN", "OUT", "COST", "TOOK"),
+            [_row(name, answer) for name, answer in (*rows, ("again", each.replayed))],
+            figures=("IN", "OUT", "COST", "TOOK"),
+        )
+        for line in _differences(each):
+            click.echo(line)
+        click.echo()
+    click.echo(_summary(replay, found))
+    for line in settings_lines(replay_settings(application, replay)):
+        click.echo(line)
+
+
+def _row(name: str, answer: ComparedAnswer) -> tuple[str, ...]:
+    usage = answer.usage
+    took = duration(answer.seconds)
+    return (
+        name,
+        answer.model,
+        f"{usage.prompt_tokens:,}",
+        f"{usage.output_tokens:,}",
+        money(answer.cost_usd, 0.0),
+        took,
+    )
+
+
+def _verdict(each: Comparison) -> str:
+    if each.replayed.error:
+        return f"failed: {one_line(each.replayed.error)}"
+    if each.recorded is None:
+        return "more was asked for"
+    if not each.same_calls:
+        return "other calls"
+    if not each.same_arguments:
+        return "the same tools, other arguments"
+    if each.replayed.tool_calls:
+        return "the same calls"
+    return "the same answer" if each.same_text else "another answer"
+
+
+def _differences(each: Comparison) -> Iterator[str]:
+    """The calls and the text as a diff; nothing where both are the same."""
+    if each.replayed.error:
+        return
+    is_same = not each.diverged and (bool(each.replayed.tool_calls) or each.same_text)
+    if is_same:
+        return
+    before = _lines(each.recorded) if each.recorded is not None else []
+    lines = difflib.unified_diff(before, _lines(each.replayed), n=CONTEXT, lineterm="")
+    yield from (f"  {line}" for line in coloured(list(lines)[2:]))
+
+
+def _lines(answer: ComparedAnswer) -> Sequence[str]:
+    calls = (f"→ {call_details(each.name, each.arguments)}".splitlines() for each in answer.tool_calls)
+    return [*printable(answer.content).splitlines(), *chain.from_iterable(calls)]
+
+
+def _summary(replay: Replay, found: Sequence[Comparison]) -> str:
+    same = sum(not each.diverged for each in found)
+    first = next((each for each in found if each.diverged), None)
+    parts = [f"{same} of {pluralize(len(found), 'answer')} want the same to be done"]
+    if first is not None:
+        parts.append(f"the first that differs: {first.step or 'one beyond the recorded calls'}")
+    cost = _cost(found)
+    parts.append(f"cost {money(cost, sum(each.replayed.cost_usd or 0.0 for each in found))}")
+    run = reads_run(replay)
+    parts.append(f"{pluralize(run, 'tool')} that only read ran" if run else "no tool was run")
+    return "; ".join(parts).capitalize() + "."
+
+
+def _cost(found: Sequence[Comparison]) -> float | None:
+    costs = [each.replayed.cost_usd for each in found if not each.replayed.error]
+    return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
+
+
+FROM_TURN = "the history, the system prompt, the toolsets"
+AS_NOW = "descriptions of tools, addresses and keys, effort and limits"
+LEFT_ALONE = frozenset({"model.model", "terminal.environment"})
+"""The model is that of the recorded calls, and no command runs."""
+
+
+class OtherSetting(msgspec.Struct, frozen=True):
+    """A key that the turn had with another value than it has now; the replay asks with the one of `now`."""
+
+    key: str
+    then: object
+    now: object
+
+
+class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`model` is the one that the replay names, empty for the recorded one. `others`: what the turn carried
+    otherwise; what stood in config.yaml then is not recorded."""
+
+    model: str
+    others: tuple[OtherSetting, ...]
+
+
+def replay_settings(application: Application, replay: Replay) -> ReplaySettings:
+    """The settings of a replay of one turn. Raises `Rejected` where there is no such turn."""
+    plan = required_plan(replay)
+    others = tuple(_others(application, plan.turns[0].turn))
+    return ReplaySettings(model=plan.variants[0].model, others=others)
+
+
+def settings_lines(settings: ReplaySettings) -> Iterator[str]:
+    """The settings for people, a line each."""
+    model = f"model {settings.model}, as asked for" if settings.model else "the model"
+    yield f"As recorded: {FROM_TURN}{'' if settings.model else f', {model}'}."
+    yield f"As configured now: {AS_NOW}{f'; {model}' if settings.model else ''}."
+    for each in settings.others:
+        then, now = (msgspec.json.encode(value).decode() for value in (each.then, each.now))
+        yield f"  {each.key} was {then} for the turn, and is {now} now."
+
+
+def _others(application: Application, turn: str) -> Iterator[OtherSetting]:
+    from hermes_jobs.settings.keys import known_keys
+    from hermes_jobs.settings.turn_settings import applied, travels
+    from hermes_jobs.views.turn_events import events_of
+
+    carried: dict[str, object] = {}
+    for recorded in events_of(application.log, application.views.turn(turn)):
+        if isinstance(recorded.event, e.TurnSubmitted | e.TurnResumed) and recorded.event.turn == turn:
+            carried |= recorded.event.settings
+    now = application.settings
+    then = applied(now, carried)
+    for name, key in known_keys().items():
+        if travels(name) and name not in LEFT_ALONE and then.value(key) != now.value(key):
+            yield OtherSetting(
+                name, msgspec.to_builtins(then.value(key)), msgspec.to_builtins(now.value(key))
+            )

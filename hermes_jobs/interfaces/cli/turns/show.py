@@ -1,0 +1,302 @@
+"""`hermes-jobs turns show`: a turn with all that was done for it, what was sent to the model, or its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_jobs.domain.session.stops import STOPPED
+from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    exclude,
+    json_option,
+    limit_option,
+    newest,
+    turn_argument,
+)
+from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text
+from hermes_jobs.interfaces.cli.output_file import html_option, write_page
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.table import print_table
+from hermes_jobs.interfaces.cli.turns.calls import outputs_of, print_calls
+from hermes_jobs.interfaces.cli.turns.failed_calls import quota_commands, stop_lines, wait_commands
+from hermes_jobs.interfaces.cli.turns.marks import rating_label
+from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.text.figures import duration, money, unknown_costs
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.models import StepView, TurnView
+from hermes_jobs.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.views.estimates import Estimate
+    from hermes_jobs.views.timeline import Timeline
+    from hermes_jobs.views.tree import Tree
+
+WHAT = 200  # characters of a call's arguments that a step is shown with
+
+
+@click.command(
+    "show",
+    epilog=example(
+        "hermes-jobs turns show last",
+        "hermes-jobs turns show t3k9-2 --prompt | less",
+        "hermes-jobs turns show t3k9 --html turn.html",
+    ),
+)
+@turn_argument
+@click.option("--full", is_flag=True, help="The outputs of tools whole, not folded.")
+@click.option(
+    "--prompt",
+    is_flag=True,
+    help="What was sent to the model with its last call; with the id of a call, with that.",
+)
+@html_option
+@limit_option("steps, the newest", default=None)
+@json_option
+@pass_context
+def show_turn(
+    context: CliContext,
+    *,
+    turn_id: str,
+    full: bool,
+    prompt: bool,
+    html: Path | None,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Show a turn: its timeline, calls, outputs, answer and cost."""
+    from msgspec.structs import replace
+
+    exclude({"--html": html, "--json": as_json})
+    exclude({"--html": html, "--prompt": prompt}, ": the page has the prompt, too")
+    turn = context.find_turn(turn_id)
+    if html is not None:
+        _write_page(context, turn, html)
+        return
+    if prompt:
+        _print_prompt(context, turn, turn_id, as_json=as_json)
+        return
+    turn = replace(turn, steps=newest(turn.steps, limit))
+    print_result(
+        lambda: _json(context, turn),
+        lambda: _print_turn(context, turn, limit, full=full),
+        as_json=as_json,
+    )
+
+
+def _json(context: CliContext, turn: TurnView) -> object:
+    """The turn with its steps; with the tree below it where it has sub-agents."""
+    from hermes_jobs.views.turn_json import tree_json
+
+    below = context.application.views.tree_below(turn.id)
+    result = detailed_turn_json(turn)
+    if not below.children:
+        return result
+    return {**as_object(result), "children": tree_json(below).children}
+
+
+def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: bool) -> None:
+    from hermes_jobs.interfaces.cli.turns.prompt import find_recall, find_request, print_request, request_json
+    from hermes_jobs.views.turn_events import events_of
+
+    events = events_of(context.application.log, turn)
+    sent = find_request(context.application, turn, events, given if given.startswith(f"{turn.id}-") else "")
+    recall = find_recall(turn, events)
+    print_result(
+        lambda: request_json(sent, turn.id, recall), lambda: print_request(sent, recall), as_json=as_json
+    )
+
+
+def _took(turn: TurnView, now: float) -> str:
+    """From its submission, or when it was resumed, to its end; until now where it has none."""
+    until, so_far = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
+    return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{so_far}"
+
+
+def _stands(turn: TurnView) -> str:
+    """The status, with what came of the turn, and until when it waits."""
+    stands = turn.status_word
+    for text in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
+        stands += f" {text}" if text else ""
+    if turn.waits_until is not None:
+        what = "" if turn.waits_for else f" for the quota of {turn.model}"
+        stands += f"{what} until {format_time(turn.waits_until)}"
+    return stands
+
+
+def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
+    views = context.application.views
+    return [
+        ("Turn", turn.id),
+        ("Session", turn.session),
+        ("Sub-agent of", _above(turn)),
+        ("Status", _stands(turn)),
+        ("Waits", turn.waits_for),
+        ("Stopped by", turn.stopped_by or ""),
+        ("Model", f"{turn.model} ({model_label(context.settings, turn.model)})" if turn.model else ""),
+        ("Ensemble", _ensemble(turn)),
+        ("Submitted", format_time(turn.submitted_at, seconds=True)),
+        ("Ended", format_time(turn.ended_at, seconds=True)),
+        ("Took", _took(turn, context.application.clock.now())),
+        ("Tokens", tokens_label(turn.books.usage)),
+        ("Cost", money(turn.books.cost_usd, turn.books.known_cost_usd)),
+        ("Not in it", unknown_costs(views.unknown_costs(turns=[turn.id]))),
+        ("Besides", _about(views.estimates(turn=turn.id))),
+        ("Rated", rating_label(turn)),
+        ("Labels", ", ".join(turn.labels)),
+        ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
+    ]
+
+
+def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full: bool) -> None:
+    print_fields(_fields(context, turn))
+    below = context.application.views.tree_below(turn.id)
+    if below.children:
+        from hermes_jobs.interfaces.cli.turns.tree import print_tree
+
+        click.echo()
+        print_tree(below)
+    found, events = _timeline(context, turn)
+    _print_timeline(found, limit)
+    is_folded = False
+    if turn.steps:
+        click.echo()
+        _print_steps(turn.steps)
+        is_folded = print_calls(turn.steps, outputs_of(events), whole=full)
+    _print_end(turn, below)
+    _print_deliveries(context, turn)
+    if is_folded:
+        click.echo(err=True)
+        note(f"Outputs are folded; whole: hermes-jobs turns show {turn.id} --full")
+
+
+def _ensemble(turn: TurnView) -> str:
+    """The turn's ensemble with what became of its members; empty where it has none."""
+    text = [each.model if each.ok else f"{each.model} left out" for each in references_of(turn)]
+    return f"{turn.ensemble}: {', '.join(text)}, then {turn.model}" if turn.ensemble else ""
+
+
+def _above(turn: TurnView) -> str:
+    """The turn that began a sub-agent's, and the one at the root where that is another; else empty."""
+    place = turn.place
+    if place is None:
+        return ""
+    role = f", as {place.role}" if place.role else ""
+    root = "" if place.root_turn == place.parent_turn else f", below turn {place.root_turn}"
+    return f"turn {place.parent_turn}{root}{role}"
+
+
+def _print_end(turn: TurnView, below: Tree) -> None:
+    """How it ended, or what it and its sub-agents wait for."""
+    if turn.error is not None:
+        click.echo()
+        print_fields([("Failed", f"{turn.error.kind}: {turn.error.message}"), ("Hint", turn.error.hint)])
+    if turn.answer is not None:
+        click.echo()
+        print_text(turn.answer)
+    if turn.status_word == STOPPED and turn.stopped_by is not None:
+        click.echo()
+        for line in stop_lines(turn.stopped_by, turn.id):
+            note(line)
+    if turn.waits_until is not None:
+        click.echo()
+        note("It continues by itself.")
+        for line in wait_commands(turn.id) if turn.waits_for else quota_commands(turn.id):
+            note(line)
+    elif any(each.waiting for each in below.walk()):
+        from hermes_jobs.interfaces.cli.turns.tree import note_waiting
+
+        click.echo()
+        note_waiting(below)
+
+
+def _print_timeline(found: Timeline, limit: int | None) -> None:
+    from hermes_jobs.interfaces.cli.turns.timeline_format import print_timeline
+
+    click.echo()
+    print_timeline(found, limit)
+
+
+def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
+    """The turn's timeline as it is now, with the events that it was made from."""
+    from hermes_jobs.views.timeline import timeline
+    from hermes_jobs.views.turn_events import events_of
+
+    application = context.application
+    events = events_of(application.log, turn)
+    return timeline(turn.id, events, application.clock.now()), events
+
+
+def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
+    from contextlib import suppress
+
+    from hermes_jobs.errors import Rejected
+    from hermes_jobs.interfaces.cli.turns.prompt import find_request
+    from hermes_jobs.interfaces.html.turn_page import turn_page
+
+    found, events = _timeline(context, turn)
+    unknown = context.application.views.unknown_costs(turns=[turn.id])
+    sent = None
+    with suppress(Rejected):  # nothing was sent yet
+        sent = find_request(context.application, turn, events)
+    write_page(
+        file,
+        turn_page(
+            turn,
+            found,
+            events,
+            context.redact,
+            context.settings.zone,
+            unknown,
+            sent,
+            context.application.views.tree_below(turn.id),
+        ),
+    )
+
+
+def _print_deliveries(context: CliContext, turn: TurnView) -> None:
+    from hermes_jobs.interfaces.cli.inbox import delivery_status
+
+    found = context.application.views.deliveries(turn=turn.into or turn.id)
+    if found:
+        click.echo()
+        print_fields([(f"To {each.target}", delivery_status(each)) for each in reversed(found)])
+
+
+def _about(estimates: Sequence[Estimate]) -> str:
+    """What was never reported, in a line."""
+    if not estimates:
+        return ""
+    sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
+    calls = pluralize(len(estimates), "call")
+    return f"about {sent} in, {said} out for {calls} that nobody reported"
+
+
+def _print_steps(steps: Sequence[StepView]) -> None:
+    """A row an attempt; the worker has a column where there were several."""
+    workers = {step.worker for step in steps if step.worker}
+    headers = ("STEP", "OUTCOME", "TRY", "TOOK", *("WORKER",) * (len(workers) > 1), "WHAT")
+    rows = [_step_row(step, with_worker=len(workers) > 1) for step in steps]
+    print_table(headers, rows, ranks=("TRY", "WORKER"))
+    if len(workers) == 1:
+        click.echo(f"All by {workers.pop()}.")
+
+
+def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
+    took = ""
+    if step.started_at and step.ended_at:
+        took = duration(milliseconds(step.started_at, step.ended_at) / 1000)
+    what = " ".join(
+        part for part in (call_summary(step.name, step.arguments, WHAT), step.finish_reason) if part
+    )
+    text = f"{what} — {step.message}" if step.message else what
+    worker = (step.worker or "",) * with_worker
+    return (step.id, step.outcome, str(step.attempt), took, *worker, one_line(text))

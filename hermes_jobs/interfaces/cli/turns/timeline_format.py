@@ -1,0 +1,103 @@
+"""A turn's timeline on a terminal: a bar for each thing that was done, below each other, on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor
+
+import click
+
+from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, one_line, terminal_width
+from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.text.figures import duration
+from hermes_jobs.views.spans import TURN_LANE, SpanKind, TimeSpan
+from hermes_jobs.views.timeline import Timeline, Track, tracks
+
+WIDTH = 80  # columns where the output is no terminal
+LABEL = 30  # columns at most
+BAR = 16  # columns at least
+AT_WORK = ("model_call", "reference", "tool_call", "compression", "record")
+FILLED: dict[SpanKind, str] = {
+    "approval": "▒",
+    "question": "▒",
+    "backoff": "─",
+    "paused": "─",
+    "queued": "░",
+    "waiting": "░",
+}
+COLOUR: dict[SpanKind, str] = {
+    "model_call": "blue",
+    "reference": "cyan",
+    "tool_call": "green",
+    "compression": "yellow",
+}
+PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding has no blocks
+
+
+def print_timeline(found: Timeline, limit: int | None) -> None:
+    """The lines (the last `limit`), with an axis above them."""
+    for line in lines(found, min(terminal_width() or WIDTH, 120), limit):
+        click.echo(line if can_print("█░") else line.translate(PLAIN))
+
+
+def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str]:
+    """The timeline as text of at most so many columns, in colour."""
+    from rich.cells import cell_len, set_cell_size
+
+    shown = tracks(found.spans)[-limit if limit else 0 :]
+    if not shown:
+        return []
+    text = [_told(track) for track in shown]
+    right = max(len("TOOK"), *map(cell_len, text))
+    labels = [_label(track) for track in shown]
+    left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
+    room = width - left - right - 2 * len(GAP)
+    axis = duration(found.seconds).rjust(room - 1)
+    header = f"{'TIMELINE':<{left}}{GAP}0{axis}{GAP}TOOK"
+    bars = [_bar(track, found.seconds, room) for track in shown]
+    names = [set_cell_size(cut(label, left), left) for label in labels]
+    rows = [GAP.join(row).rstrip() for row in zip(names, bars, text, strict=True)]
+    return [click.style(header, bold=True), *rows]
+
+
+def _bar(track: Track, seconds: float, room: int) -> str:
+    """The track's stretches, each at least a column, the last one over those before it."""
+    cells = [" "] * room
+    for span in track.spans:
+        scale = room / seconds if seconds else 0.0
+        first = min(floor(span.start * scale), room - 1)
+        beyond = min(max(ceil(span.end * scale), first + 1), room)
+        cells[first:beyond] = [FILLED.get(span.kind, "█")] * (beyond - first)
+    text = "".join(cells)
+    begun = len(text) - len(text.lstrip())
+    return text[:begun] + click.style(text[begun:].rstrip(), fg=_colour(track.last)) + _blank(text)
+
+
+def _blank(text: str) -> str:
+    return " " * (len(text) - len(text.rstrip()))
+
+
+def _colour(span: TimeSpan) -> str:
+    if span.outcome not in {"ok", "approved", "answered"}:
+        return COLOURS.get(span.outcome, "red")
+    return COLOUR.get(span.kind, "bright_black")
+
+
+def _label(track: Track) -> str:
+    span = track.last
+    name = one_line(track.name) if span.lane == TURN_LANE else call_summary(track.name, span.arguments)
+    indent = "" if span.lane == TURN_LANE else GAP
+    return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
+
+
+def _told(track: Track) -> str:
+    span = track.last
+    took = duration(span.seconds)
+    if span.retry_at is not None:
+        return f"{took}, again {format_time(span.retry_at, seconds=True)}"
+    if span.outcome in {"ok", "approved", "answered"} or (
+        span.lane == TURN_LANE and span.kind not in AT_WORK
+    ):
+        return took
+    return f"{took} {span.outcome}"

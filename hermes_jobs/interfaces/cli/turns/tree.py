@@ -1,0 +1,149 @@
+"""`hermes-jobs turns tree`: a turn and its sub-agents, a line each, with its figures, and the sums below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from hermes_jobs.domain.events import InputRequested
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
+from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
+from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.text.figures import amount, money, unknown_costs
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.models import UsageTotals
+from hermes_jobs.views.tree import Tree
+
+PIPED = 100  # columns of a name at most where the output is no terminal
+LEAST = 20  # columns of a name at least
+NUM_FIGURES = 4
+PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "…": "~", "≥": ">"})
+
+
+class TreeLine(NamedTuple):
+    """A line: the name with its branches before it, the status, and figures for the right side."""
+
+    name: str
+    status: str
+    figures: tuple[str, ...]
+
+
+def print_tree(tree: Tree, marked: str = "") -> None:
+    """Print the tree, the turn `marked` in bold, and below it what waits for a person."""
+    rows = list(_lines(tree))
+    turns = [each.turn.id for each in tree.walk()]
+    header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
+    total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.books, tree.num_tool_calls))
+    shown = [header, *rows, *([total] if tree.children else [])]
+    widths = _widths(shown)
+    for at, row in enumerate(shown):
+        is_bold = at == 0 or (0 < at <= len(turns) and turns[at - 1] == marked != tree.turn.id)
+        click.echo(_laid_out(row, widths, is_bold=is_bold))
+
+
+def note_waiting(tree: Tree) -> None:
+    """Say which calls in the tree wait for the person, by the path of turns, and how to answer."""
+    waiting = [(each, step) for each in tree.walk() for step in each.waiting]
+    for each, step in waiting:
+        path = path_text([turn.id for turn in tree.path(each.turn.id)])
+        several = len(waiting) > 1
+        turn, named = (each.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
+        if step.asks is not None:
+            note(f"{path} waits for you: {step.asks.server} asks, for {step.name}")
+            _note_input(step.asks, turn, named)
+        else:
+            note(f"{path} waits for you: {call_details(step.name, step.arguments)}")
+            note(f"  hermes-jobs turns approve {turn}{named}   (or deny)")
+
+
+def _note_input(asked: InputRequested, turn: str, named: str) -> None:
+    from hermes_jobs.interfaces.cli.questions.input import how_to_answer
+
+    for request in asked.requests:
+        key = f"{named} --request {request.key}" if len(asked.requests) > 1 else named
+        for line in how_to_answer(request, turn, key):
+            note(line)
+
+
+def path_text(turns: Sequence[str]) -> str:
+    """The turns from the root's down, as people read a path."""
+    return " › ".join(turns)
+
+
+def _lines(tree: Tree, before: str = "", branch: str = "") -> Iterator[TreeLine]:
+    turn, role = tree.turn, tree.turn.place.role if tree.turn.place is not None else ""
+    about = one_line(tree.about)
+    yield TreeLine(
+        f"{before}{branch}{turn.id}  {f'{role}: {about}' if role else about}",
+        turn.status_word,
+        _figures(turn.books, turn.num_tool_calls),
+    )
+    below = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+    for at, child in enumerate(tree.children, 1):
+        yield from _lines(child, below, "└─ " if at == len(tree.children) else "├─ ")
+
+
+def _figures(books: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
+    cost = money(books.cost_usd, books.known_cost_usd)
+    return (str(books.num_model_calls), str(num_tool_calls), amount(books.usage.total_tokens), cost)
+
+
+def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
+    from rich.cells import cell_len
+
+    figures = [max(len(row.figures[at]) for row in rows) for at in range(NUM_FIGURES)]
+    status = max(len(row.status) for row in rows)
+    natural = max(cell_len(row.name) for row in rows)
+    room = terminal_width()
+    if room is None:
+        return min(natural, PIPED), status, figures
+    left = room - status - sum(figures) - len(GAP) * (len(figures) + 1)
+    return max(LEAST, min(natural, left)), status, figures
+
+
+def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold: bool) -> str:
+    from rich.cells import set_cell_size
+
+    name, status, figures = widths
+    cells = [
+        click.style(set_cell_size(cut(row.name, name), name), bold=is_bold or None),
+        click.style(row.status.ljust(status), fg=COLOURS.get(row.status), bold=is_bold or None),
+        *(
+            click.style(cell.rjust(width), bold=is_bold or None)
+            for cell, width in zip(row.figures, figures, strict=True)
+        ),
+    ]
+    line = GAP.join(cells).rstrip()
+    return line if can_print("├─…") else line.translate(PLAIN)
+
+
+@click.command("tree", epilog=example("hermes-jobs turns tree last", "hermes-jobs turns tree t3k9 --json"))
+@turn_argument
+@json_option
+@pass_context
+def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
+    """Show a turn and its sub-agents as a tree.
+
+    Each has a line: what it is for, how it stands, what it used. ID may be any turn of the tree; the whole of
+    it is shown, from its root.
+    """
+    from hermes_jobs.views.turn_json import tree_json
+
+    views = context.application.views
+    turn = views.find_turn(turn_id)
+    tree = views.tree(turn)
+    print_result(lambda: tree_json(tree), lambda: _print(context, tree, turn), as_json=as_json)
+
+
+def _print(context: CliContext, tree: Tree, turn: str) -> None:
+    print_tree(tree, turn)
+    turns = [each.turn.id for each in tree.walk()]
+    if not tree.children:
+        note(f"Turn {turn} has no sub-agents.")
+    if text := unknown_costs(context.application.views.unknown_costs(turns=turns)):
+        note(f"Not in the costs: {text}.")
+    note_waiting(tree)

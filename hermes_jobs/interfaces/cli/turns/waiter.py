@@ -1,0 +1,433 @@
+"""Wait for a turn, by workers or in this process: print its events and return its exit code."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import chain
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import lineage_of
+from hermes_jobs.domain.session.stops import REFUSED
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.engine import Engine, Submitted
+from hermes_jobs.engine.handlers.tool_context import workdir_of
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.exit_codes import CODES_OF_TURNS, FAILED, INTERRUPTED, TIMED_OUT, explain
+from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+from hermes_jobs.interfaces.cli.options import OutputOptions
+from hermes_jobs.interfaces.cli.output import footer_line
+from hermes_jobs.interfaces.cli.processes import processes_left
+from hermes_jobs.interfaces.cli.questions.approval import ask_person, told_of
+from hermes_jobs.interfaces.cli.questions.children import questions_below, waits_for_person
+from hermes_jobs.interfaces.cli.questions.input import TOLD, InputQuestion, ask_for_input, require_no_secret
+from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
+from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
+from hermes_jobs.interfaces.cli.turns.wait import LogWaiter, NoLiveWorker
+from hermes_jobs.text.plural import pluralize
+from hermes_jobs.views.turn_json import TurnJson, turn_json
+
+if TYPE_CHECKING:
+    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.runtime.inline_worker import InlineWorker
+
+PATIENCE = 120.0  # seconds that a process which works alone waits for a quota or a server
+CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
+CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
+LATER = "continues when a worker is available"
+ALONE = "No worker is alive: this process continues with the turn."
+
+
+def follow(
+    context: CliContext,
+    submitted: Submitted,
+    options: OutputOptions,
+    timeout: float | None,
+    *,
+    alone: str = "",
+    until_asked: bool = False,
+) -> int:
+    """Wait for the turn's end, working on it where nobody else does; the exit code.
+
+    `alone` is said where this process has to work. With `until_asked` it is enough that the turn waits for a
+    person.
+    """
+    with Interrupts() as interrupts:
+        vigil = TurnWaiter(context, submitted, options, interrupts, until_asked=until_asked)
+        try:
+            return vigil.wait(timeout, alone)
+        except KeyboardInterrupt:
+            return vigil.on_interrupt()
+        finally:
+            vigil.close()
+
+
+class Interrupts:
+    """Counts Ctrl-C. Two are raised as well, the second also out of a cleanup; what then remains to be done
+    is not broken off by a third."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Interrupts:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before == signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count <= 2:
+            raise KeyboardInterrupt
+
+
+class TurnWaiter:
+    """Waits for one turn in one process."""
+
+    def __init__(
+        self,
+        context: CliContext,
+        submitted: Submitted,
+        options: OutputOptions,
+        interrupts: Interrupts,
+        *,
+        until_asked: bool,
+    ) -> None:
+        self._context = context
+        self._application = context.application
+        self._submitted = submitted
+        self._asks = can_ask()
+        self._printer = TurnPrinter(submitted, options, self._application.clock, asks=self._asks)
+        self._interrupts = interrupts
+        self._until_asked = until_asked
+        self._continues = LATER
+        self._has_explained = False
+        self._has_cancelled = False
+        self._leaves = False
+
+    def wait(self, timeout: float | None, alone: str) -> int:
+        """Wait; the exit code."""
+        application = self._application
+        engine = application.engine()
+        if self._is_done(engine):
+            self._printer.catch_up(application.log)
+            return self._end(engine, done=True)
+        now = application.clock.monotonic
+        until = None if timeout is None else now() + timeout
+        requires = self._requires(engine)
+        if application.workers.are_live(requires):
+            self._continues = "continues"
+            try:
+                with self._subscribed() as news:
+                    return self._wait_with(LogWaiter(application, news=news, requires=requires), timeout)
+            except NoLiveWorker:
+                alone = "The workers have ended; this process continues with the turn."
+                timeout = None if until is None else max(0.0, until - now())
+        if requires and application.workers.are_live():
+            names = ", ".join(application.workers.lacking(requires))
+            alone = f"The workers do not have what was set for this turn ({names}): this process does it."
+        if alone:
+            self._printer.note(alone)
+        self._continues = LATER
+        self._leaves = timeout is None
+        return self._wait_with(self._inline_worker(), timeout)
+
+    def close(self) -> None:
+        """End the output."""
+        self._printer.close()
+
+    @contextmanager
+    def _subscribed(self) -> Iterator[Callable[[Sequence[RecordedEvent]], None]]:
+        """Subscribe to the turn's deltas; yields the handler of new events."""
+        from hermes_jobs.runtime.redis_live import channel_of
+
+        printer = self._printer
+        if not printer.options.stream:
+            yield printer.on_events
+            return
+        channel = channel_of(self._application)
+        heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
+
+        def news(events: Sequence[RecordedEvent]) -> None:
+            nonlocal heard, leave
+            printer.on_events(events)
+            if printer.turn != heard:
+                leave()
+                heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
+
+        try:
+            yield news
+        finally:
+            channel.close()
+
+    def _inline_worker(self) -> InlineWorker:
+        """A worker in this process."""
+        from hermes_jobs.runtime.inline_worker import InlineWorker
+
+        log_to_file(self._context, self._application.settings.paths.logs)
+        return InlineWorker(self._application, on_delta=self._printer.on_delta, news=self._printer.on_events)
+
+    def _wait_with(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
+        with waiter as worker:
+            try:
+                self._printer.catch_up(self._application.log)
+                self._note_turns_ahead(worker.engine)
+                done = self._work(worker, timeout)
+            except KeyboardInterrupt:
+                self._printer.close()
+                self._offer_cancel(worker)
+                raise
+            self._printer.catch_up(self._application.log)
+            code = self._end(worker.engine, done=done)
+            if done:
+                self._finish_other_jobs(worker)
+        return code
+
+    def _work(self, worker: InlineWorker | LogWaiter, timeout: float | None) -> bool:
+        """Wait for the turn's end, asking the person at the terminal where it waits for one."""
+        clock, engine = self._application.clock, worker.engine
+        until = None if timeout is None else clock.monotonic() + timeout
+
+        def done() -> bool:
+            self._note_children(engine)
+            return self._open_question(engine) is not None or self._is_done(engine)
+
+        while True:
+            left = None if until is None else until - clock.monotonic()
+            if left is not None and left <= 0:
+                return self._is_done(engine)
+            ended = worker.work(done, stream=self._submitted.stream, seconds=left)
+            question = self._open_question(engine) if ended else None
+            if question is None:
+                return ended
+            self._ask(engine, question, until)
+            self._printer.catch_up(engine.log)
+
+    def _open_question(self, engine: Engine) -> AnyQuestion | None:
+        """What the person at this terminal is asked first."""
+        if not self._asks:
+            return None
+        return next(chain(self._own_questions(engine), self._questions_below(engine)), None)
+
+    def _own_questions(self, engine: Engine) -> Iterator[AnyQuestion]:
+        """What calls of the turn ask the person."""
+        session = engine.sessions.load(self._submitted.stream)
+        turn = session.current
+        if turn is None or turn.cancelled_by is not None:
+            return
+        for question in self._printer.questions(workdir_of(session)):
+            call = turn.call(question.call)
+            is_open = call is not None and call.waits_for_person
+            if is_open and self._application.clock.now() < question.expires_at:
+                yield question
+
+    def _questions_below(self, engine: Engine) -> Iterator[AnyQuestion]:
+        """What calls of sub-agents ask the person."""
+        session = engine.sessions.load(self._submitted.stream)
+        turn = session.current
+        if turn is None or turn.cancelled_by is not None or turn.id != last_turn(engine, self._submitted):
+            return
+        for question in questions_below(engine.sessions.load, session, turn.id):
+            if self._application.clock.now() < question.expires_at:
+                yield question
+
+    def _note_children(self, engine: Engine) -> None:
+        """Say how to answer what sub-agents ask, where nobody is asked here."""
+        if not self._asks:
+            for question in self._questions_below(engine):
+                self._printer.note_question(question)
+
+    def _is_done(self, engine: Engine) -> bool:
+        session = engine.sessions.load(self._submitted.stream)
+        last = last_turn(engine, self._submitted)
+        if last in session.ended:
+            return True
+        turn = session.current
+        if turn is not None and turn.id == last and self._waits_for_long(turn):
+            return True
+        if self._asks or not self._until_asked or turn is None or turn.id != last:
+            return False
+        return waits_for_person(engine.sessions.load, session, turn)
+
+    def _requires(self, engine: Engine) -> Mapping[str, str]:
+        """What the turn requires of whoever works on it."""
+        turn = engine.sessions.load(self._submitted.stream).find(last_turn(engine, self._submitted))
+        return turn.requires if turn is not None else {}
+
+    def _waits_for_long(self, turn: Turn) -> bool:
+        """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
+        left = turn.waits_until - self._application.clock.now()
+        return self._leaves and not turn.running and left > PATIENCE
+
+    def _end(self, engine: Engine, *, done: bool) -> int:
+        """Show how the turn stands; the exit code."""
+        views = self._application.views
+        result = turn_json(views.turn(self._submitted.turn))
+        self._printer.end(result, done=done)
+        if not done:
+            if self._printer.options.form == "text":
+                self._print_next_commands("Waited long enough")
+            return TIMED_OUT
+        last = turn_json(views.turn(last_turn(engine, self._submitted)))
+        if result.result is not None:
+            self._print_footer(engine, last)
+        if last.waits_until is not None and self._printer.options.form == "text":
+            self._print_next_commands("Not waiting here any longer")
+        for line in processes_left(self._application, lineage_of(self._submitted.stream)):
+            self._printer.note(line)
+        return self._code(last)
+
+    def _print_footer(self, engine: Engine, result: TurnJson) -> None:
+        """Below an answer on a terminal: seconds, cost, share of the context in use, turn."""
+        if not (self._printer.options.footer and self._application.settings.display.footer):
+            return
+        session = engine.sessions.load(self._submitted.stream)
+        window = self._application.endpoints.by_name.window_of(result.model)
+        below = self._application.views.tree_below(result.turn)
+        self._printer.footer(footer_line(result.duration_ms / 1000, below, session.prompt_tokens, window))
+
+    def _code(self, result: TurnJson) -> int:
+        if result.waits_until is not None:
+            return TIMED_OUT
+        is_text = self._printer.options.form == "text"
+        if result.stopped_by and result.status == "completed" and is_text:
+            for line in stop_lines(result.stopped_by, result.turn):
+                self._printer.say(line)
+        if result.status in {"completed", "waiting"}:
+            return FAILED if result.stopped_by == REFUSED else 0
+        if result.error is not None:
+            if is_text:
+                explain(result.error.message, result.error.hint, self._context)
+                for line in stop_lines(result.stopped_by, result.turn)[1:] if result.stopped_by else ():
+                    self._printer.say(line)
+            return CODES_OF_TURNS.get(result.error.kind, FAILED)
+        if is_text:
+            self._printer.say(f"Turn {result.turn} was {result.status}.")
+        return FAILED
+
+    def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
+        """Jobs that this turn or earlier processes left are done before the process ends."""
+        jobs = worker.remaining_steps()
+        if not jobs or self._application.workers.are_live():
+            return
+        self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
+        try:
+            worker.drain()
+        except KeyboardInterrupt:
+            self._printer.note("Left for the next process that works.")
+
+    # --- people ---------------------------------------------------------------------------------
+
+    def _ask(self, engine: Engine, question: AnyQuestion, until: float | None) -> None:
+        """Ask the person, and record what they answer."""
+        clock = self._application.clock
+
+        def is_wanted() -> bool:
+            return question == self._open_question(engine) and (until is None or clock.monotonic() < until)
+
+        try:
+            command = self._answer(question, is_wanted)
+        except EOFError:
+            self._asks = False
+            self._printer.ask_elsewhere()
+            return
+        if command is None:
+            return
+        try:
+            if isinstance(command, c.AnswerInput):
+                require_no_secret(command.content, self._application.settings.secrets.redact_known)
+            asker = question.asker
+            engine.execute(asker.stream if asker else self._submitted.stream, command)
+        except Rejected as refused:
+            self._printer.say(refused.message)
+        else:
+            text = TOLD[command.action] if isinstance(command, c.AnswerInput) else told_of(command)
+            self._printer.say(f"  {text}")
+
+    def _answer(
+        self, question: AnyQuestion, is_wanted: Callable[[], bool]
+    ) -> c.ApproveCall | c.DenyCall | c.AnswerInput | None:
+        """The person's answer as a command; None where it is too late. Raises `EOFError`."""
+        show, now = self._printer.show_question, self._application.clock.now
+        if isinstance(question, InputQuestion):
+            return ask_for_input(question, show, is_wanted, now)
+        answer = ask_person(question, show, is_wanted)
+        return question.command(*answer, now()) if answer else None
+
+    def _note_turns_ahead(self, engine: Engine) -> None:
+        session = engine.sessions.load(self._submitted.stream)
+        ahead = [turn.id for turn in session.waiting]
+        if self._printer.options.progress and self._submitted.turn in ahead:
+            before = 1 + ahead.index(self._submitted.turn)
+            self._printer.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
+
+    def on_interrupt(self) -> int:
+        """A Ctrl-C has ended the waiting, and one more cancels the turn, where neither was dealt with before;
+        the exit code."""
+        engine = self._application.engine()
+        is_new = not self._has_explained or self._interrupts.count >= 2
+        if is_new and not self._has_cancelled and self._wants_cancel(engine):
+            self._cancel(engine)
+        return INTERRUPTED
+
+    def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
+        """The same while this process still works: what is under way continues until a person has decided:
+        only who hears an answer can keep what was said of it before a cancel."""
+        if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
+            done, stream = partial(self._is_done, worker.engine), self._submitted.stream
+            with suppress(NoLiveWorker):
+                worker.work(done, stream=stream, seconds=CANCEL_SECONDS)
+
+    def _wants_cancel(self, engine: Engine) -> bool:
+        """Whether another Ctrl-C has come, or comes within `SECOND_THOUGHTS`."""
+        try:
+            if self._is_done(engine):
+                return False
+            self._print_next_commands("Stopped waiting", again=" (or Ctrl-C again)")
+            if self._interrupts.count < 2:
+                threading.Event().wait(CANCEL_WINDOW)
+        except KeyboardInterrupt:
+            pass
+        return self._interrupts.count >= 2
+
+    def _cancel(self, engine: Engine) -> bool:
+        """Ask for the turn's cancellation; whether it was still to be had."""
+        self._has_cancelled = True
+        try:
+            engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
+        except Rejected as refused:
+            self._printer.say(refused.message)
+            return False
+        self._printer.say("Cancelled.")
+        return True
+
+    def _print_next_commands(self, why: str, again: str = "") -> None:
+        """Once, however often the waiting is broken off."""
+        if not self._has_explained:
+            self._has_explained = True
+            turn = self._submitted.turn
+            self._printer.say(f"{why}; turn {turn} {self._continues}.")
+            self._printer.say(f"  follow it: hermes-jobs turns follow {turn}")
+            self._printer.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
+
+
+def last_turn(engine: Engine, submitted: Submitted) -> str:
+    """The turn whose end this one's is: itself, or what it was merged into."""
+    session = engine.sessions.load(submitted.stream)
+    turn = submitted.turn
+    while (ended := session.ended.get(turn)) is not None and ended.into is not None:
+        turn = ended.into
+    return turn
