@@ -131,7 +131,7 @@ _JOBS = command_line("queues")
 
 COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
     "Conversation": (
-        SlashCommand("new", "", "begin a new session", act.new),
+        SlashCommand("new", "", "start a new session", act.new),
         SlashCommand("clear", "", "the same, on an empty screen", act.clear, ("reset",)),
         SlashCommand(
             "session",
@@ -146,7 +146,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand("export", "[FILE]", "write this session to a file", export),
         SlashCommand("undo", "[--files]", "undo the last turn", act.undo),
         SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
-        SlashCommand("continue", "", "continue with a turn that a limit stopped", act.go_on),
+        SlashCommand("continue", "", "continue a stopped turn", act.go_on),
         SlashCommand("retry", "", "continue with a failed turn, or ask again", act.retry),
         SlashCommand(
             "cancel",
