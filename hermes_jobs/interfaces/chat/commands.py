@@ -147,7 +147,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand("undo", "[--files]", "undo the last turn", act.undo),
         SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
         SlashCommand("continue", "", "continue a stopped turn", act.go_on),
-        SlashCommand("retry", "", "continue with a failed turn, or ask again", act.retry),
+        SlashCommand("retry", "", "resume a failed turn, or ask again", act.retry),
         SlashCommand(
             "cancel",
             "[AGENT]",
