@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys
 from tests.docs.pages import ROOT, Page, pages
+from tests.tables import each_row
 
 PAGES = pages()
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
@@ -19,7 +18,7 @@ OURS = re.compile(r"(hermes_jobs|workers|schedules|tests|docs)/[\w./-]*")
 VARIABLE = re.compile(r"HERMES_JOBS_([A-Z_0-9]+?__[A-Z_0-9]+)\b")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_row(PAGES)
 def test_every_link_leads_somewhere(page: Page) -> None:
     for target in page.targets:
         if ELSEWHERE.match(target):
@@ -31,7 +30,7 @@ def test_every_link_leads_somewhere(page: Page) -> None:
             assert anchor in Page.read(file).anchors, f"{page.name} links to {target}: no such heading"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_row(PAGES)
 def test_every_key_that_is_named_exists(page: Page) -> None:
     known = known_keys()
     named = {match["name"] for span in page.code_spans if (match := KEY.fullmatch(span))}
@@ -48,7 +47,7 @@ def is_a_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_row(PAGES)
 def test_every_file_of_ours_that_is_named_exists(page: Page) -> None:
     for span in page.code_spans:
         if OURS.fullmatch(span):

@@ -30,6 +30,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolC
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.codec import Codec
 from tests.eventlog.test_golden_events import EXAMPLES
+from tests.tables import each_row
 
 FILE = Path(__file__).parent.parent / "golden" / "texts.json"
 CODEC = Codec()
@@ -43,7 +44,7 @@ def test_the_fields_that_hold_texts_are_listed() -> None:
     )
 
 
-@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+@each_row(EXAMPLES)
 def test_a_deleted_event_holds_none_of_its_texts_and_is_still_read(event: e.Event) -> None:
     gone = scrubbed(event, deleted)
     assert set(texts_of(gone)) <= {DELETED, "", *_in_base64(event)}
@@ -63,7 +64,7 @@ def _in_base64(event: e.Event) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
+@each_row(EXAMPLES)
 def test_a_pattern_that_is_nowhere_changes_nothing(event: e.Event) -> None:
     assert scrubbed(event, Pattern(literal("zanzibar"))) is event
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.llm.errors import HINTS, ApiRefusal, classify, garbage, refusal_in
 from hermes_jobs.agent.llm.retry import RETRYABLE
 from hermes_jobs.engine.ports import ModelError
+from tests.tables import each_row
 
 NOW = datetime(2026, 11, 23, 1, tzinfo=UTC).timestamp()
 
@@ -37,7 +38,7 @@ CASES = [*cases("provider_errors.jsonl"), *cases("limit_refusals.jsonl")]
 """What providers were seen to answer; the second file holds those that are about the length of a request."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@each_row(CASES)
 def test_what_a_provider_says_is_understood(case: dict[str, Any]) -> None:
     error = judged(case["status"], case["body"], case.get("headers"))
     assert error.kind == case["kind"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schedules.phrases import Reason, Refused, Understood, parse
 from schedules.timing import next_due, written
 from tests.schedules.tables import BERLIN, NOW, Meaning, bare, read, refused, understood
+from tests.tables import each_row
 
 UNDERSTOOD, BARE, REFUSED = understood(), bare(), refused()
 STRIDE = 6
@@ -58,14 +59,14 @@ def test_the_tables_are_large_and_say_nothing_twice() -> None:
     assert len(REFUSED) >= 100
 
 
-@pytest.mark.parametrize("meaning", UNDERSTOOD, ids=lambda meaning: meaning.sentence)
+@each_row(UNDERSTOOD)
 def test_a_sentence_means_what_the_table_says(meaning: Meaning) -> None:
     found = read(meaning.sentence)
     assert isinstance(found, Understood), found
     assert (written(found.timing), found.task, found.zone) == (meaning.canonical, meaning.task, meaning.zone)
 
 
-@pytest.mark.parametrize(("sentence", "kind"), REFUSED, ids=str)
+@each_row(REFUSED)
 def test_a_sentence_that_is_no_schedule_is_refused_with_a_proposal(sentence: str, kind: Reason) -> None:
     found = read(sentence)
     assert isinstance(found, Refused), (written(found.timing), found.zone, found.task)
@@ -74,7 +75,7 @@ def test_a_sentence_that_is_no_schedule_is_refused_with_a_proposal(sentence: str
     assert found.proposal
 
 
-@pytest.mark.parametrize("meaning", UNDERSTOOD, ids=lambda meaning: meaning.sentence)
+@each_row(UNDERSTOOD)
 def test_the_canonical_text_means_the_same_and_is_due_later(meaning: Meaning) -> None:
     found = read(meaning.sentence)
     assert isinstance(found, Understood)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.engine.ports import Verdict
+from tests.tables import each_row
 
 from . import held_out
 from .dangerous_commands import dangerous
@@ -398,13 +399,13 @@ def verdict(command: str, *, attended: bool = True, policy="ask", allow: tuple[s
     return judge.verdict(command, context_in(WORKDIR, attended=attended))
 
 
-@pytest.mark.parametrize(("rule", "command"), rows(NEVER))
+@each_row(rows(NEVER))
 def test_a_destructive_command_is_never_run_whatever_the_policy(rule, command):
     assert verdict(command) == Verdict("deny", rule)
     assert verdict(command, policy="allow", allow=("*",)) == Verdict("deny", rule)
 
 
-@pytest.mark.parametrize(("rule", "command"), rows(ASK))
+@each_row(rows(ASK))
 def test_a_dangerous_command_is_asked_about_denied_or_run_by_policy(rule, command):
     asked = verdict(command)
     assert (asked.decision, rule in asked.rule.split("; ")) == ("ask", True), asked
@@ -425,7 +426,7 @@ def test_a_line_is_asked_about_with_all_that_is_dangerous_in_it_each_once():
     ]
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@each_row(HARMLESS)
 def test_an_everyday_command_simply_runs(command):
     assert verdict(command, attended=False, policy="deny") == Verdict("allow")
 
@@ -561,13 +562,13 @@ def test_a_destructive_command_is_found_behind_every_other(before, between, nest
 # --- long tables ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("family", "command"), dangerous())
+@each_row(dangerous())
 def test_no_dangerous_command_runs_unasked(family, command):
     assert verdict(command).decision in ("ask", "deny")
     assert verdict(command, attended=False).decision == "deny"
 
 
-@pytest.mark.parametrize("command", everyday())
+@each_row(everyday())
 def test_no_command_of_a_developers_day_is_asked_about(command):
     assert verdict(command) == Verdict("allow")
 

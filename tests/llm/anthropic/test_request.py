@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolC
 from hermes_jobs.engine.ports import ModelRequest
 from tests.llm.anthropic.histories import TOOLS, asked, everything, histories
 from tests.providers.anthropic_rules import violations
+from tests.tables import each_row
 
 CALLED: tuple[Message, ...] = (
     UserMessage("Look."),
@@ -31,9 +33,7 @@ MODELS = [
 EFFORTS: list[Effort | None] = [None, "none", "low", "medium", "high", "max"]
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("effort", EFFORTS)
-@pytest.mark.parametrize("max_tokens", [None, 300, 3_000])
+@each_row(list(product(MODELS, EFFORTS, [None, 300, 3_000])))
 def test_every_effort_is_asked_for_as_the_model_takes_it(
     model: str, effort: Effort | None, max_tokens: int | None
 ) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from hermes_jobs.text.scan import scan
+from tests.tables import each_row
 
 ENTRIES = (Path(__file__).parent / "innocent.txt").read_text("utf-8").splitlines()
 
@@ -16,7 +15,7 @@ def test_there_are_two_hundred_of_them_and_none_twice() -> None:
     assert len(set(ENTRIES)) == len(ENTRIES)
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@each_row(ENTRIES)
 def test_an_everyday_entry_passes(entry: str) -> None:
     assert scan(entry) == ()
 

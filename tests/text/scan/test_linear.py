@@ -11,6 +11,7 @@ import pytest
 
 from hermes_jobs.text.scan import scan
 from hermes_jobs.text.scan.rules import MOST_REPEATS, bounded, scan_rules, skill_rules
+from tests.tables import each_row
 
 SHAPES = [
     *(
@@ -85,7 +86,7 @@ PATTERNS = sorted(
 )
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=range(len(PATTERNS)))
+@each_row(PATTERNS)
 def test_nothing_in_a_rule_repeats_without_a_bound(pattern: str) -> None:
     parsed = _parser.parse(bounded(pattern), re.IGNORECASE | re.VERBOSE)
     assert max(repeats(parsed), default=0) <= 20 * MOST_REPEATS

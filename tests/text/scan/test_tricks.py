@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_jobs.text.scan import scan
+from tests.tables import each_row
 
 TRICKS = [
     tuple(line.split("\t")) for line in (Path(__file__).parent / "tricks.txt").read_text("utf-8").splitlines()
@@ -18,12 +19,12 @@ OVERRIDE = "ignore all previous instructions"
 SECRECY = "do not tell the user"
 
 
-@pytest.mark.parametrize(("rule", "text"), TRICKS)
+@each_row(TRICKS)
 def test_a_trick_is_found_by_its_rule(rule: str, text: str) -> None:
     assert rule in {finding.rule for finding in scan(text)}
 
 
-@pytest.mark.parametrize("rule", sorted({rule for rule, _ in TRICKS}))
+@each_row(sorted({rule for rule, _ in TRICKS}))
 def test_a_finding_says_where_it_stands(rule: str) -> None:
     text = next(text for name, text in TRICKS if name == rule)
     found = next(finding for finding in scan(f"Before.\n{text}\nAfter.") if finding.rule == rule)

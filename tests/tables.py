@@ -1,0 +1,37 @@
+"""Long tables of cases for pure functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def each_row(rows: Sequence[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """As `pytest.mark.parametrize`, but one test for the whole table, which fails with all rows that fail.
+
+    A row is a tuple of arguments, or the only argument. Fixtures are not passed. pytest takes milliseconds
+    for each test, in every process that collects it: for a thousand rows, that is longer than what they test.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[[], None]:
+        @functools.wraps(test)
+        def whole_table() -> None:
+            failures = [failure for row in rows if (failure := _failure(test, row))]
+            assert rows, "the table is empty"
+            if failures:
+                raise ExceptionGroup(f"{len(failures)} of {len(rows)} rows fail", failures)
+
+        del whole_table.__wrapped__  # pytest would look for the row's fixtures
+        return whole_table
+
+    return decorate
+
+
+def _failure(test: Callable[..., None], row: Any) -> Exception | None:
+    try:
+        test(*(row if type(row) is tuple else (row,)))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown with those of other rows
+        error.add_note(f"The row is {row!r}.")
+        return error
+    return None
