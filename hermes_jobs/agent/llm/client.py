@@ -9,15 +9,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-import msgspec
-
+from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
 from hermes_jobs.agent.llm.windows import Windows, known_window
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 
-ANTHROPIC_URL = "https://api.anthropic.com"
 UNUSABLE_KEY = "The key holds characters that no key has: only a part of it was copied, or more than it."
 
 
@@ -29,22 +27,6 @@ class AsyncModel(Protocol):
 
     async def close(self) -> None:
         """Close the connections."""
-
-
-class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client of one endpoint is made of.
-
-    `windows` learns from refusals. `idle_timeout`: seconds without data after which a call fails; `timeout`:
-    seconds for a whole call, None for no limit. `watch` is called with the HTTP client.
-    """
-
-    api_key: str
-    base_url: str
-    windows: Windows
-    idle_timeout: float
-    timeout: float | None
-    manner: ApiOptions
-    watch: Callable[[Any], None] | None
 
 
 class EndpointModel:

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import ClientOptions
+from hermes_jobs.agent.llm.client_options import ClientOptions
 from hermes_jobs.agent.llm.errors import ApiRefusal, classify, garbage, model_error, refusal_in, shortened
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError

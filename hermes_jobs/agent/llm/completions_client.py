@@ -14,8 +14,8 @@ import openai
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.client import ClientOptions
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
+from hermes_jobs.agent.llm.client_options import ClientOptions
 from hermes_jobs.agent.llm.dialect import (
     Dialect,
     Payloads,

@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
-from hermes_jobs.interfaces.cli.queues import HeartbeatTracker, QueueStats, read_stats
+from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.views.counts import BOUNDS, Counts
 
 if TYPE_CHECKING:
