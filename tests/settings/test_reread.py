@@ -1,4 +1,4 @@
-"""A process that continues resumes what its home's files say."""
+"""A running process rereads its home's files."""
 
 from __future__ import annotations
 

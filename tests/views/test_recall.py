@@ -112,7 +112,7 @@ def test_a_sentence_around_a_phrase_that_nobody_used_finds_what_tells_of_the_res
 def test_a_rare_word_counts_more_than_common_ones_however_old_it_is(archive: Archive) -> None:
     rare = archive.say("zanzibar", "s0")
     for number in range(60):
-        archive.say(f"where did we continue our trip, day {number}", f"s{number + 1}")
+        archive.say(f"where did we go on our trip, day {number}", f"s{number + 1}")
     assert archive.found("where did we go when we flew to zanzibar on our trip last year")[0] == rare
 
 

@@ -32,7 +32,7 @@ class AsyncModel(Protocol):
 class EndpointModel:
     """A `Model` over an `AsyncModel` that `_connect` creates, in `warm` or at the first call.
 
-    Importing a provider's client resumes to half a second: `_connect` imports it.
+    Importing a provider's client takes up to half a second: `_connect` imports it.
     """
 
     def __init__(

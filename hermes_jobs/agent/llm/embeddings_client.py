@@ -28,7 +28,7 @@ _BLANK = "-"  # in the place of a text of blanks, which OpenAI refuses
 class EmbeddingsEndpoint:
     """See `Embedder`. `dimensions` None: as many as the model gives.
 
-    Importing openai resumes to half a second: it is imported by the first call.
+    Importing openai takes up to half a second: it is imported by the first call.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ MAX_STARTS = 5
 JUDGE = 0
 """The number of a call that is not the turn's, but compares two answers: see `experiment`."""
 MAX_FOLLOWED = 30
-"""Calls of a turn whose new answers continue."""
+"""Replayed calls of a turn that continue from the new answers."""
 OWN_BUDGET = "the budget of the replay"
 
 Outcome = e.ReplayCallEnded | e.ReplayCallFailed
