@@ -136,7 +136,7 @@ class Terminal:
             "Seconds after which it is killed; left out: the configured limit, 120 by default.",
         ] = None,
         background: Annotated[
-            bool, "Start it and return at once: for servers, watchers, long builds. `process` reads its output."
+            bool, "Return at once: for servers, watchers, long builds. `process` reads the output."
         ] = False,
         name: Annotated[
             Annotated[str, Meta(pattern=PROCESS_NAME)] | None,
