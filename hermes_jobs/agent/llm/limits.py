@@ -31,7 +31,10 @@ class NamedLimit(msgspec.Struct, frozen=True):
 
 _N = r"\d[\d,]{0,14}(?:\.\d+)?\s?k?\b"
 _NUMBER = re.compile(rf"(?<![\w.-]){_N}(?!\.\d)")
-_ANSWER = r"max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
+_ANSWER = (
+    r"(?:max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
+    r"|max(?:imum)? (?:output|completion) length)"
+)
 """The parameter for an answer's length, in all spellings."""
 
 
@@ -69,11 +72,16 @@ _LONGEST = tuple(
         r"> {longest}, which is the maximum",
         r"range of {ANSWER} (?:is|should be) \[{_}, ?{longest}\]",
         r"{ANSWER}.{0,60}\[{_}, ?{longest}\]",
-        r"{ANSWER}\W.{0,80}?(?:less than or equal to|at most|<=|up to|not exceed|no (?:more|greater) than"
-        r"|between {_} and|(?:maximum|limit|maximum value|maximum limit)(?: is| of|:)) ?[`'\"(]?{longest}",
+        r"{ANSWER}.{0,60}\bfrom {_} (?:\(inclusive\) )?to {longest}(?! \(exclusive)",
+        r"{ANSWER}\W.{0,80}?(?:less than or equal to|at most|<=|up to|above|beyond|not exceed"
+        r"|no (?:more|greater) than|between {_} and"
+        r"|(?:maximum|limit|maximum value|maximum limit|for this model)(?: is| of|:)) ?[`'\"(]?{longest}",
         r"maximum tokens you requested exceeds the model limit of {longest}",
         r"maximum (?:allowed )?(?:number of )?(?:output|completion) tokens (?:is|of|:|\() ?{longest}",
         r"reduce {ANSWER} to {longest}",
+        r"{ANSWER}.{0,20}(?:最大值|最大不能超过|上限)\D{0,6}{longest}",
+        r"(?:output|completion) tokens.{0,40}\b(?:allows|supports|accepts)(?: at most| up to| only)?"
+        r" {longest}",
         r"(?:output|completion) tokens?.{0,40}(?:exceeds?|limit of|limit is|maximum of) {longest}",
     )
 )
@@ -82,9 +90,11 @@ _BELOW = _pattern(r"{ANSWER}.{0,60}range is from {_} \(inclusive\) to {above} \(
 _ANSWER_WORDS = _pattern(
     r"{ANSWER}(?![a-z_]).{0,50}?(?:too (?:large|high|big)|must not|should be|cannot be|exceed|range|<="
     r"|at most"
+    r"|(?:must|should) be in the range|ensure this value is less|for this model is \d"
     r"|must be (?:<|less|at most|between|no |lower|smaller)|no more than|(?:greater|larger|higher) than (?!0)"
-    r"|参数非法|above|maximum|limit|model max)"
+    r"|参数非法|超过最大值|above|maximum|limit|model max)"
     r"|range of {ANSWER}|maximum tokens you requested|(?:limit|maximum)\W{1,3}(?:for|of|on) {ANSWER}"
+    r"|{_} (?:output|completion) tokens.{0,30}\b(?:allows|supports|accepts)"
     r"|(?:requested|number of) (?:output|completion) tokens.{0,40}(?:exceed|greater|larger|more than)"
 )
 _ONLY_ONE_SIDE = _pattern(r"(?:input|prompt).{0,20}(?:and|plus|\+) .?{ANSWER}")
@@ -108,6 +118,13 @@ _WINDOWS = tuple(
         r"current length is {_} while limit is {window}",
         r"cannot exceed {window} - received",
         r"must have less than {window} tokens",
+        r"max(?:imum)? size\W{1,3}{window} tokens",
+        r"(?:larger|longer|greater) than (?:the )?(?:model'?s? )?(?:limit|window|maximum|max)"
+        r"\D{0,20}{window}",
+        r"(?:supports a context|shorten it to (?:below|under|less than)|accepts(?: at most| up to)?)"
+        r"\D{0,20}{window}",
+        r"(?:上下文(?:长度|窗口)|最大长度|コンテキスト(?:長|ウィンドウ)|longueur de contexte"
+        r"|kontext(?:länge|fenster)|longitud de contexto)\D{0,20}{window}",
         r"input tokens over the limit of {window}",
         r"context (?:length|window|size|limit)(?: of(?: only)?| is(?: only)?|:)? ?\(?{window}",
     )
@@ -126,6 +143,11 @@ _WINDOW_WORDS = re.compile(
     r"|must have less than .{0,12}tokens|current length is .{0,12}while limit is"
     r"|number of tokens .{0,60}(?:cannot exceed|exceeds)|input tokens over the limit"
     r"|configured context size|must be at least 1, got -\d"  # the rest for an answer is below zero
+    r"|(?:sequence|total) length .{0,60}(?:larger|longer|greater) than|tokens_limit_reached"
+    r"|max size\W{1,3}\d[\d,]* tokens"
+    r"|context_too_large|supports a context|longueur (?:maximale )?(?:de|du) contexte"
+    r"|kontext(?:länge|fenster)|longitud (?:máxima )?(?:de|del) contexto"
+    r"|上下文窗口|コンテキスト(?:長|ウィンドウ)"
     r"|超过最大长度|超出最大长度|上下文长度|长度超过模型上限"
 )
 
