@@ -149,22 +149,24 @@ class StepHandlers:
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
         self._member_requests = MemberRequests(self._requests, self._limits, main.window_of, estimated_tokens)
-        self.budget_guard = BudgetGuard(
+        self.budget_guard = self._create_budget_guard(main)
+
+    def _create_budget_guard(self, main: ConfiguredModel) -> BudgetGuard:
+        flusher = self._models.flush
+        return BudgetGuard(
             request=self._requests.build,
             reference=self._member_requests.build,
             estimate=estimated_tokens,
             pricing=main.pricing,
-            budgets=_budgets(settings),
+            budgets=_budgets(self._settings),
             clock=self._clock,
-            zone=parts.days,
-            summariser=of.summary_prices,
-            flusher=(self._models.flush.name, self._models.flush.pricing)
-            if self._models.flush.name
-            else None,
+            zone=self._parts.days,
+            summariser=self._by_purpose.summary_prices,
+            flusher=(flusher.name, flusher.pricing) if flusher.name else None,
             reviews=self._models.review.pricing,
             titler=(self._titler.name, self._titler.pricing),
-            asking=parts.asking,
-            of_turn=set_by_turn(settings),
+            asking=self._parts.asking,
+            of_turn=set_by_turn(self._settings),
         )
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
@@ -178,7 +180,8 @@ class StepHandlers:
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
-        operations, tracing = self._of_operations(), self._parts.tracing
+        tracing = self._parts.tracing
+        operations = {**self._of_turns(), **self._of_compressions()}
         if tracing is None:
             return {**operations, **self._others()}
         from hermes_jobs.telemetry.tracing import TracedHandler
@@ -186,9 +189,8 @@ class StepHandlers:
         traced = {kind: TracedHandler(each, tracing.within) for kind, each in operations.items()}
         return {**traced, **self._others()}
 
-    def _of_operations(self) -> Mapping[StepKind, StepHandler]:
+    def _of_turns(self) -> Mapping[StepKind, StepHandler]:
         of = self._parts
-        flusher = self._models.flush
         return {
             "turn.prefetch": Prefetch(
                 prompt=self._prompt,
@@ -218,6 +220,13 @@ class StepHandlers:
                 rules=self._rules,
             ),
             "turn.run_tool": RunTool(of.toolbox, keep=of.on_result, rules=self._rules, on_delta=of.on_delta),
+            "turn.record_usage": RecordUsage(),
+        }
+
+    def _of_compressions(self) -> Mapping[StepKind, StepHandler]:
+        of = self._parts
+        flusher = self._models.flush
+        return {
             "compression.flush": Flush(
                 flusher.model,
                 of.toolbox,
@@ -236,7 +245,6 @@ class StepHandlers:
                 ids=self._ids,
                 title_of=partial(next_title, of.engine),
             ),
-            "turn.record_usage": RecordUsage(),
         }
 
     def _others(self) -> Mapping[StepKind, StepHandler]:
