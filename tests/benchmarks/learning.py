@@ -192,12 +192,14 @@ class Scripted:
         return Answer(tool_calls=calls) if calls else self._answer
 
     def _notes(self, person: ScriptedPerson, upto: ScriptedText) -> str:
-        """All notes up to that text, in the order in which they were taken; none is taken back."""
+        """All notes up to that text, in the order in which they were taken. What it replaces or removes in a
+        memory it replaces or removes here."""
         before = person.texts[: person.texts.index(upto) + 1]
-        if self._eager:
-            lines = [said.says for said in before]
-        else:
-            lines = [each.content for said in before for each in said.saves if each.content]
+        lines = [said.says for said in before] if self._eager else []
+        for each in () if self._eager else (each for said in before for each in said.saves):
+            if each.old_text is not None:
+                lines = [line for line in lines if each.old_text not in line]
+            lines += [each.content] if each.content else []
         return "".join(f"- {line}\n" for line in lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.home import Home
-from tests.model_script import Answer, AskedCall, Hold
+from tests.model_script import Answer, AskedCall, Hold, Refuse
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
@@ -244,6 +244,20 @@ def test_whole_turns_are_followed_and_their_last_answers_compared(
     assert [each["answers"] for each in found["variants"]] == [1, 1]
     assert found["variants"][1]["checks"]["command"] == 1.0
     assert len(model_server.requests) == 4
+
+
+def test_turns_that_no_model_answered_are_left_out_and_told(
+    home: Home, model_server: ModelServer, asked: list[str]
+) -> None:
+    model_server.follow(lambda seen: Refuse(status=400, message="no"))
+    failed = home.run("send", "Fail at it")
+    assert failed.code == 1, failed
+    write(home)
+    made = new(home, "--json")
+    assert (made.code, sorted(made.json["turns"])) == (0, sorted(asked)), made
+    assert "1 turn left out: No model has answered in turn" in made.err
+    alone = new(home, query="status:failed", name="second")
+    assert (alone.code, "No model has answered" in alone.err) == (2, True), alone
 
 
 def test_turns_are_chosen_by_their_labels(home: Home, asked: list[str]) -> None:

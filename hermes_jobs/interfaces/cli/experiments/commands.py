@@ -282,12 +282,23 @@ def find(application: Application, name: str) -> Experiment:
 def _recorded(
     application: Application, chosen: Sequence[TurnView], *, whole: bool
 ) -> tuple[e.ReplayedTurn, ...]:
-    """The turns with their calls, or with the last one of each."""
+    """The turns with their calls, or with the last one of each; those that cannot be asked again are left
+    out. Raises `Rejected` where none is left."""
     from msgspec.structs import replace
 
     from hermes_jobs.interfaces.cli.turns.replay import recorded_turn
 
-    turns = [recorded_turn(application, turn.id) for turn in chosen]
+    turns: list[e.ReplayedTurn] = []
+    refused: list[Rejected] = []
+    for each in chosen:
+        try:
+            turns.append(recorded_turn(application, each.id))
+        except Rejected as error:
+            refused.append(error)
+    if not turns:
+        raise refused[0]
+    if refused:
+        note(f"{pluralize(len(refused), 'turn')} left out: {refused[0].message}")
     return tuple(turn if whole else replace(turn, calls=turn.calls[-1:]) for turn in turns)
 
 
