@@ -16,7 +16,15 @@ Line = Mapping[str, Any]
 ENDS = {"TurnCompleted", "TurnFailed", "TurnCancelled", "TurnMerged"}
 RESULTS = {"ToolFinished", "ToolInterrupted"}
 WORK = {"ModelCallStarted", "ModelReplied", "ToolStarted", *RESULTS}
-BOOKED_BY = {"ModelReplied", "ModelCallFailed", "ResponseBooked", "OutcomeDiscarded", "ScheduleWorded"}
+BOOKED_BY = {
+    "ModelReplied",
+    "ModelCallFailed",
+    "ResponseBooked",
+    "OutcomeDiscarded",
+    "ScheduleWorded",
+    "ReplayCallEnded",
+    "ReplayCallFailed",
+}
 ESTIMATED_BY = {"ModelReplied", "ModelCallFailed", "ResponseBooked", "StepAbandoned"}
 
 

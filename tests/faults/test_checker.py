@@ -92,6 +92,12 @@ def test_a_response_that_nobody_booked_is_found_unless_it_was_estimated() -> Non
     )
 
 
+def test_a_response_that_a_replay_asked_for_is_booked_by_the_end_of_its_call() -> None:
+    ended = ("ReplayCallEnded", {"step": "r1", "usage": USED})
+    found = violations(log(SUBMITTED, STARTED, COMPLETED, ended), [Given(1001, "hello")])
+    assert not [each for each in found if "not booked" in each]
+
+
 def test_a_gap_in_a_chain_is_found() -> None:
     lines = log(*TURN)
     assert "version 3 stands where 2 belongs" in violations([lines[0], *lines[2:]])[0]
