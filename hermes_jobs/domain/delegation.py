@@ -142,12 +142,14 @@ def released(event: e.ChildSlotEvent, load: StateLoader) -> Iterator[StreamEvent
         yield StreamEvents(session.stream, (e.TurnReleased(turn=turn.id),))
 
 
-def told_to_parent(child: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> DecisionResult:
-    """The child's end in its parent's stream; `child` is the state before it."""
-    place = child.delegation_of(turn.id)
+def told_to_parent(
+    child: Session, end: e.TurnEnd, recorded: e.UsageRecorded | None, load: StateLoader
+) -> DecisionResult:
+    """The child's end in its parent's stream; `recorded` is the usage in the same append."""
+    place = child.delegation_of(end.turn)
     if place is None:
         return DecisionResult()
-    return ended(load(stream_of(place.parent)), children.end_of(child, turn, place, end), load)
+    return ended(load(stream_of(place.parent)), children.end_of(child, place, end, recorded), load)
 
 
 def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionResult:

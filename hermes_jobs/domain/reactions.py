@@ -80,8 +80,12 @@ class _Cascade:
 def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader) -> Iterator[DecisionResult]:
     """What follows in other streams from these events, one after the other; `before` is the state before."""
     if isinstance(before, Session):
+        recorded = {each.turn: each for each in events if isinstance(each, e.UsageRecorded)}
         for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
             yield from _of_session(before, version, event, load)
+            if isinstance(event, e.TurnEnd):
+                yield delegation.told_to_parent(before, event, recorded.get(event.turn), load)
+                yield _all(delegation.slot_changes(before, event, load))
     elif isinstance(before, ChildSlots):
         for each in cast("Sequence[e.ChildSlotEvent]", events):
             yield _all(delegation.released(each, load))
@@ -108,8 +112,6 @@ def _of_session(
         return
     yield _all(_deliveries(session, turn, event))
     yield _all(_run_ended(session, turn, event, load))
-    yield delegation.told_to_parent(session, turn, event, load)
-    yield _all(delegation.slot_changes(session, event, load))
 
 
 def _all(writes: Iterable[StreamEvents]) -> DecisionResult:

@@ -458,6 +458,57 @@ def test_a_childs_answer_fits_its_schema_after_one_correction_or_it_has_failed(
     assert {(each.status, json.loads(each.answer)["age"]) for each in ends} == {("completed", 7)}
 
 
+def test_an_answer_that_is_rejected_for_good_counts_among_the_calls_that_the_parent_is_told_of(
+    home: Home, model_server: ModelServer
+) -> None:
+    asked = delegating("Bad child", schema={"type": "object"})
+    model_server.follow(
+        Script(
+            rules=(
+                Rule("Ask it", (asked, Answer(text="Failed, then."))),
+                Rule("Bad child", (Answer(text="No idea."),)),
+                Rule("does not fit", (Answer(text="Still none."),)),
+            )
+        )
+    )
+    home.run(
+        "send", "Ask it.", "--json", HERMES_JOBS_MODELS__PRICES='{"scripted": {"input": 1, "output": 5}}'
+    )
+    with home.open_log() as log:
+        (end,) = _of(log, e.ChildEnded)
+        (booked,) = [each for each in _of(log, e.UsageRecorded) if each.num_tool_calls == 0]
+        (result,) = _of(log, e.ToolFinished)
+    assert (end.status, end.num_model_calls) == ("failed", 2)
+    assert (end.usage.input_tokens, end.cost_usd) == (booked.input_tokens, booked.cost_usd)
+    assert "FAILED (2 model calls, 0 tool calls, $" in result.content
+
+
+def test_fields_that_a_model_fills_with_empty_texts_count_as_left_out_and_a_schema_may_be_a_string(
+    home: Home, model_server: ModelServer
+) -> None:
+    blank = {"agent": "", "model": "", "workdir": "", "context": "", "budget": ""}
+    asked = (
+        delegating("Fork it", fork=True, **blank),
+        delegating("Fit it", schema='{"type": "object", "required": ["age"]}', **blank),
+    )
+    model_server.follow(
+        Script(
+            rules=(
+                Rule(
+                    "Ask both",
+                    (Answer(tool_calls=tuple(each.tool_calls[0] for each in asked)), Answer(text="Told.")),
+                ),
+                Rule("Fork it", (Answer(text="I know it all."),)),
+                Rule("Fit it", (Answer(text='{"age": 7}'),)),
+            )
+        )
+    )
+    assert home.run("send", "Ask both.", "--json").json["result"] == "Told."
+    with home.open_log() as log:
+        ends = {each.answer: each.status for each in _of(log, e.ChildEnded)}
+    assert ends == {"I know it all.": "completed", '{"age": 7}': "completed"}
+
+
 @pytest.mark.slow
 def test_one_dies_with_its_worker_one_waits_for_a_person_one_overruns_its_purse_and_all_is_told(
     home: Home, model_server: ModelServer

@@ -100,6 +100,8 @@ def _value(kind: inspect.Type, value: Any) -> Any:
             return _listed(item, value)
         case inspect.StructType() as struct:
             return _object(struct, value)
+        case inspect.DictType() if isinstance(value, str):
+            return _decoded(value, dict)
         case inspect.BoolType():
             return _truth(value)
         case inspect.IntType() | inspect.FloatType():

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, did_you_mean, tool
@@ -127,6 +128,8 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return ToolOutcome(content="", delegated=start)
 
     def _plan(self, context: ToolContext, task: Task, at: str) -> ChildPlan:
+        # Some models write an empty text into each field that they leave out.
+        task = replace(task, agent=task.agent or None, model=task.model or None, workdir=task.workdir or None)
         goal = task.goal.strip()
         if not goal:
             raise ToolFailed(f"{at}: the goal is empty: say what is to be done.")

@@ -15,6 +15,7 @@ from hermes_jobs.domain.session.steps import require_due
 from hermes_jobs.domain.session.stops import BUDGET, stop_sentence
 from hermes_jobs.domain.session.tool_results import preview_of, result_path
 from hermes_jobs.domain.session.turn import Call, Turn, repeats_before, with_call
+from hermes_jobs.domain.usage import Usage
 from hermes_jobs.text.figures import money
 
 SOURCE = "child:"
@@ -94,19 +95,19 @@ def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent
         yield e.ToolFinished(turn=turn.id, call=call.id, ok=True, content=content, attempt=call.attempt)
 
 
-def end_of(child: Session, turn: Turn, place: e.Delegation, end: e.TurnEnd) -> e.ChildEnded:
-    """The parent's event at the end of a child's turn; `child` is the state before it."""
-    books = turn.books
-    text = e.ChildEnded(
-        turn=place.parent_turn,
-        call=place.call,
-        child=child.lineage,
-        status="completed",
-        num_model_calls=books.num_model_calls,
-        num_tool_calls=books.num_tool_calls,
-        usage=books.usage,
-        cost_usd=books.cost_usd,
-    )
+def end_of(
+    child: Session, place: e.Delegation, end: e.TurnEnd, recorded: e.UsageRecorded | None
+) -> e.ChildEnded:
+    """The parent's event at the end of a child's turn, with the usage that is recorded beside that end."""
+    text = e.ChildEnded(turn=place.parent_turn, call=place.call, child=child.lineage, status="completed")
+    if recorded is not None:
+        text = replace(
+            text,
+            num_model_calls=recorded.num_model_calls,
+            num_tool_calls=recorded.num_tool_calls,
+            usage=Usage(*(getattr(recorded, name) for name in Usage.__struct_fields__)),
+            cost_usd=recorded.cost_usd,
+        )
     match end:
         case e.TurnCompleted(stopped_by=None):
             return replace(text, answer=end.answer)
