@@ -173,7 +173,8 @@ class Engine:
     def run(self, stream: str, step_id: str) -> StepResult:
         """Claim the step, run its handler and append the outcome. Losing it to another worker is no error.
 
-        Raises `LogUnavailable`; an outcome that could not be appended is kept for `retry_unsaved`.
+        Raises `LogUnavailable`; an outcome that could not be appended, for whatever reason, is kept for
+        `retry_unsaved`.
         """
         state, step, parts, first = self._look_up(stream, step_id)
         if step is None:
@@ -288,12 +289,15 @@ class Engine:
         return "done"
 
     def retry_unsaved(self) -> int:
-        """Append the outcomes that found the log unreachable; how many are still left."""
+        """Append the outcomes that could not be appended when they were there; how many are still left."""
         with self._unsaved_lock:
             waiting, self._unsaved = self._unsaved, []
         for finish in waiting:
-            with suppress(LogUnavailable, StepLost):
-                finish()
+            try:
+                with suppress(LogUnavailable, StepLost):
+                    finish()
+            except Exception:
+                logger.exception("an outcome could not be recorded; it is tried again")
         return len(self._unsaved)
 
     def _save_later(self, finish: Callable[[], object]) -> None:
@@ -343,7 +347,7 @@ class Engine:
             for event in discarded_events(held, command, reserved):
                 self._command_handler.append_event(step.stream, event)
             return "discarded"
-        except LogUnavailable:
+        except Exception:  # the step stays claimed until its outcome is recorded
             self._save_later(partial(self._finish, held, command, reserved))
             raise
         if isinstance(command, c.AbandonStep):

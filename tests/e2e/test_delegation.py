@@ -486,7 +486,7 @@ def test_an_answer_that_is_rejected_for_good_counts_among_the_calls_that_the_par
 def test_fields_that_a_model_fills_with_empty_texts_count_as_left_out_and_a_schema_may_be_a_string(
     home: Home, model_server: ModelServer
 ) -> None:
-    blank = {"agent": "", "model": "", "workdir": "", "context": "", "budget": ""}
+    blank: dict[str, Any] = {"agent": "", "model": "", "workdir": "", "context": "", "budget": ""}
     asked = (
         delegating("Fork it", fork=True, **blank),
         delegating("Fit it", schema='{"type": "object", "required": ["age"]}', **blank),

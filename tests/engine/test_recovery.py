@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +14,7 @@ from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.engine.simulation import (
     CountedIds,
@@ -88,6 +90,39 @@ def test_events_of_a_newer_build_are_left_alone_and_said_once(
     assert len(caplog.records) == 1
     assert "newer" in caplog.text
     assert engine.run("session-s1", "t1-prefetch") == "done"
+
+
+class StumblingLog:
+    """A log at which appends fail with a mistake of the program."""
+
+    def __init__(self, log: EventLog, appends: Sequence[int]) -> None:
+        self._log = log
+        self._fails_at = set(appends)
+        self._count = 0
+
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
+        self._count += 1
+        if self._count in self._fails_at:
+            raise RuntimeError("a mistake in this program")
+        return self._log.append(change)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+def test_an_outcome_that_a_mistake_kept_from_the_log_is_recorded_later_and_its_step_does_not_hang(
+    log: EventLog, gates: Gates, caplog: pytest.LogCaptureFixture
+) -> None:
+    submit(log, gates, "t1", "s1")
+    stumbling = cast(EventLog, StumblingLog(log, appends=[2, 3]))  # the claim is the first
+    engine = engine_of(stumbling, gates)
+    with pytest.raises(RuntimeError):
+        engine.run("session-s1", "t1-prefetch")
+    assert [row.owner for row in log.steps()] == ["w"]
+    assert engine.retry_unsaved() == 1
+    assert "a mistake in this program" in caplog.text
+    assert engine.retry_unsaved() == 0
+    assert [(row.step.id, row.owner) for row in log.steps()] == [("t1-1", None)]
 
 
 def test_only_steps_of_the_dead_are_taken_over(log: EventLog, gates: Gates) -> None:

@@ -98,10 +98,8 @@ def _value(kind: inspect.Type, value: Any) -> Any:
     match _bare(kind):
         case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
             return _listed(item, value)
-        case inspect.StructType() as struct:
+        case inspect.StructType() | inspect.DictType() as struct:
             return _object(struct, value)
-        case inspect.DictType() if isinstance(value, str):
-            return _decoded(value, dict)
         case inspect.BoolType():
             return _truth(value)
         case inspect.IntType() | inspect.FloatType():
@@ -128,12 +126,12 @@ def _listed(item: inspect.Type, value: Any) -> Any:
     return [single] if text else value
 
 
-def _object(kind: inspect.StructType, value: Any) -> Any:
+def _object(kind: inspect.StructType | inspect.DictType, value: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(value, dict)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or isinstance(kind, inspect.DictType):
         return value
     return _fields({field.encode_name: field for field in kind.fields}, value)
 
