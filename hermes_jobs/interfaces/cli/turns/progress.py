@@ -14,6 +14,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.context_notices import notices
+from hermes_jobs.domain.session.loop_guard import REFUSAL
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import cut, one_line
@@ -26,6 +27,7 @@ LONG_THOUGHT = 15.0  # and a model call
 SOON = 1.0  # and either, where what is under way can be shown while it lasts
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
 FAILURE = 76  # columns of why a call failed
+REPEATED = "the same call with the same result, again and again"
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
@@ -84,7 +86,7 @@ class ProgressLines:
             case e.ReferenceStarted():
                 self._tools[event.step] = RunningCall(f"asking {one_line(event.model)}", at)
             case e.ReferenceReplied():
-                self._ended(event.step, "answered", at)
+                self._ended(event.step, "answered", "", at)
             case e.ReferenceFailed(retry_at=float() as retry_at):
                 self._tools.pop(event.step, None)
                 wait = duration(max(0.0, retry_at - at))
@@ -98,14 +100,12 @@ class ProgressLines:
             case e.FileWritten():
                 self._written[event.call] = event
             case e.ToolFinished():
-                how = f"refused ({event.rule})" if event.rule else "ok" if event.ok else "failed"
-                why = "" if event.ok or event.rule or event.invalid else failure_line(event.content)
-                self._ended(event.call, how, at, why)
+                self._ended(event.call, *_outcome(event), at)
                 self._show_written(event.call)
             case e.ToolInterrupted():
-                self._ended(event.call, "interrupted", at)
+                self._ended(event.call, "interrupted", "", at)
             case e.StepAbandoned():
-                self._ended(event.step, "its worker has ended", at)
+                self._ended(event.step, "its worker has ended", "", at)
             case e.AnswerRejected():
                 self._tell(f"· the answer does not fit the schema: {cut(event.faults[0], ARGUMENTS)}")
             case e.SessionStarted():
@@ -156,7 +156,7 @@ class ProgressLines:
             call.reported = True
             self._tell(f"· {call.label}: at it for {duration(took)}{call.added}")
 
-    def _ended(self, call: str, how: str, at: float, why: str = "") -> None:
+    def _ended(self, call: str, how: str, why: str, at: float) -> None:
         begun = self._tools.pop(call, None)
         written = self._written.get(call)
         if begun is not None:
@@ -194,6 +194,17 @@ def _subject(name: str, arguments: str) -> str:
         mark = "(background) " if values.get("background") is True else ""
         return f"{mark}{about}" if isinstance(about, str) else ""
     return ""
+
+
+def _outcome(event: e.ToolFinished) -> tuple[str, str]:
+    """How a call ended, and why; the fault of an invalid call concerns the model alone, which corrects it."""
+    if event.rule:
+        return f"refused ({event.rule})", ""
+    if event.ok:
+        return "ok", ""
+    if event.content == REFUSAL:
+        return "not run", REPEATED
+    return ("not a valid call", "") if event.invalid else ("failed", failure_line(event.content))
 
 
 def failure_line(content: str) -> str:

@@ -1,0 +1,58 @@
+"""The lines that say how the calls of a turn's tools ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_jobs.domain import events as e
+from hermes_jobs.domain.session.loop_guard import REFUSAL
+from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
+from hermes_jobs.interfaces.cli.progress import ProgressLines
+
+AT = "2026-11-22T09:00:00.000000Z"
+
+
+def recorded(event: e.SessionEvent) -> RecordedEvent:
+    return RecordedEvent(
+        position=1,
+        stream="session-s1",
+        version=1,
+        event=event,
+        type=type(event).__name__,
+        meta=EventMeta(worker="w"),
+        recorded_at=AT,
+        schema=1,
+        hash="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "invalid", "told"),
+    [
+        (REFUSAL, False, "not run, 0 ms: the same call with the same result, again and again"),
+        ("Error: there is no tool `read_file`; did you mean …", True, "not a valid call, 0 ms"),
+        ("No such file: calc.py", False, "failed, 0 ms: No such file: calc.py"),
+    ],
+)
+def test_a_call_without_success_is_explained_in_words_for_people(
+    content: str, invalid: bool, told: str
+) -> None:
+    lines: list[str] = []
+    progress = ProgressLines(lines.append, lambda: 0.0)
+    progress.handle(
+        recorded(
+            e.ToolStarted(
+                turn="t1",
+                step="t1-1-0",
+                call="c1",
+                name="read_file",
+                arguments='{"path": "calc.py"}',
+                attempt=1,
+                effect="read",
+            )
+        )
+    )
+    progress.handle(
+        recorded(e.ToolFinished(turn="t1", call="c1", ok=False, content=content, invalid=invalid))
+    )
+    assert lines == [f"· read_file calc.py: {told}"]
