@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.loop_guard import REFUSAL
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
-from hermes_jobs.interfaces.cli.progress import ProgressLines
+from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 
 AT = "2026-11-22T09:00:00.000000Z"
 
