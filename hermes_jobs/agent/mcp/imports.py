@@ -1,12 +1,14 @@
 """Servers from the files of other clients, and secrets that stand in an entry itself.
 
 Claude Desktop, Claude Code and Cursor keep servers as `mcpServers` in JSON, VS Code as `servers`, Hermes as
-`mcp_servers` in YAML. What an entry has and this project has not is named, so that nothing is lost unseen.
+`mcp_servers` in YAML, Codex in TOML. What an entry has and this project has not is named, so that nothing is
+lost unseen.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,20 @@ PLACES = (
     "~/Library/Application Support/Claude/claude_desktop_config.json",
     ".cursor/mcp.json",
     "~/.cursor/mcp.json",
+    ".vscode/mcp.json",
+    "~/.codex/config.toml",
     "~/.hermes/config.yaml",
 )
 """Where other clients keep their servers; a relative path is in the current folder."""
 
 GROUPS = ("mcpServers", "mcp_servers", "servers")
-RENAMED = {"connect_timeout": "start_timeout", "serverUrl": "url", "httpUrl": "url"}
+RENAMED = {
+    "connect_timeout": "start_timeout",
+    "startup_timeout_sec": "start_timeout",
+    "tool_timeout_sec": "timeout",
+    "serverUrl": "url",
+    "httpUrl": "url",
+}
 OAUTH = {
     "clientId": "client_id",
     "clientSecret": "client_secret",
@@ -72,7 +82,8 @@ def legal_name(name: str) -> str:
 
 def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     legal = name if re.fullmatch(SERVER_NAME, name) else legal_name(name)
-    renamed = {RENAMED.get(key, key): value for key, value in entry.items()}
+    plain = _by_variables(_named_by_codex(entry))
+    renamed = {RENAMED.get(key, key): value for key, value in plain.items()}
     known = {field.name for field in msgspec.structs.fields(McpServer)}
     kept = {key: value for key, value in renamed.items() if key in known}
     left_out = tuple(sorted(key for key in renamed if key not in known and key not in OFF))
@@ -93,6 +104,43 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     except msgspec.ValidationError as error:
         return ImportedServer(name=legal, entry={}, problem=str(error))
     return ImportedServer(name=legal, entry=entry, secrets=secrets, left_out=left_out)
+
+
+def _named_by_codex(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry with the headers and variables that Codex names in keys of its own."""
+    plain = dict(entry)
+    headers = {**_table(plain.get("headers")), **_table(plain.pop("http_headers", None))}
+    headers |= {key: f"${{{name}}}" for key, name in _table(plain.pop("env_http_headers", None)).items()}
+    if token := plain.pop("bearer_token_env_var", None):
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    if headers:
+        plain["headers"] = headers
+    names = plain.get("env_vars")
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        del plain["env_vars"]
+        plain["env"] = {name: f"${{{name}}}" for name in names} | _table(plain.get("env"))
+    return plain
+
+
+def _table(given: object) -> dict[str, Any]:
+    return dict(given) if isinstance(given, dict) else {}
+
+
+_OTHER_NAME = re.compile(r"\$\{(?:env|input):([^}]+)\}")
+
+
+def _by_variables(value: Any) -> Any:
+    """The value with `${env:NAME}` and `${input:id}` of Cursor and VS Code as `${NAME}` and `${ID}`."""
+    if isinstance(value, str):
+        return _OTHER_NAME.sub(_variable, value)
+    if isinstance(value, dict):
+        return {key: _by_variables(each) for key, each in value.items()}
+    return [_by_variables(each) for each in value] if isinstance(value, list) else value
+
+
+def _variable(found: re.Match[str]) -> str:
+    name = re.sub(r"[^A-Za-z0-9_]", "_", found[1])
+    return f"${{{name.upper() if found[0].startswith('${input') else name}}}"
 
 
 def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
@@ -146,7 +194,7 @@ def _may_be_secret(part: str, key: str, value: str) -> bool:
 
 
 def read(path: Path) -> object:
-    """The decoded content of a file, JSON or YAML. Raises `OSError`, `ValueError`."""
+    """The decoded content of a file: JSON (with comments), YAML or TOML. Raises `OSError`, `ValueError`."""
     text = path.read_text("utf-8-sig")
     if path.suffix in (".yaml", ".yml"):
         import yaml
@@ -155,7 +203,24 @@ def read(path: Path) -> object:
             return yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(f"{path} is not YAML: {error}") from error
+    if path.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not TOML: {error}") from error
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(_strict(text))
     except msgspec.DecodeError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
+
+
+_STRING = r'("(?:\\.|[^"\\])*")'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+
+
+def _strict(text: str) -> str:
+    """JSON without the comments and the commas after a last member, which VS Code lets people write."""
+    for surplus in (_COMMENT, _LAST_COMMA):
+        text = surplus.sub(lambda found: found[1] or " ", text)
+    return text

@@ -243,7 +243,7 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
 def import_servers(
     context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, as_json: bool
 ) -> None:
-    """Import servers from Claude, Cursor, VS Code or Hermes.
+    """Import servers from Claude, Cursor, VS Code, Codex or Hermes.
 
     Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
     it is. Nothing is started.

@@ -1,0 +1,60 @@
+"""Files of other clients, as these clients let people write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hermes_jobs.agent.mcp.imports import ImportedServer, read, servers_in
+
+VS_CODE = """{
+  // asked for once
+  "inputs": [{"type": "promptString", "id": "api-key", "password": true},],
+  "servers": {
+    "web": {"url": "https://a.example/mcp//x,]",
+      "headers": {"Authorization": "Bearer ${input:api-key}"}}, /* , */
+    "own": {"command": "run", "env": {"PLACE": "${env:HOME}"}},
+  },
+}"""
+
+CODEX = """
+[mcp_servers.own]
+command = "run"
+enabled = false
+startup_timeout_sec = 20
+tool_timeout_sec = 60
+env_vars = ["LOCAL_TOKEN"]
+[mcp_servers.web]
+url = "https://a.example/mcp"
+bearer_token_env_var = "WEB_TOKEN"
+http_headers = { "X-Key" = "a-secret" }
+env_http_headers = { "X-Team" = "TEAM" }
+"""
+
+
+def imported(path: Path, text: str) -> dict[str, ImportedServer]:
+    path.write_text(text)
+    return {server.name: server for server in servers_in(read(path))}
+
+
+def test_a_file_of_vs_code_may_have_comments_and_last_commas(tmp_path: Path) -> None:
+    servers = imported(tmp_path / "mcp.json", VS_CODE)
+    assert servers["web"].entry["url"] == "https://a.example/mcp//x,]"
+    assert servers["own"].entry == {"command": "run", "env": {"PLACE": "${HOME}"}}
+
+
+def test_an_input_of_vs_code_is_a_variable_and_no_secret(tmp_path: Path) -> None:
+    web = imported(tmp_path / "mcp.json", VS_CODE)["web"]
+    assert web.entry["headers"] == {"Authorization": "Bearer ${API_KEY}"}
+    assert not web.secrets
+
+
+def test_the_servers_of_codex_are_taken_over_from_toml(tmp_path: Path) -> None:
+    servers = imported(tmp_path / "config.toml", CODEX)
+    own = {"command": "run", "enabled": False, "start_timeout": 20, "timeout": 60}
+    assert servers["own"].entry == own | {"env": {"LOCAL_TOKEN": "${LOCAL_TOKEN}"}}
+    assert servers["web"].entry["headers"] == {
+        "X-Key": "${MCP_WEB_X_KEY}",
+        "X-Team": "${TEAM}",
+        "Authorization": "Bearer ${WEB_TOKEN}",
+    }
+    assert servers["web"].secrets == {"MCP_WEB_X_KEY": "a-secret"}
