@@ -282,7 +282,9 @@ def refusal_in(
         body = body[0]
     if not isinstance(body, Mapping):
         return None
-    error: Any = body.get("error") or (body if body.get("object") == "error" or "detail" in body else None)
+    is_bare = status is not None and isinstance(body.get("message"), str)  # Cohere, Bedrock, Cerebras
+    is_whole = is_bare or body.get("object") == "error" or "detail" in body
+    error: Any = body.get("error") or (body if is_whole else None)
     if not error:
         return None
     if not isinstance(error, Mapping):  # xAI: {"code": …, "error": "…"}
