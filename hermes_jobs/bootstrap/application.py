@@ -552,6 +552,7 @@ class Application:
         from hermes_jobs.bootstrap.validation import check_choice
 
         check_choice(self.settings, self.settings.choice(name))
+        self.check_budgets(name)
 
     def _check(self, command: str, answer: str, cancel: Cancel) -> CheckResult:
         """The result of a command that checks an answer."""

@@ -110,6 +110,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
             roles=partial(agent_roles, settings),
             toolsets=lambda: toolbox.toolsets,
             check_model=check_model,
+            is_priced=endpoints.by_name.is_priced,
             paths=paths,
             ids=ids,
         ).tools,
@@ -130,9 +131,13 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
 
 
 def _delegation_limits(settings: Settings) -> DelegationLimits:
-    of = settings.delegation
+    of, budgets = settings.delegation, settings.budgets
     return DelegationLimits(
-        per_root=of.per_root, per_home=of.per_home, depth=of.depth, turn_usd=settings.budgets.turn_usd
+        per_root=of.per_root,
+        per_home=of.per_home,
+        depth=of.depth,
+        turn_usd=budgets.turn_usd,
+        turn_tokens=budgets.turn_tokens,
     )
 
 

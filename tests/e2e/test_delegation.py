@@ -345,6 +345,34 @@ def test_what_cannot_be_is_refused_and_nothing_begins(home: Home, model_server: 
     assert not [each for each in facts if isinstance(each, e.ChildrenStarted)]
 
 
+@pytest.mark.parametrize(
+    ("task", "environ", "why"),
+    [
+        (
+            {"goal": "x", "budget": 0.5},
+            {},
+            "the price of `scripted` is not known, so a budget of $0.5 cannot be held",
+        ),
+        (
+            {"goal": "x", "model": "unpriced"},
+            {"HERMES_JOBS_BUDGETS__DAY_USD": "1", "HERMES_JOBS_MODELS__PRICES": '{"scripted": 0}'},
+            "the price of 'unpriced' is not known",
+        ),
+    ],
+)
+def test_a_budget_that_an_unknown_price_leaves_unheld_is_refused_before_a_child_begins(
+    home: Home, model_server: ModelServer, task: dict[str, Any], environ: dict[str, str], why: str
+) -> None:
+    asked = Answer(tool_calls=(AskedCall("delegate", {"tasks": [task]}),))
+    model_server.follow(Script(rules=(Rule("Try", (asked, Answer(text="Refused."))),)))
+    assert home.run("send", "Try.", "--json", **environ).json["result"] == "Refused."
+    with home.open_log() as log:
+        facts = [each.event for each in log.tail(limit=1000)]
+    (result,) = [each for each in facts if isinstance(each, e.ToolFinished)]
+    assert why in result.content
+    assert not [each for each in facts if isinstance(each, e.ChildrenStarted)]
+
+
 def test_a_forked_child_begins_with_its_parents_bytes(home: Home, model_server: ModelServer) -> None:
     model_server.follow(
         Script(

@@ -42,12 +42,13 @@ Your task: {goal}"""
 
 
 class DelegationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many work at once, below one root and in the home, how deep, and what a turn may cost at most."""
+    """How many work at once, below one root and in the home, how deep, and what a turn may use at most."""
 
     per_root: int
     per_home: int
     depth: int
     turn_usd: float | None = None
+    turn_tokens: int | None = None
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,13 +81,15 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The tool over the kinds of sub-agents that are there.
 
     `roles(workdir)` are those for a session in that folder. `toolsets` names all toolsets;
-    `check_model(name)` raises where a turn with that model could not run.
+    `check_model(name)` raises where a turn with that model could not run; `is_priced(name)` is whether its
+    price is known.
     """
 
     limits: DelegationLimits
     roles: Callable[[str], Mapping[str, AgentRole]]
     toolsets: Callable[[], Sequence[str]]
     check_model: Callable[[str], object]
+    is_priced: Callable[[str], bool]
     paths: PathPolicy
     ids: Ids
 
@@ -212,7 +215,14 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 f"{at}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
             )
         asked = task.budget if task.budget is not None else role.budget
-        return asked if asked is None or most is None else min(asked, most)
+        budget = min((each for each in (asked, most) if each is not None), default=None)
+        model = task.model or role.model or context.model
+        if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
+            raise ToolFailed(
+                f"{at}: the price of `{model}` is not known, so a budget of ${budget:g} cannot be held. "
+                "Take a model whose price is known, or give no budget."
+            )
+        return budget if asked is not None else None
 
     def _workdir(self, context: ToolContext, task: Task, at: str) -> str | None:
         if task.workdir is None:
