@@ -41,7 +41,8 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a turn's time.
 
     `start` and `end` are in seconds: since the turn was submitted, once they stand in a `Timeline`.
-    `kind`: `queued` behind another turn, `waiting` for a worker, `backoff` until what has failed is tried
+    `kind`: `queued` behind another turn, `waiting` until a step starts (that of the prefetch: until
+    it is done, because its start is not recorded), `backoff` until what has failed is tried
     again (at `retry_at`, in seconds since the epoch, while that lies ahead), `paused` between the turn's end
     and being taken up again; the others are at work. `label`: the tool, the model, or what is done;
     `arguments` are those of the tool. `position`: the event that ended it, or began it where it continues.
@@ -82,6 +83,7 @@ class Spans:
         self._tasks: set[str] = set()
         self._dues = DueTracker()
         self._retry_at = 0.0
+        self._begun = False
         self._ended = False
 
     def apply(self, recorded: RecordedEvent) -> None:
@@ -98,6 +100,7 @@ class Spans:
         if not is_own or (self._ended and not isinstance(event, e.TurnResumed)):
             return
         self.last = at
+        self._begun |= isinstance(event, e.ContextPrefetched | e.ModelCallStarted)
         if wait is not None and not (isinstance(event, e.TurnPostponed) and "backoff" in self._open):
             self._end_backoff(recorded.position)
             self._waited(wait, recorded)
@@ -117,7 +120,8 @@ class Spans:
                 self._end(key, span.position, outcome=span.outcome)
             for key, since in pending:
                 is_call = key in self._requested or is_reference(key)
-                self._wait(key, since, self.last, 0, is_call=is_call)
+                step = f"{key}-prefetch" if key == self.turn and not self._begun else key
+                self._wait(step, since, self.last, 0, is_call=is_call)
         return self._spans
 
     def _pending(self) -> Sequence[tuple[str, float]]:

@@ -269,6 +269,15 @@ def test_a_turn_that_cannot_begin_yet_says_what_it_waits_for_and_when_it_is_trie
     ]
 
 
+def test_a_turn_whose_prefetch_may_be_under_way_is_not_said_to_wait_for_a_worker() -> None:
+    first = [(0, SUBMITTED)]
+    retried = [*first, (1, postponed(1, 3)), (2, e.WaitEnded(turn="t", by="user"))]
+    for events in (first, retried):
+        assert tracks(timeline("t", recorded(events), now=EPOCH + 4).spans)[-1].name == "until begun"
+    prefetched = timeline("t", recorded([*first, (1, PREFETCHED)]), now=EPOCH + 4)
+    assert tracks(prefetched.spans)[-1].name == "waits for a worker"
+
+
 def test_a_compression_and_the_time_until_a_failed_turn_is_taken_up_again_are_shown() -> None:
     events = recorded(
         [
