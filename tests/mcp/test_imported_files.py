@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from hermes_jobs.agent.mcp.imports import ImportedServer, read, servers_in
@@ -58,3 +59,15 @@ def test_the_servers_of_codex_are_taken_over_from_toml(tmp_path: Path) -> None:
         "Authorization": "Bearer ${WEB_TOKEN}",
     }
     assert servers["web"].secrets == {"MCP_WEB_X_KEY": "a-secret"}
+
+
+def test_what_a_project_of_claude_code_disables_is_off_or_named(tmp_path: Path) -> None:
+    own, shared = {"command": "own"}, {"command": "shared"}
+    project = {"mcpServers": {"own": own}, "disabledMcpServers": ["own", "shared", "plugin:x:y"]}
+    projects = {"/a": project, "/b": {"disabledMcpServers": None}, "/c": "odd"}
+    text = json.dumps({"mcpServers": {"shared": shared}, "projects": projects})
+    servers = imported(tmp_path / ".claude.json", text)
+    assert servers["own"].entry == own | {"enabled": False}
+    assert servers["own"].remarks == "off, as in that file"
+    assert servers["shared"].entry == shared
+    assert servers["shared"].remarks == "on, although it is off in /a"

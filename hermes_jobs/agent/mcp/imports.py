@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.agent.mcp.config import NAMED, SERVER_NAME, McpOauth, McpServer
 
@@ -49,28 +50,53 @@ OFF = frozenset({"disabled"})
 
 class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server in a file of another client. `left_out`: what of its entry is not taken over; `problem`: why
-    it cannot be taken over at all. `secrets` are to be written to `.env`."""
+    it cannot be taken over at all. `secrets` are to be written to `.env`. `off_in`: the projects of Claude
+    Code that disable it, although it is on for the others."""
 
     name: str
     entry: dict[str, Any]
     secrets: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     problem: str = ""
+    off_in: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> str:
+        """What differs from the other client's file, and whether the server is off."""
+        parts = (
+            f"without {', '.join(self.left_out)}" if self.left_out else "",
+            "off, as in that file" if self.entry.get("enabled") is False else "",
+            f"on, although it is off in {', '.join(self.off_in)}" if self.off_in else "",
+        )
+        return "; ".join(part for part in parts if part)
 
 
 def servers_in(document: object) -> Iterator[ImportedServer]:
-    """The servers of a decoded file, also those that Claude Code keeps for single projects."""
+    """The servers of a decoded file, also those that Claude Code keeps for single projects.
+
+    A project's own server that the project disables is off (`enabled: false`). There are no projects here:
+    where a project disables a server of all projects, that stays on and the project is named.
+    """
     if not isinstance(document, dict):
         return
+    projects = _table(document.get("projects"))
+    disabled = {str(folder): _disabled(each) for folder, each in projects.items()}
     for group in GROUPS:
         entries = document.get(group)
         for name, entry in entries.items() if isinstance(entries, dict) else ():
             if isinstance(entry, dict):
-                yield _taken(str(name), entry)
-    projects = document.get("projects")
-    for each in projects.values() if isinstance(projects, dict) else ():
-        if isinstance(each, dict) and each.get("mcpServers"):
-            yield from servers_in({"mcpServers": each["mcpServers"]})
+                off_in = tuple(folder for folder, names in disabled.items() if name in names)
+                yield replace(_taken(str(name), entry), off_in=off_in)
+    for folder, each in projects.items():
+        for name, entry in _table(_table(each).get("mcpServers")).items():
+            if isinstance(entry, dict):
+                off = {"disabled": True} if name in disabled[str(folder)] else {}
+                yield _taken(str(name), entry | off)
+
+
+def _disabled(project: object) -> frozenset[str]:
+    names = _table(project).get("disabledMcpServers")
+    return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
 
 
 def legal_name(name: str) -> str:

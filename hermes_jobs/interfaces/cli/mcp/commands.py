@@ -267,8 +267,7 @@ def import_servers(
                 text.append((each.name, "skipped", each.problem))
             else:
                 taken[each.name] = each
-                ignored = f"without {', '.join(each.left_out)}" if each.left_out else ""
-                text.append((each.name, "would be added" if dry_run else "added", ignored))
+                text.append((each.name, "would be added" if dry_run else "added", each.remarks))
     if taken and not dry_run:
         secrets = {name: value for each in taken.values() for name, value in each.secrets.items()}
         _write(context, {name: each.entry for name, each in taken.items()}, secrets)
