@@ -18,7 +18,7 @@ from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.memory.entries import Entry, Recorded, known_entries
 from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
-from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, history, text_of
+from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, states_at, text_of
 from hermes_jobs.engine.engine import Engine
 
 EMPTY = "\n"  # whether an empty file was read cannot be told
@@ -157,7 +157,7 @@ class SyncedMemory(SyncedFolder):
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
             events = [write.fact for write in self.writes()[: memory.version]]
-            known = self._contents(target, history(events))
+            known = self._contents(target, events)
             followed = self._history.of(target)[-1].version if known else 0
             found = import_edits(memory, target, saved, held=known, followed=followed, events=events)
             return DecisionResult(writes=(StreamEvents(STREAM, found),) if found else ())
@@ -165,9 +165,11 @@ class SyncedMemory(SyncedFolder):
         self._engine.change(change, HAND_EDIT)
         return self._load()
 
-    def _contents(self, target: MemoryTarget, past: Sequence[Memory]) -> tuple[Content[Entries], ...]:
+    def _contents(self, target: MemoryTarget, events: Sequence[MemoryEvent]) -> tuple[Content[Entries], ...]:
+        past = states_at(events, (each.version for each in self._history.of(target)))
+
         def restore(stored: StoredText) -> Entries | None:
-            if stored.version >= len(past):
+            if stored.version not in past:
                 return None
             if stored.text is not None:
                 return entries_of(stored.text)

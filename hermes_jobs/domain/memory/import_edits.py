@@ -22,7 +22,8 @@ from hashlib import sha256
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.hand_edits import Content, begun_from
-from hermes_jobs.domain.memory.memory import Memory, changed, history, text_of
+from hermes_jobs.domain.memory.draft import EntryDraft
+from hermes_jobs.domain.memory.memory import Memory, history, text_of
 
 Entries = tuple[str, ...]
 
@@ -44,22 +45,25 @@ def import_edits(
     `held` is what the file held before, as far as that is known, and `followed` the version of the log that
     the newest of it followed. `events` are all that the memory was folded from.
     """
-    past = [each.entries(target) for each in history(events)]
     theirs, ours = saved.value, memory.entries(target)
-    if theirs == ours or _is_written_since(theirs, past, followed if held else len(past)):
+    if theirs == ours or (held and _is_written_since(theirs, target, events, followed)):
         return ()
     digest = digest_of(theirs)
     if any(event.file == digest and event.target == target for event in events[followed if held else 0 :]):
         return ()  # it was taken in by a process that died before it could write the file
     base = begun_from(held, saved, nearest=nearest, shares=_shares)
     if base is None:  # nothing is known of what the file held: what the log once had is no edit
+        past = [each.entries(target) for each in history(events)]
         base = theirs if theirs in past else nearest(past, theirs)
     return () if base == theirs else tuple(_Merge(target, digest, events).events(base, ours, theirs))
 
 
-def _is_written_since(theirs: Entries, past: Sequence[Entries], followed: int) -> bool:
+def _is_written_since(
+    theirs: Entries, target: e.MemoryTarget, events: Sequence[e.MemoryEvent], followed: int
+) -> bool:
     """Whether the file was written by a process that died before it could note that."""
-    return theirs in past[followed + 1 :] and theirs != past[followed]
+    then, *later = (each.entries(target) for each in history(events, after=followed))
+    return theirs in later and theirs != then
 
 
 def digest_of(entries: Sequence[str]) -> str:
@@ -107,18 +111,19 @@ class _Merge:
     def events(self, base: Entries, ours: Entries, theirs: Entries) -> Iterator[e.MemoryEvent]:
         """What the person did to the base, done to ours."""
         steps = list(_steps(base, theirs))
-        now = list(ours)
+        now, draft = ours, EntryDraft(ours)
         for old, new in steps:
             for event in self._step(now, old, new):
                 yield event
-                now = list(changed(now, event))
+                draft.take_in(event)
+                now = draft.entries()
         if _applied(base, steps) != theirs:
             wanted = ordered(now, theirs)
-            if wanted != tuple(now):
+            if wanted != now:
                 yield e.MemoryArranged(
                     target=self._target,
                     entries=wanted,
-                    old=tuple(now),
+                    old=now,
                     author="hand_edit",
                     file=self._digest,
                 )

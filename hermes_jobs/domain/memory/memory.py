@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple, assert_never
 
 import msgspec
-from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.memory.draft import OBSERVATION, PERSONS, STREAM, Draft, Memory, Observed
 
-STREAM = "memory"
+__all__ = ["OBSERVATION", "PERSONS", "STREAM", "Memory", "Observed"]
+
 MARK = "§"
 SEPARATOR = f"\n{MARK}\n"
-PERSONS: tuple[e.Author, ...] = ("user", "hand_edit")
 TARGETS: tuple[e.MemoryTarget, ...] = ("memory", "user")
-OBSERVATION = "observation"
-"""The tag of observations, which no prompt has."""
 CLOSING = ".!;, "
-
-
-class Observed(NamedTuple):
-    """Of an observation that nobody has changed: its day, when it was said, its slot. See `MemoryAdded`."""
-
-    day: str
-    said_at: str
-    slot: str
-
-
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of the memory's stream at `version`: the entries of each target, oldest first, none twice.
-
-    `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
-    `allowed`: texts that a person wants in prompts although a rule of the scan names them.
-    `has_observations`: whether there ever was one, so that an entry may be one that prompts do not have.
-    `observations`: those that are as they were written, by their texts.
-    """
-
-    stream: str = STREAM
-    version: int = 0
-    memory: tuple[str, ...] = ()
-    user: tuple[str, ...] = ()
-    undone: frozenset[int] = frozenset()
-    persons: frozenset[tuple[e.MemoryTarget, str]] = frozenset()
-    allowed: frozenset[str] = frozenset()
-    has_observations: bool = False
-    observations: Mapping[str, Observed] = {}
-
-    def entries(self, target: e.MemoryTarget) -> tuple[str, ...]:
-        """The entries of a target."""
-        return self.memory if target == "memory" else self.user
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,63 +31,30 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
     """The memory after one more event."""
-    entries = changed(memory.entries(event.target), event)
-    undone = memory.undone if event.undoes is None else memory.undone | {event.undoes}
-    persons = _persons(memory, event)
-    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.anyway:
-        memory = replace(memory, allowed=memory.allowed | {event.content})
-    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and OBSERVATION in event.tags:
-        memory = replace(memory, has_observations=True)
-    observations = _observations(memory.observations, event)
-    memory = replace(
-        memory, version=memory.version + 1, undone=undone, persons=persons, observations=observations
-    )
-    return replace(memory, memory=entries) if event.target == "memory" else replace(memory, user=entries)
+    return fold(memory, (event,))
 
 
-def _persons(memory: Memory, event: e.MemoryEvent) -> frozenset[tuple[e.MemoryTarget, str]]:
-    if isinstance(event, e.MemoryArranged | e.MemoryConflicted | e.MemoryConfirmed):
-        return memory.persons
-    persons = memory.persons
-    if not isinstance(event, e.MemoryAdded) and (event.target, event.old) in persons:
-        persons -= {(event.target, event.old)}
-    if isinstance(event, e.MemoryRemoved):
-        return persons
-    entry = (event.target, event.content)
-    if (entry in persons) == (event.author in PERSONS):
-        return persons
-    return persons ^ {entry}
+def fold(memory: Memory, events: Iterable[e.MemoryEvent]) -> Memory:
+    """The memory after those events, in order. The state is copied once, not once for each event."""
+    draft = Draft(memory)
+    for event in events:
+        draft.take_in(event)
+    return draft.memory()
 
 
-def _observations(known: Mapping[str, Observed], event: e.MemoryEvent) -> Mapping[str, Observed]:
-    if isinstance(event, e.MemoryReplaced | e.MemoryRemoved) and event.old in known:
-        known = {text: each for text, each in known.items() if text != event.old}
-    if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.observed:
-        known = {**known, event.content: Observed(event.observed, event.said_at, event.slot)}
-    return known
+def states_at(facts: Sequence[e.MemoryEvent], versions: Iterable[int]) -> dict[int, Memory]:
+    """The memory at each of those versions that exists, in one pass over the events."""
+    found: dict[int, Memory] = {}
+    memory = Memory()
+    for version in sorted(set(versions)):
+        if version <= len(facts):
+            memory = found[version] = fold(memory, facts[memory.version : version])
+    return found
 
 
-def changed(entries: Sequence[str], event: e.MemoryEvent) -> tuple[str, ...]:
-    """The entries of the event's target after it."""
-    match event:
-        case e.MemoryAdded():
-            return (*entries, event.content)
-        case e.MemoryReplaced():
-            return tuple(event.content if each == event.old else each for each in entries)
-        case e.MemoryRemoved():
-            return tuple(each for each in entries if each != event.old)
-        case e.MemoryArranged():
-            listed = [each for each in event.entries if each in entries]
-            return (*listed, *(each for each in entries if each not in event.entries))
-        case e.MemoryConflicted() | e.MemoryConfirmed():
-            return tuple(entries)
-        case _:
-            assert_never(event)
-
-
-def history(facts: Iterable[e.MemoryEvent]) -> tuple[Memory, ...]:
-    """The memory at each version, from version 0 on."""
-    return tuple(accumulate(facts, evolve, initial=Memory()))
+def history(facts: Sequence[e.MemoryEvent], after: int = 0) -> tuple[Memory, ...]:
+    """The memory at each version from `after` on. Each is a copy of the state: keep the range short."""
+    return tuple(accumulate(facts[after:], evolve, initial=fold(Memory(), facts[:after])))
 
 
 def reading(text: str) -> str:

@@ -221,7 +221,7 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
 def at(context: CliContext, date: str, as_json: bool) -> None:
     """Show the memory as it was at a time, or at the end of a day."""
     from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
-    from hermes_jobs.domain.memory.memory import history
+    from hermes_jobs.domain.memory.memory import Memory, fold
     from hermes_jobs.interfaces.cli.memory.format import gone_since, moment
 
     until = moment(date)
@@ -233,7 +233,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     if gone:
         writes = pluralize(len(gone), "write")
         note(f"Of {writes} up to then the text is not known any more: {gone_since(gone[-1])}.")
-    then = history(facts)[-1]
+    then = fold(Memory(), facts)
     entries = known_entries(then, (Recorded(each.version, each.fact, each.at) for each in past))
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
     _print(context, places, None, as_json=as_json)
