@@ -57,7 +57,9 @@ class FileChannel:
             path = Path(workdir or self._user_home) / address
         real = path.resolve()
         if real.is_relative_to(self._home.resolve()):
-            raise DeliveryError(f"{real} lies in the home of hermes-jobs, which is its own.", lasting=True)
+            raise DeliveryError(
+                f"{real} is in the home of hermes-jobs, which is reserved for it.", lasting=True
+            )
         return real
 
     def _append(self, file: int, delivery: str, requested: DeliveryRequested) -> None:
@@ -96,7 +98,7 @@ def _opened(path: Path) -> Iterator[int]:
     file = os.open(path, flags, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise DeliveryError(f"{path} is no regular file.", lasting=True)
+            raise DeliveryError(f"{path} is not a regular file.", lasting=True)
         yield file
     finally:
         os.close(file)

@@ -2,7 +2,7 @@
 
 Sending a message is not idempotent, editing it is. So the placeholder's id is recorded in the log before it
 shows the answer, and the answer appears in the chat once, wherever a process dies. A crash between sending
-and recording a placeholder leaves that placeholder, and nothing else.
+and recording a placeholder leaves only that placeholder.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _failure(error: TelegramError) -> DeliveryError:
     match error:
         case RetryAfter():
             wait = retry_after_seconds(error)
-            return DeliveryError(f"Telegram wants to be left alone for {wait:g} s.", retry_after=wait)
+            return DeliveryError(f"Telegram allows no request for {wait:g} s.", retry_after=wait)
         case InvalidToken():
             return DeliveryError(f"Telegram refuses the bot's token ({TOKEN}): {error.message}.")
         case Forbidden() | BadRequest() | ChatMigrated():

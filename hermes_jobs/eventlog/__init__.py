@@ -1,1 +1,1 @@
-"""The log: every fact in order, the due work that follows from it, and who is at work."""
+"""The log: all events in order, the due steps that follow from them, and the registered workers."""

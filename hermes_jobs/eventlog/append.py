@@ -38,7 +38,7 @@ class PreparedAppend:
             raise ValueError("a key points at an event, and this append carries none")
         self._dropped = _dropped_with_its_guard(change)
         if len({(key.scope, key.key) for key in change.keys}) < len(change.keys):
-            raise ValueError("a key stands twice in this append")
+            raise ValueError("a key appears twice in this append")
 
     @property
     def has_events(self) -> bool:

@@ -1,4 +1,4 @@
-"""Charging accounts inside a write transaction: what is spent and reserved, within limits."""
+"""Charging accounts inside a write transaction: amounts spent and reserved, within limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WITHOUT_LIMIT = 2**62
 
 
 def charge(connection: Connection, charges: Sequence[Charge], limits: Sequence[Limit]) -> None:
-    """Change the accounts. Raises `OverBudget`; whoever began the transaction then takes it back."""
+    """Change the accounts. Raises `OverBudget`; the owner of the transaction then rolls it back."""
     limited = {limit.account for limit in limits}
     free: dict[str, Charge] = {}
     for each in charges:
@@ -33,7 +33,7 @@ def charge(connection: Connection, charges: Sequence[Charge], limits: Sequence[L
 
 
 def to_charge(account: str, row: AnyRow | None) -> Charge:
-    """An account as it stands, of the row of its sums; one that was never charged is empty."""
+    """An account from the row of its sums; an account without charges is empty."""
     if row is None:
         return Charge(account=account)
     spent_tokens, spent_nano_usd, reserved_tokens, reserved_nano_usd = row

@@ -123,7 +123,7 @@ class Codec:
 
 
 def to_json(value: object) -> str:
-    """Any value as JSON text without NUL; what is no valid Unicode becomes U+FFFD."""
+    """Any value as JSON text without NUL; invalid Unicode becomes U+FFFD."""
     try:
         return _json.encode(value).decode()
     except UnicodeEncodeError:

@@ -26,14 +26,14 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A driver's connection, in what `sqlite3` has beyond PEP 249: parameters are written `:name`.
+    """A driver's connection, with `sqlite3`'s additions to PEP 249: parameters are written `:name`.
 
     It raises the driver's own errors, of the classes that it carries.
     """
 
     @property
     def Error(self) -> type[Exception]:
-        """Whatever the driver raises."""
+        """Any exception of the driver."""
 
     @property
     def DataError(self) -> type[Exception]:
@@ -54,10 +54,10 @@ class Connection(Protocol):
         """Run a statement with each of these, in order."""
 
     def commit(self) -> None:
-        """End the transaction; what it did stands."""
+        """Commit the transaction."""
 
     def rollback(self) -> None:
-        """End the transaction; it did nothing."""
+        """Roll the transaction back."""
 
 
 Begin = Callable[[bool], Connection]
@@ -81,22 +81,22 @@ class Database(Protocol):
         """
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection that sees, with each statement, everything that is committed."""
+        """A connection whose every statement reads all committed data."""
 
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """A connection for reading that sees one moment, however long it reads."""
+        """A connection for reading one snapshot, however long the read takes."""
 
     def change_counter(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""
 
     def erase_deleted(self) -> bool:
-        """Overwrite what was deleted or replaced; whether nothing of it is left in the database's files.
+        """Overwrite deleted and replaced data; whether none of it is left in the database's files.
 
-        False where somebody still reads what was there before: it can be tried again.
+        False while a reader still uses an earlier snapshot: the caller can try again.
         """
 
     def translated(self, error: Exception) -> HermesJobsError | None:
-        """The project's error for it: what was wrong, what to do; None where it is not the database's.
+        """The project's error for it, with cause and hint; None if the database did not raise it.
 
         It holds no password and no stored text.
         """

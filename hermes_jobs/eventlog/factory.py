@@ -25,7 +25,7 @@ _POSTGRES = ("postgresql://", "postgresql+psycopg://")
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a log in that file; whatever the path holds is quoted."""
+    """The URL of a log in that file; the path is quoted."""
     return _SQLITE + quote(os.fsencode(path))
 
 
@@ -78,7 +78,7 @@ def _database(url: str, notify: Callable[[str], None]) -> LogDatabase:
 
 
 def _log_id(database: LogDatabase) -> str:
-    """The log's id, having made its tables where there are none. Where there are, nobody is waited for."""
+    """The log's id. Creates missing tables; if they exist, the call waits for no lock."""
     with database.reading() as reader:
         if database.has_table(reader, NEWEST_TABLE):
             return _checked_id(reader.execute(sql.SELECT_INFO).fetchall())

@@ -1,9 +1,9 @@
 """Removing texts from the log: the one exception to the rule that an event never changes.
 
 In one transaction the texts of events become marks, large results and keys too, and one event is appended
-that says who did it and why, and which hash each of these events has now. Each keeps the hash that it was
-written with, and with it the chain: see `tombstones`. What is not matched stays as it is, byte by byte.
-Nothing happens twice: texts that have gone are not found again.
+that records its author, its reason and the new hash of each of these events. Each keeps the hash that it was
+written with, and with it the chain: see `tombstones`. Everything else stays unchanged, byte by byte.
+A repeated call has no effect: removed texts are not found again.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def forget(
     recorded_at: str,
     force: bool = False,
 ) -> int:
-    """Remove what was found, and what was appended since; the position of the event that records it.
+    """Remove the texts found, and those appended since; the position of the event that records it.
 
-    0: there was nothing. `event` says everything but what was changed. Raises what `find` does, and
+    0: nothing was found. `event` holds everything except the changes. Raises what `find` does, and
     `Rejected` where work is under way there, unless `force` is set.
     """
 
@@ -120,9 +120,9 @@ def forget(
 
 
 def erase_remains(log: SqlEventLog) -> bool:
-    """Have the database keep nothing of what was forgotten; whether it keeps nothing now.
+    """Erase forgotten texts from the database's files; whether none of them is left.
 
-    Does nothing where that was done before. Raises `LogUnavailable`.
+    Has no effect after a complete erasure. Raises `LogUnavailable`.
     """
     newest, erased = log.key(KEY_SCOPE, NEWEST), log.key(KEY_SCOPE, ERASED)
     if newest is None or (erased is not None and erased.position == newest.position):
@@ -156,7 +156,7 @@ def _tombstones(found: Matches) -> Mapping[str, tuple[Tombstone, ...]]:
 
 
 class _Search:
-    """One search through the tables for what a removal changes."""
+    """One search through the tables for the rows that a removal changes."""
 
     def __init__(self, connection: Connection, codec: Codec, removal: Removal) -> None:
         self._connection = connection
@@ -178,7 +178,7 @@ class _Search:
             return before
         self._check_nothing_imports()
         news = [*self._after(before.position)]
-        if any(each.stream == MEMORY for each in news):  # entries are told apart by all of them
+        if any(each.stream == MEMORY for each in news):  # together they identify an entry
             return self.everything()
         return self._matches((*before.rewrites, *self._rewrites(news)), before)
 
@@ -308,7 +308,7 @@ class _Search:
 
 
 def _check_rest(connection: Connection, removal: Removal, found: Matches) -> None:
-    """Raises `Rejected` where work is under way in what changes, or due in streams that go as a whole."""
+    """Raises `Rejected` if a changed stream has a claimed step, or a removed stream a due one."""
     statement = sql.SELECT_CLAIMED if removal.streams is None else sql.SELECT_STREAMS_OF_STEPS
     working = {unescaped(row[0]) for row in connection.execute(statement).fetchall()}
     busy = [stream for stream in found.streams if stream in working]

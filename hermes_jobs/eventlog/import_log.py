@@ -1,4 +1,4 @@
-"""Imports the lines of an export into an empty log, in one transaction: everything, checked, or nothing.
+"""Imports the lines of an export into an empty log, in one transaction, after checking all of them.
 
 Heads, due steps and budgets are computed from the events. Positions are assigned again, so that they have no
 gaps; a stream that the target already has is left out.
@@ -95,7 +95,7 @@ def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
     for number, raw in enumerate(raws, 1):
         line = to_line(raw, number)
         if ended:
-            raise invalid_line(number, "nothing may follow on the end")
+            raise invalid_line(number, "no line may follow the end")
         if isinstance(line, ExportHeader) != (number == 1):
             raise invalid_line(number, "an export begins with its header, and has one")
         if isinstance(line, ExportHeader):
@@ -266,7 +266,7 @@ class _Import:
         self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
 
     def _check_known(self, stream: str, end: _StreamEnd) -> None:
-        """The stream that is here must begin with what the file has of it; hashes are chained."""
+        """The target's stream must begin with the file's events of it; hashes are chained."""
         here = self._target.read(stream, after=end.version - 1, upto=end.version)
         if not here or here[0].hash != end.hash:
             raise _other_content(stream)

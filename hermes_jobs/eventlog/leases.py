@@ -100,7 +100,7 @@ class Lease:
         return self._lost
 
     def renew(self) -> None:
-        """Increment the counter. Where the log cannot be reached nothing is renewed."""
+        """Increment the counter. The lease is not renewed while the log is unreachable."""
         if self._lost:
             return
         # The moment before: the counter may have moved any time after it.
@@ -173,7 +173,7 @@ class FailureDetector:
     def dead(self, workers: Sequence[WorkerRow], owners: Collection[str] = ()) -> set[str]:
         """The ids, among all workers but oneself and the owners of steps, of those that have ended.
 
-        Read the owners first: who holds a step was registered before, so it is among the workers or has left.
+        Read the owners first: a step's owner was registered before, so it is among the workers or has left.
         """
         now = self._monotonic()
         elapsed = min(now - self._checked_at, self._seconds / CHECKS_PER_LEASE)

@@ -1,7 +1,7 @@
 """Lock files of the worker processes of this host: a free lock proves that its process has ended.
 
-A file holds the moment until which its process may act, on this host's clock (`moment`). Whatever works for
-the process gets the open file: it sees that moment, and keeps the lock until it has ended itself.
+A file holds the moment until which its process may act, on this host's clock (`moment`). Its child
+processes inherit the open file: they read that moment, and hold the lock until they have ended.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NEVER = 0.0
 
 
 def moment() -> float:
-    """Seconds on a clock that all processes of this host share, and that continues while the host sleeps."""
+    """Seconds on a clock that all processes of this host share, and that counts while it is suspended."""
     # macOS has no such clock by that name; its monotonic one is shared too.
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class LivenessLocks:
-    """A folder with a lock file for each process. Who has the same `id` sees the same files."""
+    """A folder with a lock file for each process. The same `id` means the same files."""
 
     def __init__(self, path: Path) -> None:
         """Makes the folder and its id where they are missing. Raises `OSError`."""
@@ -44,7 +44,7 @@ class LivenessLocks:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Between opening and locking it somebody may have swept the file away.
+                # Another process may have removed the file between opening and locking it.
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(file), path.stat()):
                         return LivenessLock(path, file)
@@ -54,7 +54,7 @@ class LivenessLocks:
             os.close(file)
 
     def is_free(self, worker: str) -> bool:
-        """Whether nobody holds the worker's file, or it is missing: the process has ended."""
+        """Whether the worker's file is unlocked or missing: the process has ended."""
         return not is_locked(self._file_of(worker))
 
     def sweep(self) -> None:
@@ -87,7 +87,7 @@ class LivenessLock:
             return os.open(os.devnull, os.O_RDONLY) if self._released else os.dup(self._file)
 
     def release(self) -> None:
-        """Remove the file and let go of it."""
+        """Remove the file and release its lock."""
         with self._lock:
             self._released = True
             self.allow_until(_NEVER)
@@ -96,7 +96,7 @@ class LivenessLock:
 
 
 def _read_or_make_id(path: Path) -> str:
-    """The text of that file; the first to come writes it, whole or not at all."""
+    """The text of that file; the first caller writes it atomically."""
     while True:
         with suppress(FileNotFoundError):
             return path.read_text()

@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.steps import Queue, Step
 
 
 class EventMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Who wrote an event and why: `causation` and `correlation` are ids of steps, turns or commands."""
+    """The author and cause of an event: `causation` and `correlation` are ids of steps, turns or commands."""
 
     worker: str
     causation: str | None = None
@@ -40,10 +40,10 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 IMPORTING = 2**31 - 1
-"""The level, which no build has, of a stream that is partly imported: nobody may read it yet."""
+"""The level of a partly imported stream. No build has it, so that no process reads the stream yet."""
 
 PROBE_WORKER = ""
-"""The id of no worker: its heartbeat changes nothing, and fails where the log cannot be written."""
+"""An id without a worker: its heartbeat changes no row, and fails if the log cannot be written."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The first use of a key: where its event stands, and the digest of what it was used for."""
+    """The first use of a key: the position of its event, and the digest of its request."""
 
     scope: str
     key: str
@@ -74,11 +74,11 @@ class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepGuard(msgspec.Struct, frozen=True, kw_only=True):
-    """The condition on a step's row, and what becomes of the row.
+    """The condition on a step's row, and the change to the row.
 
     `claim`: it is unclaimed; afterwards (`owner`, `fence`) hold it.
     `finish`: (`owner`, `fence`) hold it; afterwards it is unclaimed (and `StreamWrite` drops or renews it).
-    Otherwise the append fails with `StepLost` and changes nothing.
+    Otherwise the append fails with `StepLost` and has no effect.
     """
 
     action: Literal["claim", "finish"]
@@ -120,7 +120,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that works. `beats` grows while it lives; `locks` names the lock folder of its host.
+    """A worker process. `beats` grows while it runs; `locks` names the lock folder of its host.
 
     `lanes` are the queues it consumes; `name` is shown to people; `build_level` is the level of its build.
     """
@@ -184,7 +184,7 @@ class EventLog(Protocol):
         """The newest event's position, 0 for an empty log."""
 
     def wait(self, after: int, seconds: float) -> bool:
-        """Block until an event stands after that position, or `seconds` have passed; whether one does."""
+        """Block until an event follows that position, or `seconds` have passed; whether one follows."""
 
     def wait_for_others(self, seconds: float) -> bool:
         """Block until another process says that it has written, or `seconds` have passed; whether one did,
@@ -226,13 +226,13 @@ class EventLog(Protocol):
         """Register a process, or renew its row."""
 
     def heartbeat(self, worker: str) -> bool:
-        """Increment a worker's heartbeat; false where it is not registered (somebody declared it dead)."""
+        """Increment a worker's heartbeat; false if it is not registered (it was declared dead)."""
 
     def publish(self, worker: str, status: str) -> None:
         """Store what a registered process says of itself, a JSON text without secrets."""
 
     def statuses(self) -> Mapping[str, str]:
-        """What registered processes say of themselves, by id; those that say nothing are left out."""
+        """The self-descriptions of registered processes, by id; processes without one are left out."""
 
     def unregister(self, worker: str) -> None:
         """Remove a process from the workers."""

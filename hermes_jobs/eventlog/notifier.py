@@ -1,4 +1,4 @@
-"""A hint from one process of this host to the others: something was written, look at the log.
+"""A notification from one process of this host to the others that the log has new events.
 
 A subscriber has a named pipe in a shared folder; a writer writes one byte to each. A notification may be lost
 or superfluous: waiting processes also poll the log. Pipes rather than sockets: a socket's path must be short.
@@ -35,7 +35,7 @@ class ProcessNotifier:
     def subscribe(self, on_notification: Callable[[], None]) -> None:
         """Call `on_notification` in a thread whenever another process notifies.
 
-        Does nothing on a second call, or where no pipe can be made.
+        Has no effect on a second call, or if no pipe can be made.
         """
         with self._lock:
             if self._thread is not None or self._closing.is_set():
@@ -93,7 +93,7 @@ def _notify_pipe(path: str) -> None:
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # nobody has it open for reading
+        if error.errno == errno.ENXIO:  # no process has it open for reading
             Path(path).unlink(missing_ok=True)
         return
     try:

@@ -1,4 +1,4 @@
-"""The portable form of a log: JSON lines that any hermes-jobs of this format or a later one can bring in.
+"""The portable form of a log: JSON lines that hermes-jobs of this format or a later one can import.
 
 | line   | how many | holds                                                                        |
 |--------|----------|------------------------------------------------------------------------------|
@@ -6,13 +6,13 @@
 | event  | any      | an event as stored, byte by byte, so that its hash can be checked anywhere   |
 | key    | any      | a name that was used once, and the event that it points at                   |
 | result | any      | a tool's output that is too large for a message                              |
-| step   | any      | due work in the order in which it came, and who held it                      |
+| step   | any      | due steps in the order of their creation, with their owners                  |
 | end    | last     | how many events there were, and the SHA-256 of all lines before              |
 
-Events come in the order of their positions. Heads, steps' times and accounts follow from events.
+Events are in the order of their positions. Heads, steps' times and accounts are derived from events.
 
-An event whose texts were forgotten keeps the hash that it was written with: so the chain of hashes holds.
-What is there since has another hash, which a later event, `TextsForgotten`, names.
+An event whose texts were forgotten keeps its original hash, so that the chain of hashes holds. Its new
+content has another hash, which a later event, `TextsForgotten`, names.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ResultLine(ExportLine, frozen=True, kw_only=True, tag="result"):
 
 
 class StepLine(ExportLine, frozen=True, kw_only=True, tag="step"):
-    """A due step, and who held it when the file was made."""
+    """A due step, and its owner when the file was made."""
 
     step: str
     stream: str
@@ -108,7 +108,7 @@ def to_bytes(line: AnyLine) -> bytes:
 
 
 def to_line(raw: bytes, number: int) -> AnyLine:
-    """What the line says; `number` counts from 1. Raises `Rejected` where it says nothing that is known."""
+    """The record of the line; `number` counts from 1. Raises `Rejected` for an unknown record."""
     try:
         line: AnyLine = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -129,7 +129,7 @@ _BEYOND = PREFIX[:-1] + chr(ord(PREFIX[-1]) + 1)
 
 
 class Tombstones:
-    """What stands in the place of forgotten texts: a hash by stream and version, the newest one counts."""
+    """The replacements of forgotten texts: a hash by stream and version; the newest one counts."""
 
     def __init__(self) -> None:
         self._hashes: dict[tuple[str, int], str] = {}
@@ -150,18 +150,18 @@ class Tombstones:
         return len(self._hashes)
 
     def add(self, event: TextsForgotten) -> None:
-        """Take in one more forgetting."""
+        """Add another `TextsForgotten`."""
         for stream, tombstones in event.tombstones.items():
             self._by_stream.setdefault(stream, set()).add(event.forgetting)
             for each in tombstones:
                 self._hashes[stream, each.version] = each.hash
 
     def covers(self, stream: str, version: int, digest: str) -> bool:
-        """Whether an event with texts that have gone stands there now with that hash."""
+        """Whether that version is an event with removed texts and this hash."""
         return self._hashes.get((stream, version)) == digest
 
     def streams_about(self, streams: frozenset[str]) -> frozenset[str]:
-        """The streams whose events say what was forgotten in those."""
+        """The streams whose events record what was forgotten in those."""
         about = (self._by_stream.get(stream, set()) for stream in streams)
         return frozenset(f"{PREFIX}{name}" for names in about for name in names)
 

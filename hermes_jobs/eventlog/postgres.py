@@ -1,13 +1,13 @@
 """The log in a schema of a PostgreSQL database: the first one of the connection's `search_path`.
 
 Writers wait for an advisory lock before they draw positions and hold it until their commit is visible, so
-that positions come in the order of commits and who reads `position > n` misses nothing. `durable` is what
-the server calls durable (`synchronous_commit`); a heartbeat, which need not be, switches that off for itself.
+that positions follow the order of commits and a reader of `position > n` misses no event. `durable` is the
+server's setting (`synchronous_commit`); a heartbeat need not be durable and switches it off for itself.
 
-Nobody holds the turn for long: the server ends the transaction of a writer that falls silent in it, whatever
-became of that (frozen, unplugged, behind a network that swallows packets), and tests the network to it
-meanwhile. A client gives up a connection on which nothing comes for longer than that takes. All this is set
-within the transaction or in the client, so that it holds behind PgBouncer too.
+The lock is held for a limited time: the server ends the transaction of a silent writer (frozen, unplugged,
+behind a network that drops packets), and tests the connection to it meanwhile. A client closes a connection
+that is silent for longer than that. All these limits are set within the transaction or in the client, so that
+they apply behind PgBouncer, too.
 """
 
 from __future__ import annotations
@@ -38,16 +38,14 @@ logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 5
 NOTICE_SECONDS = 2  # seconds of waiting for the lock after which `notify` is called
-IDLE_SECONDS = 8  # that a writer may say nothing in the middle of its turn
+IDLE_SECONDS = 8  # a writer's longest silence within its transaction
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
-ANSWER_SECONDS = 40.0  # that a server may say nothing in the middle of an answer
+ANSWER_SECONDS = 40.0  # a server's longest silence within an answer
 ERASE_SECONDS = 3600.0  # the same while it writes its tables again
 CONNECTIONS = 8  # of one process, at most
 
 _KEEPALIVE_SECONDS = 15  # after which a silent connection is tested by the network itself
-_UNACKNOWLEDGED_SECONDS = (
-    30  # after which one is given up whose server acknowledges nothing that was sent to it
-)
+_UNACKNOWLEDGED_SECONDS = 30  # without an acknowledgement by the server, after which a connection is closed
 
 # https://www.postgresql.org/docs/current/runtime-config-connection.html#RUNTIME-CONFIG-TCP, and
 # https://www.postgresql.org/docs/current/runtime-config-client.html
@@ -62,7 +60,7 @@ _KEY = "hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), '')
 
 
 def _lock_statement(seconds: float) -> str:
-    """Wait for the turn for so long. The limits stand before it: they hold for one who vanishes waiting."""
+    """Wait for the write lock for so long. The limits are set before: they apply during the wait, too."""
     limits = {"lock_timeout": f"{round(seconds * 1000)}ms", **_LIMITS}
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in limits.items())
     return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {settings}, pg_advisory_xact_lock({_KEY})"
@@ -110,7 +108,7 @@ class PostgresDatabase:
             max_overflow=0,
             pool_use_lifo=True,
             pool_pre_ping=True,
-            isolation_level="AUTOCOMMIT",  # a statement that reads is a transaction of its own
+            isolation_level="AUTOCOMMIT",  # each statement that reads is a transaction
             hide_parameters=True,
         )
         listen(self._engine, "do_connect", _connect)
@@ -147,7 +145,7 @@ class PostgresDatabase:
 
     @staticmethod
     def _holder(connection: Connection) -> str:
-        """Who has the turn, for people."""
+        """The holder of the write lock, for messages."""
         row = connection.execute(_HOLDER).fetchone()
         if row is None:
             return "another process"
@@ -167,7 +165,7 @@ class PostgresDatabase:
             try:
                 yield connection
             finally:
-                with suppress(Error):  # of a connection that is lost: what ended it is raised
+                with suppress(Error):  # of a lost connection: its cause is raised
                     connection.rollback()
 
     def change_counter(self) -> int:
@@ -176,7 +174,7 @@ class PostgresDatabase:
             return position
 
     def erase_deleted(self) -> bool:
-        """Others wait meanwhile: each table is written again. The server's own WAL and copies are its own."""
+        """Blocks other writers: each table is rewritten. The server's WAL and its copies are not changed."""
         with closing(self._engine.raw_connection()) as lent:
             driver = lent.driver_connection
             assert isinstance(driver, _TimeoutConnection)
@@ -227,7 +225,7 @@ class PostgresDatabase:
         self._engine.dispose()
 
     def _first_line(self, cause: BaseException | None) -> str:
-        """The first line of what the server or its client said, without the password."""
+        """The first line of the message of the server or its client, without the password."""
         first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
         return first.replace(self._secret, "…") if self._secret else first
 
@@ -276,7 +274,7 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
 
 
 class _TimeoutConnection(DriverConnection[Any]):
-    """Gives up where the server says nothing for too long: the network may have swallowed the question."""
+    """Fails after a deadline without an answer: the network may have lost the statement."""
 
     answer_seconds = ANSWER_SECONDS
 

@@ -77,7 +77,7 @@ def to_stored_event(row: AnyRow) -> StoredEvent:
 
 
 def event_row(line: EventLine, position: int) -> dict[str, Any]:
-    """The row of an event that comes in from elsewhere."""
+    """The row of an imported event."""
     return {
         "position": position,
         "stream": escaped(line.stream),

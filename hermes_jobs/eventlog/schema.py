@@ -4,7 +4,7 @@
 |----------|-----------------------------------------------------------------|-----------------------|
 | events   | an event, in the order of `position`; see also `forget`         | append                |
 | streams  | a stream's head                                                 | append                |
-| steps    | due work and who holds it; follows from the events              | append                |
+| steps    | due steps and their owners; derived from the events             | append                |
 | keys     | a name that was used once                                       | append                |
 | budgets  | what is spent and reserved on an account; follows from events   | append                |
 | results  | a tool's output that is too large for a message                 | append                |
@@ -29,7 +29,7 @@ NEWEST_TABLE = "worker_status"
 
 
 class ColumnTypes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a database calls the types that differ. `suffix` follows on tables whose key is a name."""
+    """A database's names of the types that differ. `suffix` ends the definition of tables keyed by a name."""
 
     name: str
     position: str

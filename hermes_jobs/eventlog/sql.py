@@ -39,7 +39,7 @@ class SqlEventLog:
     def __init__(
         self, database: Database, log_id: str, codec: Codec, notifier: ProcessNotifier | None = None
     ) -> None:
-        """Without a doorbell, other processes see what this one writes when they look by themselves."""
+        """Without a notifier, other processes find this one's writes at their next poll."""
         self._database = database
         self._notifier = notifier
         self._log_id = log_id
@@ -147,7 +147,7 @@ class SqlEventLog:
         return [head for row in rows if (head := _unless_importing(to_head(row))) is not None]
 
     def importing_streams(self) -> Sequence[Head]:
-        """How far streams have come in that an import has brought but a part of; nobody else sees them."""
+        """The progress of partly imported streams; other processes do not read them."""
         rows = self._all(sql.SELECT_HEADS_AT, level=IMPORTING)
         return [to_head(row) for row in rows]
 
@@ -253,14 +253,14 @@ class SqlEventLog:
             yield connection
 
     def erase_deleted(self) -> bool:
-        """Overwrite what was deleted or replaced; whether nothing of it is left in the database's files."""
+        """Overwrite deleted and replaced data; whether none of it is left in the database's files."""
         with self._translated():
             return self._database.erase_deleted()
 
     def change_tables(self, act: Callable[[Connection], T]) -> T:
-        """Carry out the act on the tables themselves, in one transaction: nothing of it where it raises.
+        """Run `act` on the tables, in one transaction that is rolled back if it raises.
 
-        Everybody else who writes waits meanwhile.
+        Other writers wait for it.
         """
         return self._queue.run(act, durable=True, notifies=True)
 

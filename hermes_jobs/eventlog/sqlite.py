@@ -1,9 +1,9 @@
 """The log in one SQLite file (and `FILE-wal`, `FILE-shm`), with `FILE.lock` beside it.
 
-SQLite's own waiting is unfair: under load one process may wait for seconds. So processes queue for a lock on
-`FILE.lock` before they begin; SQLite's write lock alone keeps the data whole, also against programs that know
-nothing of that file. Whoever reads takes part in none of that, and waits for nobody. The database file is
-never opened but by SQLite: closing any other descriptor of it would drop the process's locks.
+SQLite's busy handler is unfair: under load one process may wait for seconds. So writers queue for a lock on
+`FILE.lock` before they begin. SQLite's write lock alone protects the data, also from programs that do not use
+that file. Readers take no lock and never wait. Only SQLite opens the database file: closing any other
+descriptor of it would drop the process's locks.
 
 A process that forks must not use the log in the child. The file and the lock file must lie on a local disk.
 """
@@ -60,14 +60,14 @@ class ReadPool:
             try:
                 yield connection
             except BaseException:
-                connection.close()  # who knows in what it was interrupted
+                connection.close()  # it may have been interrupted anywhere
                 raise
             self._idle.append(connection)
         finally:
             self._slots.release()
 
     def close(self) -> None:
-        """Close those that nobody has. Others may be lent later all the same."""
+        """Close the idle connections. New ones can be lent later."""
         while self._idle:
             self._idle_or_new().close()
 
@@ -82,7 +82,7 @@ class SqliteDatabase:
     """One file of one host."""
 
     poll_seconds = 0.02
-    durable_always = False  # it lies on a local disk: whoever has seen it crashes with it
+    durable_always = False  # it is on a local disk: its readers crash with it
 
     def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
         """Makes the file, readable by its owner alone, where it is missing. Raises `LogUnavailable`.
@@ -120,7 +120,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _queued(self) -> Iterator[None]:
-        """Hold the turn to write. Raises `LogUnavailable` where another process has kept it for too long."""
+        """Hold the write lock. Raises `LogUnavailable` if another process has held it for too long."""
         with ExitStack() as held:
             try:
                 held.enter_context(self._lock.held())
@@ -180,7 +180,7 @@ class SqliteDatabase:
             return version
 
     def erase_deleted(self) -> bool:
-        # A lock of its own: that of this process's writers is for one thread at a time.
+        # A separate lock: that of this process's writers is for one thread at a time.
         lock = FileLock(Path(f"{self._path}.lock"), "the log, to write to it", self._notify)
         try:
             with lock.held(), closing(self._connect()) as connection:
@@ -268,7 +268,7 @@ def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
 def _make(path: Path) -> None:
     """Make an empty file for its owner alone, unless it is there; call it under the lock.
 
-    Only a file that nobody has opened yet may be opened and closed here: see the module's beginning.
+    Only a file that is not open yet may be opened and closed here: see the module's docstring.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))

@@ -1,4 +1,4 @@
-"""The SQL of the log, in what SQLite and PostgreSQL have in common; parameters are written `:name`.
+"""The SQL of the log, for SQLite and PostgreSQL alike; parameters are written `:name`.
 
 It is text, so that a command loads no more than its database's own driver. The tables are those of
 `hermes_jobs.eventlog.schema`. A statement that ends in `PAGE` gives at most `:most` rows, in order, after the
@@ -140,7 +140,7 @@ SELECT_ACCOUNT = f"SELECT {', '.join(SUMS)} FROM budgets WHERE account = :accoun
 
 
 def _total(what: str) -> str:
-    """What stands on an account, with what is to be added."""
+    """The sums of an account after this charge."""
     return " + ".join(
         f"{table}.{kind}_{what}" for table in ("budgets", "excluded") for kind in ("spent", "reserved")
     )

@@ -1,4 +1,4 @@
-"""A log within one transaction that somebody else began and will commit, or take back.
+"""A log within one transaction that its caller began and commits or rolls back.
 
 Imported streams get their due steps and budgets there, computed from their events.
 """
@@ -25,7 +25,7 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 
 
 class TransactionLog(SqlEventLog):
-    """Sees what the transaction has written so far, and appends to it. For one thread, while it is open."""
+    """Reads the transaction's writes and appends to it. For one thread, while it is open."""
 
     def __init__(self, connection: Connection, log_id: str, codec: Codec) -> None:
         super().__init__(_OpenTransaction(connection), log_id, codec)
@@ -61,14 +61,14 @@ class _OpenTransaction:
         raise AssertionError("a transaction erases nothing")
 
     def translated(self, error: Exception) -> HermesJobsError | None:
-        return None  # whoever began the transaction words it
+        return None  # the transaction's owner words it
 
     def close(self) -> None:
         """It is not ours to close."""
 
 
 DayOf = Callable[[str], str]
-"""The day, YYYY-MM-DD, of a moment of the log: that on whose account a response stands."""
+"""The day, YYYY-MM-DD, of a moment of the log: a response is charged to that day's account."""
 
 _EVENTS_AT_ONCE = 1000
 
@@ -103,7 +103,7 @@ def rebuild_steps_and_budgets(
 
 
 def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamState:
-    """The stream's state, once what its events cost stands on its accounts."""
+    """The stream's state, after its events are charged to its accounts."""
     state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):
         for each in charges(state, (event,), day_of(recorded_at)):

@@ -36,9 +36,9 @@ class LogFinding(msgspec.Struct, frozen=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at, and what was found. `unread` are streams that only a newer hermes-jobs can fold.
+    """The extent of a check, and its findings. `unread` are streams that only a newer hermes-jobs can fold.
 
-    `num_forgotten`: the events whose texts were removed, each of which is as the log says that it is since.
+    `num_forgotten`: the events whose texts were removed, each with the hash that the log records for it.
     """
 
     num_events: int
@@ -50,12 +50,12 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not self.findings
 
 
 def verify(log: SqlEventLog) -> VerifyReport:
-    """Look at everything that is stored, at one moment. Bad data is reported, never raised.
+    """Check all stored data, in one snapshot. Bad data is reported, never raised.
 
     Raises `LogUnavailable`, and `Corrupt` where the database itself cannot be read.
     """
@@ -184,7 +184,7 @@ class _Verification:
                 )
 
     def _check_budgets(self) -> None:
-        """What only a newer hermes-jobs can fold, or nobody, cannot be added up either."""
+        """Streams that this build cannot fold are not added up either."""
         if self._unread or any(finding.stream is not None for finding in self._findings):
             return
         stored = [to_charge(unescaped(row[0]), row[1:]) for row in self._all(sql.SELECT_ACCOUNTS)]
@@ -220,13 +220,13 @@ class _Fold:
         try:
             self._accounts.add(self.state, event)
             self.state = fold(self.state, (event,))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is in the data
+        except Exception as error:  # noqa: BLE001 - any exception here comes from the data
             self.failure = f"Version {row.version}, {row.type}, cannot follow on what was before: {error}"
 
 
 class _ExpectedBudgets:
-    """Adds up what events charge. Which day a response counts for that nobody had set anything aside for
-    depends on the zone of whoever wrote it, so that such a sum is only checked over all days."""
+    """Adds up the charges of events. The day of a response without a reservation depends on its writer's
+    time zone, so that such a sum is only checked over all days."""
 
     def __init__(self) -> None:
         self._sums: dict[str, Charge] = {}

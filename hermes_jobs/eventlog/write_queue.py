@@ -1,7 +1,7 @@
 """Group commit: the writes of a process's threads that wait at the same moment share one transaction.
 
 There is no writer thread. The first thread in the queue leads: it takes the database's write lock, executes
-whatever is queued by then, and commits once. Then the next in the queue leads, so that no thread works for
+all writes in the queue, and commits once. Then the next in the queue leads, so that no thread works for
 others longer than one batch, and other processes can write between two batches.
 
 Writes rarely fail. A batch is therefore executed in one savepoint; where one write fails, all are rolled back
@@ -70,7 +70,7 @@ class WriteQueue:
         `size`: about how many characters it writes; `notifies`: others may wait for it.
 
         Raises what `act` raises, after rolling it back; or the database's failure as the project's error,
-        with nothing written.
+        without a write.
         """
         entry = _QueuedWrite(act, durable, size, notifies)
         with self._mutex:
@@ -117,7 +117,7 @@ class WriteQueue:
                     with suppress(connection.Error):  # of a lost connection: the first error is raised
                         connection.rollback()
                     raise
-        except Exception as error:  # noqa: BLE001 - each of those who wait is given it
+        except Exception as error:  # noqa: BLE001 - each waiting thread raises it
             for entry in batch or self._next_batch():
                 entry.error = self._translated(error)
                 entry.set_done()
@@ -181,6 +181,6 @@ class WriteQueue:
 
 
 def _is_fatal(error: Exception, connection: Connection) -> bool:
-    """Whether the failure is the database's, so that nothing else of the batch can succeed either."""
+    """Whether the database itself failed, so that the rest of the batch would fail, too."""
     own_fault = (connection.DataError, connection.IntegrityError, connection.ProgrammingError)
     return isinstance(error, connection.Error) and not isinstance(error, own_fault)

@@ -73,7 +73,7 @@ class CircuitBreaker:
             return call()
         except CircuitOpen:
             return otherwise
-        except Exception as error:  # noqa: BLE001 - whatever others' code raises
+        except Exception as error:  # noqa: BLE001 - any exception of a plugin
             self.passed_over(what, error)
             return otherwise
 
@@ -111,7 +111,7 @@ class _Call(Generic[T]):
     def _run(self) -> None:
         try:
             self._result.append(self._act())
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+        except BaseException as error:  # noqa: BLE001 - raised again for the caller
             self._error = error
 
     def within(self, seconds: float) -> T:

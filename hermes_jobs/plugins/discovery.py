@@ -1,7 +1,7 @@
-"""Where parts that others write are found by name.
+"""Finds plugins by name.
 
-With us, among installed packages, in the home's `plugins/`: the first of these that has the name wins, so
-that nothing that lies in the home can stand in for what we ship.
+The order: built-in parts, installed packages, the home's `plugins/`. The first one with the name is used, so
+that a file in the home cannot replace a built-in part.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of part that can be chosen by name.
 
     `what` it is called, `setting` chooses it, `group` is that of its entry points, `bundled` are ours as
-    `module:attribute`, and `attribute` is what a folder's package has it as.
+    `module:attribute`, and `attribute` is its name in a folder's package.
     """
 
     what: str
@@ -56,7 +56,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def factory_of(self, name: str, plugins: Path) -> Any:
-        """What makes the one of that name. Raises `Misconfigured`, or whatever its code raises."""
+        """The factory of that name. Raises `Misconfigured`, and any exception of its code."""
         self.check_name(name, plugins)
         if name in self.bundled:
             module, _, attribute = self.bundled[name].partition(":")
@@ -75,7 +75,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
 
 def _points(group: str) -> EntryPoints:
     """What installed packages bring."""
-    from importlib.metadata import entry_points  # a fifth of what a short command imports
+    from importlib.metadata import entry_points  # a fifth of a short command's imports
 
     return entry_points(group=group)
 
@@ -87,7 +87,7 @@ def _module_in(folder: Path) -> ModuleType:
         name, folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
     if spec is None or spec.loader is None:
-        raise ImportError(f"{folder} is no Python package")
+        raise ImportError(f"{folder} is not a Python package")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

@@ -19,7 +19,7 @@ MAX_INSTANCES = 64
 class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a call to a memory provider or a context engine may take.
 
-    `learn`: what a provider does after a turn. `compress`: an engine's compression, with the summariser's
+    `learn`: a provider's work after a turn. `compress`: an engine's compression, with the summariser's
     answers.
     """
 

@@ -92,7 +92,7 @@ def find_server() -> str:
         if found := shutil.which(name):
             return found
     raise Misconfigured(
-        "No broker is configured, and none can be started: there is no valkey-server or redis-server here.",
+        "No broker is configured, and none can be started: valkey-server or redis-server is not installed.",
         hint="Install Valkey or Redis so that it is on the PATH, or set broker_url to one that runs.",
     )
 
@@ -112,7 +112,7 @@ def answers(url: str, seconds: float = ANSWER_SECONDS) -> bool:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=seconds)
     except (KeyError, ImportError) as error:
         raise Misconfigured(
-            f"broker_url: there is no way to a broker of the form {url.partition(':')[0]}://… from here.",
+            f"broker_url: brokers of the form {url.partition(':')[0]}://… are not supported here.",
             hint="Use redis://HOST:6379/0; another kind that Celery knows needs its client installed.",
         ) from error
     except (KombuError, OSError, ValueError):

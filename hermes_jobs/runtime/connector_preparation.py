@@ -1,7 +1,7 @@
 """Keeps the process ready from which connectors of MCP servers are forked, while servers are configured.
 
-It imports the SDK, which takes longer than most servers take to start: so the first call of a home waits for
-its server only. No server is started by it, and a home without servers has no such process.
+The process imports the SDK, which takes longer than the start of most servers. So the first call of a home
+waits for its server only. It starts no server, and a home without servers has no such process.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from hermes_jobs.agent.mcp.config import McpServer
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
-LOOK_EVERY = 2.0  # seconds between looks at the settings, which are two `stat`
+LOOK_EVERY = 2.0  # seconds between checks of the settings, which are two `stat`
 
 
 class ConnectorHost(Protocol):
     """The process of this host and home, as `Servers` holds it."""
 
     def prepare(self) -> None:
-        """Start it without waiting, where there is none, and hold it."""
+        """Start the process without waiting, if there is none, and hold it."""
 
     def let_host_go(self) -> None:
-        """Hold it no more; it ends when nobody does."""
+        """Release the process; it ends without a holder."""
 
 
 class ConnectorPreparation:
-    """A thread of a process that works. It holds the other one from the first look at which a server is on
-    until the first at which none is. `configured` gives the servers as the settings say now.
+    """A thread of a worker process that holds the other process while a server is enabled. `configured`
+    returns the servers of the current settings.
 
-    One that has ended by itself is not started again: the next session with servers, or the next server
-    that is started, does that.
+    It does not restart a process that has ended by itself: the next session with servers, or the next start
+    of a server, does that.
     """
 
     def __init__(self, configured: Callable[[], Mapping[str, McpServer]], host: ConnectorHost) -> None:
@@ -44,15 +44,15 @@ class ConnectorPreparation:
         self._thread = threading.Thread(target=self._run, name="connector-preparation", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the thread."""
         self._stopping.set()
 
     def look(self) -> None:
-        """Hold the process or let it go, where the settings have changed so."""
+        """Hold or release the process after a change of the settings."""
         is_wanted = any(each.enabled for each in self._configured().values())
         if is_wanted == self._is_wanted:
             return

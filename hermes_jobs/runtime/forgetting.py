@@ -1,8 +1,8 @@
 """Forgetting in an installation: the log, and the files of this home that hold what the log had.
 
-The texts go in one transaction of the log. Everything else follows from it, and is done again until it is
-done, by whoever comes next: the views are made again, the files of memory and skills written from the log,
-the files of large results deleted, and the database is told to keep nothing that was deleted.
+One transaction removes the texts from the log. The other steps follow from it, and any process repeats them
+until they succeed: rebuild the views, write the files of memory and skills from the log, delete the files of
+large results, and erase the deleted data from the database's files.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Forgetter:
     def _families(self) -> Callable[[str, bool], SessionFamily]:
         """Gives the streams that go with a session, with its forks or without, as of now.
 
-        Forks that were deleted before count for nothing.
+        Forks that were deleted before do not count.
         """
         past = [recorded.event for recorded in self.past()]
         gone = {
@@ -168,7 +168,7 @@ class Forgetter:
             self.forget(removal, self.find(removal), cause="memory", by=by, why=why, force=True)
 
     def end_sessions(self, family: SessionFamily) -> None:
-        """End those sessions: nothing is said in them any more. Raises `Rejected` while one is busy."""
+        """End those sessions: they accept no more turns. Raises `Rejected` while one is busy."""
         engine = self._application.engine()
         for stream in sorted(filter(is_session, family.streams)):
             if self._log.head(stream) is not None:
@@ -191,9 +191,9 @@ class Forgetter:
     # --- the home ---------------------------------------------------------------------------------
 
     def clean(self) -> bool:
-        """Bring this home's files and the database after the log; whether nothing is left of any text.
+        """Remove forgotten texts from this home's files and the database; whether none is left.
 
-        Does nothing where that was done before.
+        Has no effect after a complete cleanup.
         """
         newest = self._log.key(KEY_SCOPE, NEWEST)
         if newest is None:
@@ -212,7 +212,7 @@ class Forgetter:
         return True
 
     def _delete_results(self) -> None:
-        """They are made again from the log where somebody reads them."""
+        """The next reader makes them again from the log."""
         for file in self._application.settings.paths.results.glob("*.txt"):
             file.unlink(missing_ok=True)
 
@@ -230,18 +230,18 @@ class Forgetter:
         self._application.processes.forget({lineage_of(stream) for stream in gone})
 
     def files_with(self, removal: Removal) -> list[str]:
-        """Names of places in the home, beside the log, that hold what is to be forgotten."""
+        """Names of places in the home, apart from the log, that hold texts to be forgotten."""
         return HomeTexts(self._application).places(removal.found)
 
     def _scrub_files(self, removal: Removal) -> None:
-        """What nothing in the log leads to: nobody could find it there later on."""
+        """Remove the texts that the log does not refer to: they cannot be found through it later."""
         texts = HomeTexts(self._application)
         texts.scrub_typed(removal.text if removal.streams is None else self._said_in(removal.streams))
         if isinstance(removal.text, Pattern):
             texts.scrub(removal.text)
 
     def _said_in(self, streams: Iterable[str]) -> Callable[[str], str]:
-        """Removes a text that was said there, as a whole."""
+        """A function that removes a text if it was submitted in one of those streams."""
         said = {
             recorded.event.text.strip()
             for stream in streams
@@ -254,7 +254,7 @@ class Forgetter:
     # --- retention --------------------------------------------------------------------------------
 
     def apply_retention(self, days: int) -> int:
-        """Delete the conversations that nobody has used for so many days; how many those were.
+        """Delete the conversations that were not used for so many days; their number.
 
         One stays while work is due in it, while a schedule continues in it, and while a fork of it stays.
         """

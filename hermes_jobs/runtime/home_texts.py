@@ -1,6 +1,6 @@
-"""Texts in a home that nothing in the log leads to, so that whoever removes them has to search for them.
+"""Texts in a home that the log does not refer to, so that a removal has to search for them.
 
-What was typed in `chat`, logs, kept contents of files, commands and outputs of background processes.
+Input of `chat`, logs, snapshots of files, commands and outputs of background processes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class HomeTexts:
             write_bytes(file, "".join(kept).encode())
 
     def scrub(self, pattern: Pattern) -> None:
-        """Remove a pattern: stars take its place in logs and outputs, kept contents with it are deleted."""
+        """Remove a pattern: stars replace it in logs and outputs, snapshots with it are deleted."""
         for file in self._logs():
             _mask([file], pattern)
         for path in self._snapshots.files_holding(pattern.found):
@@ -77,9 +77,9 @@ class HomeTexts:
 
 
 def _mask(parts: Sequence[Path], pattern: Pattern) -> None:
-    """Write stars over what matches in a text, which may be cut into several files anywhere.
+    """Write stars over the matches in a text, which may be split over several files at any point.
 
-    At its place, for whoever writes there continues doing so.
+    In place, because the process that writes the files continues.
     """
     with ExitStack() as opened:
         files = []

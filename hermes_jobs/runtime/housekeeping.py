@@ -1,5 +1,4 @@
-"""What a home needs from time to time: what is old is deleted, what was forgotten is cleaned up after, and
-the memory is curated.
+"""Maintenance of a home: deletes old data, cleans up after a forgetting, and curates the memory.
 
 Workers do it hourly, `send` after an answer when a day has passed; one process of a home at a time.
 """
@@ -23,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 30.0  # seconds after a worker's start
 EVERY = 3_600.0
-LOOK_EVERY = 600.0  # for what has no vector yet, and for finished conversations
+LOOK_EVERY = 600.0  # for texts without a vector, and for finished conversations
 DAY = 86_400.0
 
 
@@ -43,8 +42,8 @@ def keep_house(application: Application) -> None:
 
 
 def keep_house_if_due(application: Application) -> None:
-    """Do it where nobody has for a day, or where something was forgotten and is not cleaned up after yet."""
-    with suppress(HermesJobsError):  # the next one looks again
+    """Run it if the last run was a day ago, or if a forgetting is not cleaned up yet."""
+    with suppress(HermesJobsError):  # the next run checks again
         if _is_unfinished(application) or _is_due(application):
             keep_house(application)
 
@@ -78,7 +77,7 @@ def _keep_house(application: Application) -> None:
     if days is not None:
         count = forgetter.apply_retention(days)
         if count:
-            logger.info("%d conversations that nobody used for %d days were deleted", count, days)
+            logger.info("deleted %d conversations that were not used for %d days", count, days)
     forgetter.clean()
     application.snapshots.prune_if_due(time.time())
     if application.settings.memory.curate == "apply":
@@ -86,7 +85,7 @@ def _keep_house(application: Application) -> None:
 
 
 def _curate(application: Application) -> None:
-    """Do what is safe of what the memory's curator proposes."""
+    """Apply the safe proposals of the memory's curator."""
     from hermes_jobs.domain.memory.curation import Curate
 
     version, found = application.memory_places.proposed()
@@ -98,7 +97,7 @@ def _curate(application: Application) -> None:
 
 
 def plan_embeddings(application: Application) -> None:
-    """Plan calls for what has no vector yet, where embeddings are on. What fails is tried the next time."""
+    """Plan calls for texts without a vector, if embeddings are on. A failure is retried the next time."""
     if application.settings.embeddings.model is None:
         return
     try:
@@ -110,15 +109,15 @@ def plan_embeddings(application: Application) -> None:
 
 
 def plan_consolidations(application: Application) -> None:
-    """Ask for consolidations of finished conversations, where they are on and there is a model. What fails is
-    tried the next time."""
+    """Request consolidations of finished conversations, if they are on and there is a model. A failure is
+    retried the next time."""
     settings = application.settings
     if not settings.memory.consolidate or (settings.rehearsal and not settings.set_apart("consolidation")):
         return
     try:
         application.consolidations.plan(application.engine())
     except HermesJobsError as error:
-        logger.warning("consolidations are asked for later: %s", error)
+        logger.warning("consolidations are requested later: %s", error)
 
 
 class Housekeeper:

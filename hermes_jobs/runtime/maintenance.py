@@ -91,7 +91,7 @@ class MaintenanceThread:
             self._look_at = now + max(LOOK_EVERY, min(took / LOOK_AT_MOST, LOOK_LATEST))
 
     def reclaim(self) -> None:
-        """Reclaim the steps of dead workers; store the list of live ones."""
+        """Reclaim the steps of dead workers; store the list of running ones."""
         taken = reclaim_from_dead_workers(self._engine, self._observer)
         for row in taken:
             logger.info("step %s of %s is taken over: its worker has ended", row.step.id, row.owner)

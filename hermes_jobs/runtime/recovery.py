@@ -70,7 +70,7 @@ def reclaim_from_dead_workers(engine: Engine, observer: DeadWorkerDetector) -> S
     held = log.claimed_by_others(engine.worker)
     workers = [worker for worker in log.workers() if worker.id != engine.worker]
     dead = observer.dead(workers, {row.owner for row in held if row.owner})
-    # Off the list first: a process that resumes at this moment either renews its lease before, and keeps its
-    # steps, or learns from its next renewal that it has lost them, and starts nothing more under that lease.
+    # Evict first: a process that resumes at this moment either renews its lease before, and keeps its steps,
+    # or its next renewal fails, so that it starts no further step under that lease.
     dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
     return [row for row in held if row.owner in dead and engine.reclaim(row)]

@@ -1,7 +1,7 @@
 """Live deltas over the broker: Redis pub/sub, one channel per turn.
 
 Two threads per process, started on first use: a publisher and a subscriber. Other threads only queue work for
-them. If the broker is unreachable, or has no pub/sub, live deltas are missing and nothing else.
+them. If the broker is unreachable, or has no pub/sub, only live deltas are missing.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Loop:
         while not self._stopping.is_set():
             try:
                 self._round()
-            except Exception as error:  # noqa: BLE001 - whatever it is, no turn may suffer from it
+            except Exception as error:  # noqa: BLE001 - no exception here may affect a turn
                 logger.info("the live channel is interrupted: %s", type(error).__name__)
                 self._disconnect()
                 self._stopping.wait(AWAY)

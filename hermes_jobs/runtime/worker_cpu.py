@@ -2,7 +2,7 @@
 
 Python's threads share one lock and release it around every call of the database or a socket. With several
 CPUs each release wakes a thread on another CPU, which mostly finds the lock taken again: that took half of a
-busy worker's time. A second CPU is of little use beside it. When other processes load the CPU, the worker is
+busy worker's time. A second CPU is of little use. When other processes load the CPU, the worker is
 unpinned, and pinned again where the system schedules it next.
 """
 

@@ -1,1 +1,1 @@
-"""The operating system: files, locks, CPUs, limits and processes. Nothing here knows the project."""
+"""The operating system: files, locks, CPUs, limits and processes. Independent of the project."""

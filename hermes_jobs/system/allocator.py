@@ -13,6 +13,6 @@ _M_ARENA_MAX = -8  # malloc.h
 
 
 def limit_arenas(most: int) -> None:
-    """Let all threads share so many arenas. Call it before they are started."""
+    """Limit all threads to so many arenas. Call it before they are started."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, most)

@@ -21,7 +21,7 @@ _CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 
 @contextmanager
 def atomic_write(path: Path, *, durable: bool = True, keep_mode: bool = False) -> Iterator[IO[bytes]]:
-    """Yield a temporary file beside `path`, which replaces it at the end; after an exception nothing is left.
+    """Yield a temporary file beside `path`, which replaces it at the end; after an exception no file is left.
 
     A symbolic link stays: the file that it points to is replaced. The new file has mode 600, or with
     `keep_mode` that of the file it replaces. `durable`: it is on the disk before it replaces the old one.
@@ -56,7 +56,7 @@ def atomic_swap(one: Path, other: Path) -> bool:
     Linux has renameat2(2) with RENAME_EXCHANGE, macOS renamex_np(2) with RENAME_SWAP; Python has neither.
     Raises `OSError`, `FileNotFoundError` where one of them is missing.
     """
-    import ctypes  # here, because reading is what most commands do
+    import ctypes  # imported here, because most commands only read
 
     call = _call()
     if call is None or call(os.fsencode(one), os.fsencode(other)) != 0:

@@ -82,7 +82,7 @@ def _is_stopped(pid: int) -> bool:
 
 logger = logging.getLogger(__name__)
 
-TOLD_AFTER = 2.0  # seconds of waiting after which people are told for whom
+TOLD_AFTER = 2.0  # seconds of waiting after which the user is notified of the holder
 TOLD_AGAIN = 60.0
 WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
 _NOTE = 128  # bytes
@@ -165,7 +165,7 @@ class FileLock:
         os.pwrite(file, f"{os.getpid()} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE), 0)
 
     def _take_if_free(self, file: int) -> bool:
-        if self._waiter.is_waiting:  # it would take the same lock a second time, and let go of it
+        if self._waiter.is_waiting:  # it would take the same lock a second time, and release it
             return False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -189,11 +189,11 @@ class _Waiter:
 
     | state     | meaning                                                                    |
     |-----------|----------------------------------------------------------------------------|
-    | idle      | the thread has nothing to do                                               |
-    | wanted    | it waits in `flock`, and somebody waits for it                             |
-    | abandoned | it waits in `flock`, and nobody does: it lets go of the lock when it comes |
+    | idle      | the thread has no request                                                  |
+    | wanted    | it waits in `flock`, and a caller waits for it                             |
+    | abandoned | it waits in `flock` without a caller: it releases the lock when it has it  |
 
-    The thread begins with the first wait, and serves all that follow.
+    The thread starts with the first wait, and serves all later ones.
     """
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class _Waiter:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a wait continues that nobody waits for."""
+        """Whether the thread waits in `flock` without a caller."""
         return self._state == "abandoned"
 
     def take(self, file: int, seconds: float) -> bool:
@@ -224,7 +224,7 @@ class _Waiter:
         return True
 
     def close(self) -> None:
-        """End the thread, once it waits no more."""
+        """End the thread after its current wait."""
         self._files.put(None)
 
     def _want(self, file: int) -> None:
@@ -232,7 +232,7 @@ class _Waiter:
             was_idle = self._state == "idle"
             self._state = "wanted"
         if was_idle:
-            # A descriptor of its own for the same lock: the other may be closed, and its number used again.
+            # A duplicate descriptor for the same lock: the other may be closed, and its number reused.
             self._files.put(os.dup(file))
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="file-lock", daemon=True)
@@ -272,7 +272,7 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        # Shared, so that two who look do not take each other for the holder.
+        # Shared, so that two concurrent checks do not take each other for the holder.
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -15,7 +15,7 @@ from hermes_jobs.errors import Misconfigured
 
 PYTHONPATH = "PYTHONPATH"
 INSIDE_TOOL = "HERMES_JOBS_INSIDE_TOOL"
-"""Set in the environment of what the agent runs."""
+"""Set in the environment of the agent's commands."""
 
 SUPERVISOR = "hermes-command"
 """The name of the process that supervises a command of the agent."""

@@ -1,4 +1,4 @@
-"""Runs one command and ends it when whoever started it is gone, however that ended, `kill -9` included.
+"""Runs one command and ends it when its starter has ended in any way, `kill -9` included.
 
 Run as `python -I -S process_guard.py GRACE COMMAND…`; imports only what starts fast.
 
@@ -18,7 +18,7 @@ import time
 
 PR_SET_PDEATHSIG = 1
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PARENT_CHECK = 1.0  # the pipe tells at once; this is for a copy of its end that another process holds
+PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end that another process holds
 
 
 def main() -> None:
@@ -98,7 +98,7 @@ def _send(child: int, number: int) -> None:
         try:
             send(child, number)
         except OSError:
-            continue  # no such group yet, or nothing left of it
+            continue  # the group does not exist yet, or has ended
         return
 
 

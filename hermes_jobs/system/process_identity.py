@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def begun(pid: int) -> str:
-    """When the living process with that number began, as the system tells it; empty where there is none."""
+    """The system's start time of the running process with that id; empty if there is none."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,1 +1,1 @@
-"""Traces of turns for OpenTelemetry; nothing of it is imported unless an endpoint is configured."""
+"""Traces of turns for OpenTelemetry; imported only if an endpoint is configured."""

@@ -1,7 +1,7 @@
-"""What stands between a process's spans and the collector: nothing secret passes, and an end is an end.
+"""Exporters between a process's spans and the collector: they redact secrets and end within a deadline.
 
-Before them, OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client, each imported
-when it is wanted; one that is not installed is missed, and nothing else.
+Also OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client, each imported when it
+is enabled; one that is not installed is skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Redact = Callable[[str], str]
 
 
 class RedactingExporter(SpanExporter):
-    """Exports spans without secrets, whoever made them: instrumentations tell of addresses and headers."""
+    """Exports all spans without secrets: instrumentations record addresses and headers."""
 
     def __init__(self, exporter: SpanExporter, redact: Redact) -> None:
         self._exporter = exporter
@@ -104,7 +104,7 @@ def watch_tasks(provider: TracerProvider) -> None:
     except ModuleNotFoundError as error:
         logger.warning(MISSING, "Tasks", error.name)
         return
-    instrumentor = CeleryInstrumentor()  # type: ignore[no-untyped-call]  # it has no types there
+    instrumentor = CeleryInstrumentor()  # type: ignore[no-untyped-call]  # untyped upstream
     instrumentor.instrument(tracer_provider=provider)
 
 

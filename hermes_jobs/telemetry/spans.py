@@ -51,7 +51,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class SpanRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A span that has ended. Ids are 128 and 64 bits, moments nanoseconds since the epoch.
 
-    `error`: a short class of what went wrong, empty where nothing did; `message` says it in words.
+    `error`: a short class of the failure, empty without one; `message` describes it.
     """
 
     trace: int
@@ -126,7 +126,7 @@ def span_of(
     """The span from one event to the other; None where it belongs to no turn.
 
     `between` are the events after the opening, `resumes` counts how often the turn was taken up again before.
-    With `content` what was said is in it, else only how much.
+    With `content` it includes the texts, else only their sizes.
     """
     event = closing.event
     assert isinstance(event, Closing)

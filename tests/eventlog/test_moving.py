@@ -289,7 +289,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "Line 3 of the export: it cannot be read",
     ),
     "no header": (lambda lines: lines[1:], "Line 1 of the export: an export begins with its header"),
-    "something after the end": (lambda lines: [*lines, lines[1]], "nothing may follow on the end"),
+    "something after the end": (lambda lines: [*lines, lines[1]], "no line may follow the end"),
     "a line out of its place": (
         lambda lines: [lines[0], lines[number_of(lines, "event", -2)], *lines[1:]],
         "Line 3 of the export: position 1 follows",
