@@ -1,4 +1,4 @@
-"""The rules for approvals that are in force, for who completes their numbers."""
+"""The approval rules in force, for the completion of their numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 
 
 class ApprovalRuleTexts:
-    """Table `approval_rules`: one row a rule, with what it says in words."""
+    """Table `approval_rules`: one row a rule, with its text."""
 
     name: Final = "approval rules"
     tables: Final = "CREATE TABLE approval_rules (number INTEGER PRIMARY KEY, text TEXT NOT NULL);"

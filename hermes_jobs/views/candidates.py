@@ -1,10 +1,8 @@
-"""Which messages are looked at for a query, for every way in which it can be met: the best that match, and of
-too many the newest.
+"""The candidates of a query, for each of its alternatives: the best matches, or the newest of too many.
 
-Ranking all matches of a common word would cost a walk through every one of them. So each alternative of the
-query (`a OR b` has two) gives some, and only those are ranked. Beginnings of words have no list in the
-index, which makes one from every word that begins so: where they are common it is faster to read the newest
-messages and look.
+Ranking all matches of a common word would read every one of them. So each alternative of the query (`a OR b`
+has two) yields some, and only those are ranked. The index has no list for a prefix and merges those of all
+words with it: for a common prefix it is faster to scan the newest messages.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ CANDIDATES = 200  # for the whole query
 RANKED = 3_000  # matches that are so few that the best are looked for; of more the newest are taken
 COUNTED = 10_000  # entries that may hold a word for the index to rank by it
 FEWEST = 50  # for each of its alternatives
-ALTERNATIVES = 12  # beyond which they are not told apart
+ALTERNATIVES = 12  # beyond which they are not distinguished
 TRIED = 100  # messages that are read before reading on counts as too slow
 ONE_IN = 20  # messages that have to match for reading on
 NARROWED = 4  # times as many, and as few, where other words narrow what is read: the index has it no easier
@@ -45,8 +43,8 @@ LAST = (1 << 63) - 1  # of positions
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that matches. `text` is what there is to read of it, and `folded` the same for comparing;
-    `kept` when that is not all. `echo`: a call or a result of a search of the past."""
+    """A message that matches. `text` is its readable text, and `folded` the same for comparing;
+    `kept` if the text is not complete. `echo`: a call or a result of a search of the past."""
 
     position: int
     lineage: str
@@ -108,7 +106,7 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
             return found
     plan = _plan(way, reading=False)
     found = _read(plan, _likeliest(index, plan, where, most), most)
-    assert found is not None, "only the impatient give up"
+    assert found is not None, "only an impatient read ends without a result"
     return found
 
 
@@ -171,7 +169,7 @@ def _is_rare(rows: Connection, part: Expression) -> bool:
 
 
 def are_echoes(rows: Connection) -> bool:
-    """Whether the past was searched at all."""
+    """Whether earlier conversations were searched."""
     query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
     return rows.execute(query, (quoted(ECHO),)).fetchone() is not None
 
@@ -188,7 +186,7 @@ class Where(NamedTuple):
 
 
 class SearchPlan(NamedTuple):
-    """The index gives what matches `asked` (None: all) and none of `refused`; then each text is read.
+    """The index yields matches of `asked` (None: all) and not of `refused`; then each text is read.
 
     `held` are the terms that it must hold, `lacked` those that it must not.
     """
@@ -226,7 +224,7 @@ def _plan(way: Expression, *, reading: bool) -> SearchPlan:
 
 
 def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-    """What it wants, all of it, and what it does not."""
+    """The required terms and the excluded ones."""
     inner, refused = (way.wanted, way.unwanted) if isinstance(way, Without) else (way, ())
     return (inner.parts if isinstance(inner, All) else (inner,)), refused
 
@@ -267,8 +265,8 @@ def _read(
 def matches(
     index: IndexedMessages, plan: SearchPlan, where: Where, *, best: bool = False, most: int | None = None
 ) -> Iterator[Candidate]:
-    """What the index gives, newest first or best first, some of it read whenever one is asked for."""
-    # CROSS JOIN: the index comes first, and gives its rows in order and only as far as they are wanted.
+    """Rows of the index, newest first or best first, read in batches on demand."""
+    # CROSS JOIN: the index is read first, in order and only as far as rows are requested.
     query = f"""
         SELECT m.* FROM entries CROSS JOIN messages m ON m.position = entries.rowid
         WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? AND m.at >= ? AND m.at < ?
@@ -288,7 +286,7 @@ def matches(
 
 
 def messages_at(index: IndexedMessages, positions: Sequence[int], *, echo: bool) -> Iterator[Candidate]:
-    """The messages at these positions in that order, some of them read whenever one is asked for."""
+    """The messages at these positions in that order, read in batches on demand."""
     cursor = index.rows.cursor()
     cursor.row_factory = Row
     with closing(cursor):
@@ -305,7 +303,7 @@ def _candidates(index: IndexedMessages, rows: Sequence[Row], *, echo: bool) -> I
 
 
 def _asked(plan: SearchPlan, where: Where) -> str:
-    """What FTS5 is asked for."""
+    """The query for FTS5."""
     scope = where.scope
     of_roles = " OR ".join(quoted(metadata_token("role", role)) for role in scope.roles or get_args(Role))
     asked = [fts_query(plan.asked)] if plan.asked is not None else []

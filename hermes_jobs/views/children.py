@@ -1,7 +1,7 @@
-"""Sub-agents as rows: which turn of which session began each, whose tree it belongs to, and how it ended.
+"""Sub-agents as rows: the session and turn that started each, its tree, and its end.
 
-A tree is made of turns: the child's own first one stands for the child. What users send into its session
-later belongs to no tree.
+A tree consists of turns: a child is represented by its first turn. Later turns that users send into its
+session are in no tree.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ CHAIN: Final = """WITH own(lineage) AS (SELECT ?) SELECT lineage FROM own
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a child stands in its tree: the session and the turn that began it, and those at the root.
+    """A child's place in its tree: the session and the turn that started it, and those at the root.
 
     `depth` is 1 below the root; `role` the kind of sub-agent, empty for one like its parent; `goal` the
-    beginning of its task. `ended`: how it ended, as its parent was told; None while it is at work.
+    beginning of its task. `ended`: its end as reported to its parent; None while it runs.
     """
 
     parent: str

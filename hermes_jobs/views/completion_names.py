@@ -1,4 +1,4 @@
-"""The newest names in a file of views as it stands, for who cannot wait until it is current."""
+"""The newest names in a file of views, without catching up: for shell completion."""
 
 from __future__ import annotations
 

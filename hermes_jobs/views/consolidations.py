@@ -1,4 +1,4 @@
-"""What consolidations have read of each conversation, as rows. See `domain.consolidation`."""
+"""The progress of consolidations in each conversation, as rows. See `domain.consolidation`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How much happened, ever: turns by their end and how long they took, tool calls, takeovers. For metrics.
+"""Totals since the log began: turns by their end and duration, tool calls, takeovers. For metrics.
 
-And what happened without the person since a moment: scheduled runs, what waits for them, unread answers.
+Also the unattended activity since a moment: scheduled runs, pending approvals, unread answers.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Unattended(msgspec.Struct, frozen=True, kw_only=True):
     sub-agents' by the turn at their root.
 
     `undelivered` answers went to the inbox instead of their target; `unread` are all that are unread, 0
-    where none of them is new. `harmful` are the reviews of things that are proposed to be taken back.
+    where none of them is new. `harmful` are the reviews whose results are proposed for removal.
     """
 
     runs: int

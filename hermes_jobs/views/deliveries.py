@@ -1,4 +1,4 @@
-"""Deliveries as rows: what is on its way where, what was refused there, and what waits in the inbox."""
+"""Deliveries as rows: pending, sent, failed, or in the inbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IN_THE_INBOX = "status IN ('unread', 'failed')"
 
 
 class DeliveryView(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery. `unread` and `failed` ones stand in the inbox; `read` there, or `sent` to their target.
+    """A delivery. `unread`, `failed` and `read` ones are in the inbox; `sent` ones reached their target.
 
     `attempts` counts those that failed in a row, `message` says why the last one did, and a `waiting` one is
     tried again at `retry_at` (seconds since the epoch). `changed_at` is the time of its newest event.
@@ -115,7 +115,7 @@ def select_deliveries(
     inbox: bool = False,
     limit: int | None = None,
 ) -> tuple[DeliveryView, ...]:
-    """Deliveries, newest first: of a turn, only those that stand in the inbox."""
+    """Deliveries, newest first: of a turn, only those in the inbox."""
     conditions = ["turn = ?"] * (turn is not None) + [IN_THE_INBOX] * inbox
     where = " AND ".join(conditions or ["TRUE"])
     query = f"SELECT * FROM deliveries WHERE {where} ORDER BY position DESC LIMIT ?"
@@ -131,7 +131,7 @@ def select_delivery(connection: Connection, given: str) -> DeliveryView:
 
 
 def count_unread(connection: Connection) -> int:
-    """How many deliveries stand in the inbox."""
+    """The number of deliveries in the inbox."""
     (count,) = connection.execute(f"SELECT count(*) FROM deliveries WHERE {IN_THE_INBOX}").fetchone()
     return int(count)
 

@@ -1,4 +1,4 @@
-"""Vectors of texts as rows, and which texts have none yet. See `domain.embedding`."""
+"""Vectors of texts as rows, and the texts without one. See `domain.embedding`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EmbeddingCounts(NamedTuple):
 
 
 class Embeddings:
-    """Table `embeddings`. `vector` is null while it is planned; `place` is that in the plan of `stream`."""
+    """Table `embeddings`. `vector` is NULL while planned; `place` is its place in the plan of `stream`."""
 
     name: Final = "embeddings"
     tables: Final = """

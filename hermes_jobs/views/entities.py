@@ -1,4 +1,4 @@
-"""What people and the memory name: people, hosts, paths, projects, preferences, as rows by their aliases."""
+"""Entities named by users and the memory: people, hosts, paths, projects, preferences, by their aliases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_jobs.text.entities import entities
 from hermes_jobs.views.exchanges import LINEAGES
 
 NAMES = 8  # that a text means at most, the newest
-OF_MEMORY = ""  # the column `lineage` of what an entry names
+OF_MEMORY = ""  # the column `lineage` of a memory entry's entities
 
 
 class Entities:

@@ -1,7 +1,7 @@
-"""Model calls that ended without their response, with what they may have used: never among the responses.
+"""Model calls that ended without their response, with their estimated usage; not among the responses.
 
-A call that was killed, cancelled or too slow, and a response whose usage was not reported. Where the response
-of a killed call comes after all, it stands among the responses and its estimate is gone.
+A call that was killed, cancelled or too slow, or a response without reported usage. If the response of a
+killed call arrives later, it is stored with the responses and the estimate is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.rows import fetched, insert, value_of
 
 Started = e.PaidStart | e.ConsolidationFailed
-"""Events that say what an attempt before them may have used, whose worker died."""
+"""Events with the estimated usage of an earlier attempt, whose worker crashed."""
 ONCE = e.ResponseBooked | e.ConsolidationStarted | e.ConsolidationFailed
 """Events whose estimates count no attempts."""
 Estimated = e.StepAbandoned | e.PaidOutcome

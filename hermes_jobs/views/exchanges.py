@@ -1,4 +1,4 @@
-"""Exchanges: what a person said and what the model answered, as rows that can be given vectors.
+"""Exchanges: a user's text and the model's answer, as rows that can have vectors.
 
 An exchange ends where the next text of a person follows an answer, or when it has `CHARS` characters. Results
 of tools are in none, nor are searches of earlier conversations.
@@ -23,7 +23,7 @@ CHARS = 1_500
 
 
 class Exchange(NamedTuple):
-    """One of them: the digest of its texts, which are those of the log at these positions."""
+    """One exchange: the digest of its texts, which are in the log at these positions."""
 
     stream: str
     digest: str
@@ -31,13 +31,13 @@ class Exchange(NamedTuple):
     chars: int
 
     def texts(self, texts: Texts) -> tuple[str, ...]:
-        """What was said, in order."""
+        """The texts, in order."""
         found = texts(self.positions)
         return tuple(found[position] for position in self.positions)
 
 
 class Exchanges:
-    """Table `exchanges`. `answered`: whether the model has said something in it."""
+    """Table `exchanges`. `answered`: whether it has a text of the model."""
 
     name: Final = "exchanges"
     tables: Final = """
@@ -94,7 +94,7 @@ def _last(connection: Connection, lineage: str) -> _Row | None:
 
 
 def _said(event: e.Event) -> str:
-    """What a person or the model said with it."""
+    """The user's or the model's text in it."""
     match event:
         case e.TurnSubmitted():
             return text_of(event)
@@ -107,7 +107,7 @@ def _said(event: e.Event) -> str:
 
 
 LINEAGES: Final = f"(SELECT lineage FROM lineages WHERE {OF_PEOPLE})"
-"""A query for those whose exchanges are found: of people, and not deleted."""
+"""A query for the lineages whose exchanges are searched: of users, and not deleted."""
 
 
 def positions_of(written: str) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
-"""The folder of the views: one file a generation, and which of them counts.
+"""The folder of the views: one file a generation, and the name of the current one.
 
     views/current              the name of the generation that readers use; replaced atomically
     views/generation-7.db      (with its -wal and -shm)
-    views/rebuild.lock         held by whoever builds a generation
+    views/rebuild.lock         held while a generation is built
 
-A generation is complete before `current` names it. Whatever else lies there is the rest of a crash.
+A generation is complete before `current` names it. Other files there are left over from a crash.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Generations:
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Hold the one right to build and to delete, waiting for whoever has it. Death releases it."""
+        """Hold the lock for building and deleting; waits for its holder. A crash releases it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self.folder / LOCK, "the views, which are to be built", self._notify)
         try:
@@ -62,7 +62,7 @@ class Generations:
             lock.close()
 
     def switch_to(self, generation: Path) -> None:
-        """Let readers use this one from now on; on disk before this returns."""
+        """Make this generation the current one; on disk before this returns."""
         # The file is closed in this process, so that opening it here drops no lock of SQLite's.
         _sync(generation)
         pointer = self.folder / f"{POINTER}.new"

@@ -1,4 +1,4 @@
-"""Hits as a model reads them: the best ones wherever they stand, each with what was said just around it."""
+"""Hits for a model: the best ones of all conversations, each with the messages around it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CUT = "…"
 def passages(
     index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept, least: float = 0.0
 ) -> tuple[Passage, ...]:
-    """At most `limit`, best first. Nothing that was said is shown twice: a hit that another one shows whole
-    stands there, and one that is cut there stands by itself, with the part of it that matters.
+    """At most `limit`, best first. No message is shown twice: a hit shown in full around another one is part
+    of that passage. A hit that is cut there has its own passage, with its relevant part.
 
     `least`: the share of the query's words, by how rare they are, that a hit has to hold.
     """
@@ -50,7 +50,7 @@ def passages(
 
 
 def _whole(around: Mapping[str, Near | None]) -> Iterator[int]:
-    """The positions of what is shown there without a cut."""
+    """The positions of the messages shown there in full."""
     return (each.position for each in around.values() if each is not None and not each.text.endswith(CUT))
 
 
@@ -63,7 +63,7 @@ def _once(near: Near | None, shown: set[int]) -> Near | None:
 
 
 def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) -> tuple[Passage, ...]:
-    """The messages at these positions, in that order, each with what was said around it."""
+    """The messages at these positions, in that order, each with the messages around it."""
     found = {each.position: each for each in messages_at(index, positions, echo=False)}
     said = [found[position] for position in positions if position in found]
     around = [_around(index, each) for each in said]
@@ -74,18 +74,18 @@ def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) ->
 
 
 def _part(text: str, matcher: Matcher) -> str:
-    """The part of a text that holds the most of what was searched for."""
+    """The part of a text with the most search terms."""
     start, end = best_window(text, matcher, TEXT_CHARS)
     read = normal(text)
     return f"{CUT if start else ''}{read[start:end]}{CUT if end < len(read) else ''}"
 
 
 def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None]:
-    """What the message answers, and what answered it: of a text the model's last word on it."""
+    """The message before it and its answer: for a user's text, the model's final answer."""
     row = index.rows.execute(
         "SELECT heard, part FROM messages WHERE position = ?", (message.position,)
     ).fetchone()
-    if row[0] is None:  # a text that nobody has heard yet
+    if row[0] is None:  # a text that no model has received yet
         return {"before": None, "after": None}
     after = list(_said(index, message.lineage, row, after=True))
     answer: list[tuple[int, Role]] = []

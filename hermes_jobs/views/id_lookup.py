@@ -1,4 +1,4 @@
-"""What a person means by a few characters: an id, the unique beginning of one, a title, or `last`."""
+"""Resolves a user's short name: an id, a unique prefix of one, a title, or `last`."""
 
 from __future__ import annotations
 

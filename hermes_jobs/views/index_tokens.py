@@ -1,8 +1,8 @@
-"""How texts and terms are spelled in the search index: the one place that knows what its tokens are.
+"""The tokens of texts and terms in the search index; no other module depends on their form.
 
-The index is one FTS5 table with one column. FTS5 cuts it at what is no letter or digit of ASCII and takes all
-else for letters, which is quick; other texts are cut here. What FTS5 could not tell apart
-is spelled with private characters, which `fold` takes out of every text:
+The index is one FTS5 table with one column. FTS5 splits it at ASCII characters other than letters and digits,
+and takes all other characters for letters, which is quick; other texts are split here. Tokens that FTS5 could
+not distinguish contain private characters, which `fold` removes from every text:
 
 | in a text                                     | as tokens                                            |
 |-----------------------------------------------|------------------------------------------------------|
@@ -42,7 +42,7 @@ from hermes_jobs.text.search.terms import SIGNED_NAME, Piece, pieces
 TOKENIZER = "ascii"
 
 PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT, OFTEN = map(chr, range(0xE000, 0xE009))
-MANY = 3  # times that a word is said, from which on that is often
+MANY = 3  # occurrences from which on a word counts as frequent
 
 _SIGNS = {"+": "p", "#": "s"}
 _RUNS = f"([{UNSPACED}]+|[{PICTOGRAPHS}]+)"
@@ -52,7 +52,7 @@ _NO_WORDS = rf"[^\w\x00-\x7f{SIGNED_LETTERS}{RUN}]+"
 
 
 def tokenize(text: str, known: str) -> str:
-    """All that the index holds of a message: its text, and what is known of it (`fact`s)."""
+    """A message's entry in the index: its text and its attributes (`fact`s)."""
     folded = fold(text)
     has_signs = "#" in folded or "++" in folded
     signed = map(_signed, dict.fromkeys(pattern(SIGNED_NAME).findall(folded))) if has_signs else ()
@@ -88,7 +88,7 @@ def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
 
 
 def _parts(folded: str) -> list[str]:
-    """What is no run, a run, what is no run, and so on: the runs are every second part."""
+    """Alternating parts, starting with one outside of a run: every second part is a run."""
     return pattern(_RUNS).split(folded)
 
 
@@ -114,7 +114,7 @@ def _singles(parts: Sequence[str]) -> Iterator[str]:
 
 
 def metadata_token(name: str, value: str) -> str:
-    """The token of something that is known of a message, whatever the value is."""
+    """The token of an attribute of a message, for any value."""
     return f"{FACT}{name}{value.encode('utf-8', 'replace').hex()}"
 
 
@@ -132,21 +132,21 @@ def fts_query(expression: Expression) -> str:
 
 
 def is_exact(term: Term) -> bool:
-    """Whether what the index finds for the term always holds it.
+    """Whether every match in the index contains the term.
 
-    Of words beside runs it tells that both are there, each in its order, and not that they stand together.
+    For words next to runs a match contains both, each in its order, but perhaps not next to each other.
     """
     found = list(pieces(term.text))
     return len(found) == 1 or all(piece.kind == "word" for piece in found) or all(map(_is_run, found))
 
 
 def quoted(tokens: str) -> str:
-    """Tokens that stand one after the other, as FTS5 takes them."""
+    """Consecutive tokens, as a phrase for FTS5."""
     return '"' + tokens.replace('"', " ") + '"'
 
 
 def _term(term: Term) -> str:
-    if term.text.isascii() and term.text.isalnum():  # most are, and questions ask for many
+    if term.text.isascii() and term.text.isalnum():  # the usual case, and questions have many terms
         return quoted(term.text) + (" *" if term.prefix else "")
     found = list(pieces(term.text))
     phrases = [quoted(_signed(piece.text)) for piece in found if piece.kind == "signed"]

@@ -1,4 +1,4 @@
-"""What lists show by default: conditions of SQL on rows of `lineages` and `turns`."""
+"""The default filters of lists: SQL conditions on rows of `lineages` and `turns`."""
 
 from __future__ import annotations
 

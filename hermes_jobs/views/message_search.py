@@ -32,23 +32,23 @@ from hermes_jobs.views.rows import fetched
 from hermes_jobs.views.search_index import OF_THE_PAST, Kept
 
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
-UNREAD = 0.5  # the share of the usual score that a match gets which stands in what was not read
-SECOND_HAND = 0.1  # what a turn counts that searched the past itself: it asks for it, or repeats it
+UNREAD = 0.5  # the share of the usual score for a match in the unread part
+SECOND_HAND = 0.1  # the weight of a turn that searched the past itself: it repeats the question or an answer
 A_SENTENCE = 4  # words, from which on a query is rather a question
-TELLING = 0.25  # of the rarest one's weight, from which on a word tells enough to be marked
+TELLING = 0.25  # of the rarest one's weight, from which on a word is marked
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
-BESIDE = 0.25  # of the score of what was said just before and just after it
+BESIDE = 0.25  # of the score of the messages just before and just after it
 BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
 COMPARABLE = 0.5  # of the best score, from which on a newer statement may replace an older one
-NEWEST = 0.4  # more of its score for the newest of these, where what holds now is asked for
+NEWEST = 0.4  # more of its score for the newest of these, if the question is about the present
 TOO_FEW = 5  # matches of a question's every word
 
 
 def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[SearchHit, ...]:
-    """At most `limit` hits, those of a lineage together, best first; none where nothing can be searched.
+    """At most `limit` hits, those of a lineage together, best first; none for an empty query.
 
-    Every lineage has its best hit shown before another has its second, of those that hold all that was asked
-    for. Scheduled ones come last.
+    Each lineage's best hit is shown before any second one, among the hits with all terms. Scheduled ones
+    are last.
     """
     found = answers(index, query, scope)
     relaxed = any(each.relaxed for each in found)
@@ -77,7 +77,7 @@ class Answer(NamedTuple):
         return bool(self.looked_for)
 
     def matcher(self, query: str) -> Matcher:
-        """Finds what of the query stands in the message."""
+        """Finds the query's terms in the message."""
         expression = parse(query)
         if expression is None or not self.looked_for:
             return Matcher(() if expression is None else positive_terms(expression))
@@ -85,7 +85,7 @@ class Answer(NamedTuple):
 
 
 def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
-    """What fits a query, best first: all of it, and where that finds too little what tells of it.
+    """The matches of a query, best first: of all its terms; if too few, of the significant ones.
 
     Searches of the past stand behind all else, and sessions that a schedule began behind the others.
     """
@@ -121,9 +121,9 @@ def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
 def _ranked(
     index: IndexedMessages, found: Sequence[Candidate], terms: Sequence[Term]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """What was said at first hand, and what in turns that searched the past.
+    """Original messages, and those of turns that searched the past.
 
-    Each best first: by how well they fit and who said it; the newer one of equals.
+    Each best first: by score and role; the newer one of equals.
     """
     values = _weighed(found, scores([each.folded for each in found], terms))
     order = sorted(range(len(found)), key=lambda at: (-values[at], -found[at].position))
@@ -133,7 +133,7 @@ def _ranked(
 
 
 def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
-    """What may answer a question, best first: by its own words and by those of the passage around it."""
+    """Possible answers to a question, best first: by their own words and those of the passage around them."""
     read, rarities, telling, passages = question_candidates(index, asked_for, scope)
     count = counter_of_forms(asked_for.wanted)
     counts = [count(each.folded[:READ]) for each in read]
@@ -179,7 +179,7 @@ def _prefer_newer(total: dict[int, float]) -> None:
 
 
 def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
-    """How well each fits, by who said it."""
+    """The score of each, weighted by its role."""
     usual = sum(fitting) / max(len(fitting), 1)
     return [
         (fit or (usual * UNREAD if each.kept else 0.0)) * BY_ROLE[each.role]
@@ -265,7 +265,7 @@ def within(rows: Connection, scope: Scope) -> Scope:
 
 
 def count_messages(connection: Connection, scope: Scope) -> int:
-    """How many messages there are from that time on, by anybody."""
+    """The number of messages of all roles since that time."""
     first, last = bounds(connection, scope)
     query = "SELECT count(*) FROM messages WHERE position BETWEEN ? AND ?"
     return int(connection.execute(query, (first, last)).fetchone()[0])

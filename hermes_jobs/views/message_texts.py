@@ -1,4 +1,4 @@
-"""The texts of messages: they stand in the log alone, and are read there where somebody wants to see them."""
+"""The texts of messages: they are stored only in the log, and read from there on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Texts = Callable[[Iterable[int]], Mapping[int, str]]
 
 
 def text_of(event: e.Event) -> str:
-    """The text of the message that the event is; nothing where it is none."""
+    """The text of the event's message; empty for other events."""
     match event:
         case e.TurnSubmitted():
             return event.text

@@ -1,8 +1,8 @@
 """Messages in the order in which the model received them.
 
-A text is a message from the moment it is accepted, and takes its place in the conversation when its turn
-begins, or when it is handed to the running one. The text itself stands in the log, at the message's position
-(see `texts`), and the search index beside this table holds its tokens (see `search_index`).
+A text is a message as soon as it is accepted. It gets its place in the conversation when its turn begins, or
+when the running turn receives it. The text itself is in the log, at the message's position (see
+`message_texts`), and the search index holds its tokens (see `search_index`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Messages:
     """Table `messages`, in a conversation's order by `heard`, then `part`.
 
     `heard` is the position of the event with which the model received it; None while a text waits.
-    `part` orders what was heard at once: the turn's own text, then those collected for it. `step` is that of
-    a reply with calls, `call` that of a result; `kept` says that the whole result is kept apart. `again` is
-    the text of a message that was said before, for a turn that is retried; None for every other.
+    `part` orders texts received at once: the turn's own text, then those collected for it. `step` is that of
+    a reply with calls, `call` that of a result; `kept`: the whole result is stored separately. `again` is
+    the text of a repeated message, for a retried turn; None for every other.
     """
 
     name: Final = "messages"
@@ -60,7 +60,7 @@ class Messages:
 
 
 def was_cut(event: e.ModelReplied) -> bool:
-    """Whether the reply's calls were cut by the output limit and asked for again: they were not made."""
+    """Whether the reply's calls were cut by the output limit and requested again: they were not run."""
     return event.finish_reason == "length" and bool(event.tool_calls)
 
 
@@ -96,7 +96,7 @@ class _Batch:
                 pass
 
     def write(self) -> None:
-        """Put what was said into the table."""
+        """Insert messages into the table."""
         self._connection.executemany(
             "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, heard) VALUES"
             " (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :heard)",
@@ -119,7 +119,7 @@ class _Batch:
         return row
 
     def _join(self, recorded: RecordedEvent, turn: str, into: str) -> None:
-        """The turn's text is said here, or said again, as part of another turn."""
+        """The model receives the turn's text here, or receives it again, as part of another turn."""
         here = recorded.position
         self._hear_text(recorded, turn)
         self.write()
@@ -129,7 +129,7 @@ class _Batch:
         )
 
     def _hear(self, recorded: RecordedEvent, turn: str) -> None:
-        """The turn's text is said here, or again for a retried turn, and after it those just collected."""
+        """The model receives the turn's text, or again for a retried turn, then the texts just collected."""
         here = recorded.position
         if self._hear_waiting(turn, here):
             return  # and none was collected for it: that would have been written
@@ -144,14 +144,14 @@ class _Batch:
             )
 
     def _hear_waiting(self, turn: str, here: int) -> bool:
-        """Whether the turn's text came with this batch and waited: then it is heard here."""
+        """Whether the turn's text is in this batch and waited: then the model receives it here."""
         waiting = self._waiting.pop(turn, None)
         if waiting is not None:
             waiting["heard"] = here
         return waiting is not None
 
     def _hear_text(self, recorded: RecordedEvent, turn: str) -> None:
-        """The text that waited is heard here; where none did, what the turn said last is said again."""
+        """The model receives the waiting text here; without one, it receives the turn's last text again."""
         here = recorded.position
         if self._hear_waiting(turn, here):
             return
@@ -161,7 +161,7 @@ class _Batch:
             self._say(recorded, turn, "user", heard=here, again=self._last(turn))
 
     def _last(self, turn: str) -> str:
-        """The turn's text as it was said last, with those that were collected for it then."""
+        """The turn's text as last received, with the texts collected for it then."""
         rows = self._connection.execute(
             "WITH last (heard) AS (SELECT max(heard) FROM messages WHERE turn = ?1 AND role = 'user')"
             " SELECT position, again, part FROM messages, last"

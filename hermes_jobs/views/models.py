@@ -1,4 +1,4 @@
-"""What the views answer with: frozen values, named as people name things. Moments are ISO 8601, UTC."""
+"""The views' results: frozen values with the user interface's names. Moments are ISO 8601, UTC."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hermes_jobs.views.children import Place
 
 TurnStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled", "merged"]
 StatusFilter = TurnStatus | Literal["stopped"]
-"""What turns can be asked for by: their status, or that a limit ended them early."""
+"""Filters for turns: their status, or an early end by a limit."""
 SessionStatus = Literal["idle", "queued", "running", "waiting", "ended"]
 StepKind = Literal["model_call", "reference", "tool_call"]
 Outcome = Literal[
@@ -34,11 +34,11 @@ Outcome = Literal[
 
 
 ANSWERED: dict[InputAction, str] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
-"""What became of what a server asked."""
+"""The state of a server's question."""
 
 
 class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of responses; `cost_usd` None where that of one of them is not known.
+    """The sum of responses; `cost_usd` None if that of one of them is not known.
 
     `known_cost_usd` leaves those out.
     """
@@ -52,11 +52,11 @@ class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a model call, a call of an ensemble's member, or a tool call.
 
-    `name` is the tool, the model that answered, or the member. `started_at` None: it was never begun (it
+    `name` is the tool, the model that answered, or the member. `started_at` None: it never started (it
     waits for an approval, was denied or cancelled before).
     `outcome`: `waiting` for a person, `approved` or `answered` and not yet begun, `running`; `ok`; `error` (a
-    tool's own answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that died or
-    left, and `discarded` where that worker's outcome came too late. `message` says why. `asks`: what its
+    tool's own answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that crashed
+    or left, and `discarded` if that worker's outcome arrived too late. `message` says why. `asks`: what its
     server asks the person, without what was answered.
     """
 
@@ -95,7 +95,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     `warnings`: the limits that were nearly used up in it, a sentence for each.
     `position` is that of the event that submitted it. `compressed`: the history was, on its way. `ensemble`:
     whose members were asked first; empty for none.
-    `place`: where a sub-agent's stands in its tree. `rating`: what a person said of it, `up` or `down`;
+    `place`: where a sub-agent's stands in its tree. `rating`: a user's rating, `up` or `down`;
     `labels`: those that people gave it.
     """
 
@@ -138,7 +138,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status_word(self) -> str:
-        """Its status for people, who tell an end by a limit from others."""
+        """Its status for users; an end by a limit has its own."""
         return STOPPED if self.stopped_by and self.status in {"completed", "failed"} else self.status
 
 
@@ -174,7 +174,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status_word(self) -> str:
-        """Its status for people: what was undone is idle, and nobody continues there."""
+        """Its status for users: an undone session is idle, and is not continued."""
         return "undone" if self.undone_into and self.status == "idle" else self.status
 
     @property
@@ -189,9 +189,9 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageView(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was said. `name` and `arguments` are those of the call that a tool's message answers.
+    """A message. `name` and `arguments` are those of the call that a tool's message answers.
 
-    `position` is that of the event that said it; `kept`: all of it stands in `results/CALL.txt`.
+    `position` is that of its event; `kept`: the whole text is in `results/CALL.txt`.
     """
 
     position: int
@@ -207,7 +207,7 @@ class MessageView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GenerationStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of views. `behind` counts positions of the log that it has not taken in; `size` is in bytes.
+    """One file of views. `behind` counts positions of the log that it has not applied; `size` is in bytes.
 
     `problem` says why it cannot be read; then its other figures are zero.
     """

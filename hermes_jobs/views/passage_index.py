@@ -1,13 +1,13 @@
 """The second index: a row for each passage, some messages of a conversation that follow each other.
 
 A question's words are often spread over an exchange, so that no single message holds many of them. A
-passage's row holds the stems of everything that users and the model said in it
+passage's row holds the stems of all its texts of users and the model
 (`index_tokens.tokenize_passage`), each once, without positions: it takes a fraction of the message index.
 Tool results are not in it, nor are searches of earlier conversations.
 
 A passage ends when it has `MESSAGES` messages or about `CHARS` characters. Until then its row is replaced
-with every batch that adds to it: FTS5 takes tokens out when it is given them again, so they are made again
-from the texts in the log.
+with every batch that adds to it: FTS5 needs a row's old tokens to delete it, so they are computed again from
+the texts in the log.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PassageIndex:
         self._newest = newest or 0
 
     def add(self, lineage: str, position: int, text: str) -> None:
-        """Take in what was said there."""
+        """Add these messages."""
         if not text:
             return
         passage = self._last[lineage] if lineage in self._last else self._find(lineage)
@@ -71,7 +71,7 @@ class PassageIndex:
             "INSERT INTO entries_of_passages (rowid, tokens) VALUES (?, ?)",
             [(each.number, tokens) for each, tokens, _ in spelled],
         )
-        # Apart and by number: what may replace several rows makes FTS5 write what it has collected.
+        # Separate and by number: a statement that may replace several rows makes FTS5 flush its pending rows.
         rows(
             "UPDATE passages SET last = ?, words = ?, open = ? WHERE passage = ?",
             [
@@ -106,7 +106,7 @@ class PassageIndex:
 
 
 class _Passage:
-    """A passage that more may come into. `stood`: the tokens of its row, where it has one already."""
+    """A passage that may still grow. `stood`: the tokens of its row, if it has one."""
 
     def __init__(self, number: int, lineage: str) -> None:
         self.number = number

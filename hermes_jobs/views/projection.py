@@ -1,10 +1,9 @@
 """The port of a projection: tables that are a function of the log, one batch of events after the other.
 
 A projection writes its own tables alone, so that it can be read, tested and replaced by itself; readers may
-join the tables of several. It is given the events that it is about, of every stream in the order of their
-positions; how the events are cut into batches must not show in its rows. The connection is in a
-transaction that also moves the checkpoint, and the projections that stand before this one have taken in the
-whole batch.
+join the tables of several. It receives the events of its `event_types`, of every stream in the order of their
+positions; its rows must not depend on the size of the batches. The connection is in a transaction that also
+moves the checkpoint, and earlier projections in the list have applied the whole batch.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ FORSAKEN = f"""({ASKS} AND EXISTS (SELECT 1 FROM children c JOIN turns root ON r
     WHERE c.turn = turns.turn AND (root.ended_at IS NOT NULL OR c.ended IS NOT NULL OR EXISTS (
         SELECT 1 FROM ancestors q CROSS JOIN children m
         WHERE q.turn = turns.turn AND m.turn = q.above AND m.ended IS NOT NULL))))"""
-"""A sub-agent that waits for a person while nobody above it waits for its end any more."""
+"""A sub-agent that waits for a user although no turn above it waits for its end any more."""
 STOPPED_SHORT = f"""(status = 'completed' AND stopped_by IS NOT NULL
     OR status = 'failed' AND error_kind IN ({", ".join("?" * len(FAILING))}))"""
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
@@ -118,7 +118,7 @@ def select_waiting_calls(connection: Connection, turns: Sequence[str]) -> list[t
 
 
 def _with_end(connection: Connection, texts: Texts, turn: TurnView) -> TurnView:
-    """The turn; a merged one with the answer or error of the turn that its text went into."""
+    """The turn; a merged one with the answer or error of the turn that received its text."""
     into = _find_turn(connection, texts, turn.into) if turn.into is not None else None
     if into is None:
         return turn
@@ -182,7 +182,7 @@ def _unknown_turn(turn: str) -> Rejected:
 
 
 def _steps(connection: Connection, turn: str) -> tuple[StepView, ...]:
-    """The turn's steps, in the order in which they were begun."""
+    """The turn's steps, in the order of their start."""
     return tuple(map(_step, _step_rows(connection, "s.turn = ?", (turn,))))
 
 
@@ -260,7 +260,7 @@ def _session(row: Row) -> SessionView:
 
 
 def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple[MessageView, ...]:
-    """The conversation, in the order in which it was heard; texts that still wait stand where they came."""
+    """The conversation, in the order in which the model received it; waiting texts by their position."""
     query = """
         SELECT m.*, turns.session AS session, calls.name AS name, calls.arguments AS arguments
         FROM messages m JOIN turns ON turns.turn = m.turn LEFT JOIN calls ON calls.call = m.call
@@ -275,7 +275,7 @@ def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple
 
 
 def contents_of(messages: Sequence[Row], texts: Texts) -> list[str]:
-    """What was said with each of these rows of `messages`."""
+    """The message of each of these rows of `messages`."""
     said = texts(row["position"] for row in messages if row["again"] is None)
     return [said[row["position"]] if row["again"] is None else row["again"] for row in messages]
 

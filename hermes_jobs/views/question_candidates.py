@@ -1,8 +1,8 @@
-"""Which messages are looked at for a question, and how well each fits: the best, not the newest.
+"""The candidates of a question, with the weights of its words: the best matches, not the newest.
 
-The passages that hold a word say how rare it is. The messages with the rarest words are ranked by the index
-itself, as far as these words are not too many places together; the best passages bring theirs. Those alone
-are read. Where every word is common, the newest that hold one are.
+The number of passages with a word gives its rarity. The index ranks the messages with the rarest words, up to
+a limit of places; the best passages add their messages. Only those are read. If every word is common, the
+newest messages with one are read.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not
 
 
 class WeightedTerm(NamedTuple):
-    """Something that is wanted, with the passages that hold it and how rare that makes it; `telling`: how
-    rare it would be among `MANY` passages, where there are fewer."""
+    """A term with its passages and its rarity; `telling`: its rarity among `MANY` passages, if there are
+    fewer."""
 
     wanted: Wanted
     rarity: float
@@ -50,8 +50,7 @@ class WeightedTerm(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Messages that may answer, the rarity of what was wanted and how telling it is, and the best passages
-    in order."""
+    """Candidates, the rarity and the `telling` weight of each term, and the best passages in order."""
 
     candidates: list[Candidate]
     rarities: list[float]
@@ -94,7 +93,7 @@ def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
     elif not listed:
         held = newest * _share(rows, wanted)
     share = OF_FUNCTION_WORD if wanted.root in function_roots() else 1.0
-    at_least = max(held, 1.0)  # what nobody said is no rarer than what was said once
+    at_least = max(held, 1.0)  # a word without occurrences is no rarer than one with a single occurrence
     telling = share * rarity(at_least, max(newest, at_least, MANY))
     return WeightedTerm(wanted, share * rarity(held, max(newest, held)), telling, held, listed)
 
@@ -123,7 +122,7 @@ def _listed(rows: Connection, token: str) -> list[int]:
 def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression | None:
     """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
 
-    What no passage holds may stand in tool results, and costs little. A prefix costs more than all the rest:
+    A word in no passage may be in tool results, and costs little. A prefix costs more than all the rest:
     it counts only in messages that are found by other words.
     """
     absent = [
@@ -142,7 +141,7 @@ def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression |
 
 
 def _said(rows: Connection, terms: Sequence[Term]) -> list[Term]:
-    """The terms that any entry holds: the index ranks by every form that it is given, said or not."""
+    """The terms that occur in an entry: the index ranks by every form in the query, present or not."""
     query = """
         SELECT key FROM json_each(?)
         WHERE EXISTS (SELECT 1 FROM entries WHERE entries MATCH json_each.value LIMIT 1)
@@ -152,7 +151,7 @@ def _said(rows: Connection, terms: Sequence[Term]) -> list[Term]:
 
 
 def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, float]:
-    """The passages that hold the most of what is wanted, best first."""
+    """The passages with the most of the terms, best first."""
     totals: dict[int, float] = {}
     places = 0.0
     for each in sorted(known, key=lambda each: -each.rarity):
@@ -182,7 +181,7 @@ def _places(rows: Connection, passages: Sequence[int]) -> Iterator[tuple[str, in
 
 
 def passages_of(rows: Connection, positions: Iterable[int]) -> dict[int, int]:
-    """The passage of each message: the one that it stands in, or after which it stands."""
+    """The passage of each message: the one that contains or precedes it."""
     query = """
         SELECT m.position, (
             SELECT passage FROM passages p WHERE p.lineage = m.lineage AND p.first <= m.position
@@ -194,7 +193,7 @@ def passages_of(rows: Connection, positions: Iterable[int]) -> dict[int, int]:
 
 
 def neighbours(rows: Connection, positions: Iterable[int]) -> list[tuple[int, int]]:
-    """The pairs of these messages that follow each other in a conversation, results of tools aside."""
+    """The pairs of these messages that follow each other in a conversation, without tool results."""
     query = """
         SELECT m.position, (
             SELECT n.position FROM messages n

@@ -1,7 +1,7 @@
-"""Since when the steps of a stream are due: a fold of its events, with the log's times alone.
+"""When the steps of a stream became due: a fold of its events, with the log's times alone.
 
-`domain.session.steps` computes what is due; this fold records when that became so. A step that has a start of
-its own waits until that start; prefetches, records and deliveries have none and wait until they are done.
+`domain.session.steps` computes the due steps; this fold records when they became due. A step with a start
+event waits until that start; prefetches, records and deliveries have none and wait until they are done.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMPRESSION = "compression"
 
 
 class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
-    """A step was due `since` and is no longer `until`, in seconds since the epoch."""
+    """A step was due from `since` to `until`, in seconds since the epoch."""
 
     step: str
     kind: StepKind
@@ -35,11 +35,11 @@ class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A step, or a turn's next one. `since` None: it waits for something else, as for the calls `after`.
+    """A step, or a turn's next one. `since` None: it is not due yet, as with pending calls in `after`.
 
-    `lane` where it is not that of its kind: a review's own turns. `begun`: the turn is under way. `held`: the
-    call waits for a person, `asked`: for so many answers. `task`: its server continues
-    with it, and no look at it is a wait.
+    `lane`: the queue, if it is not that of its kind: a review's own turns. `begun`: the turn has started.
+    `held`: the call waits for a user, `asked`: for so many answers. `task`: its server still runs it, and
+    polling it is not a wait.
     """
 
     turn: str
@@ -54,7 +54,7 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class DueTracker(msgspec.Struct, kw_only=True):
-    """The fold of one stream: what is due, by call, by review, by delivery, and by turn for its next step."""
+    """The fold of one stream: due steps by call, by review, by delivery, and by turn for its next step."""
 
     due: dict[str, DueStep] = {}
 
@@ -202,7 +202,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
         return None
 
     def _replied(self, event: e.ModelReplied, at: float) -> None:
-        """What a reply asks for is due, unless it was cut: then the model is asked again."""
+        """A reply's calls become due, unless it was cut: then the model call is repeated."""
         ids = [plan.call for plan in event.plan] or [
             f"{event.step}-{index}" for index in range(len(event.tool_calls))
         ]
@@ -251,7 +251,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
             self.due[key].since = at
 
     def _ended(self, turn: str, at: float) -> None:
-        """The turn's end is what the session's other turns have waited for."""
+        """The session's other turns have waited for the turn's end."""
         self._forget(turn)
         for due in self._unbegun():
             due.since = at
@@ -300,4 +300,4 @@ PARTS: Mapping[type[e.Event], Callable[[DueTracker, e.Event, float], QueueWait |
     )
     for kind in kinds
 }
-"""Which part of what is due an event is about."""
+"""The key of the due step that an event is about."""

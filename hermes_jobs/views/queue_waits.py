@@ -1,6 +1,6 @@
-"""How long each step waited between being due and being begun, as rows.
+"""Each step's wait from due to start, as rows.
 
-A turn's last step, its record, has no start of its own and leaves no row.
+A turn's last step, its record, has no start event and no row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report is made of: spending, waiting, the memory's fill and scheduled runs, by period.
+"""The data of a report: spending, waits, memory usage and scheduled runs, by period.
 
 A period is a day, a week from Monday, or a month, called by its first day; days begin in `zone`, None for
 this machine's.
@@ -34,7 +34,7 @@ _LATENESS = "(julianday(at) - 2440587.5) * 86400.0 - due"
 
 
 class PeriodSpending(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model used for a purpose in a period. `cost_usd` is that of responses whose price is known, all
+    """A model's usage for a purpose in a period. `cost_usd` is that of responses whose price is known, all
     but `unpriced` of them."""
 
     period: str
@@ -70,7 +70,7 @@ class MemoryUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule's due times in a period, and what became of them.
+    """A schedule's due times in a period, and their outcomes.
 
     `on_time` and `late` are runs of the clock, begun within `ON_TIME` seconds or later; `by_hand` those that
     somebody asked for. `failed` and `cancelled` count among the runs; `latest` is in seconds.
@@ -233,7 +233,7 @@ def _waited(period: str, queue: str, seconds: Sequence[float]) -> QueueWaits:
 
 
 def _memory(connection: Connection, key: str, first: str) -> tuple[MemoryUsage, ...]:
-    """The last of each period; what stood there before the first one stands in that."""
+    """The last of each period; values before the first period count in the first."""
     query = f"""
         SELECT max({key.format(at="at")}, ?) AS period, target, entries, chars, max(position)
         FROM fill GROUP BY 1, 2 ORDER BY 1, 2

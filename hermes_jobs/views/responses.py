@@ -1,4 +1,4 @@
-"""Every response of a model as a row, whatever became of it: what was used, and what it cost."""
+"""Every response of a model as a row, used or discarded: its usage and its cost."""
 
 from __future__ import annotations
 

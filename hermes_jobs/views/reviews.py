@@ -1,4 +1,4 @@
-"""Reviews as rows: what was asked for, how it stands, what it saved and what it cost."""
+"""Reviews as rows: request, status, results and cost."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
 
 
 class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
-    """A review. `lineage` is the conversation that it looks at, after `turn`; it works in the session of its
-    own id, as the turn `work` once it has begun.
+    """A review. `lineage` is the conversation that it looks at, after `turn`; it runs in the session of its
+    own id, as the turn `work` after its start.
 
-    `saved` says in a line what it saved, empty for nothing; `message` why it failed, or which model did in
-    whose place another one reviewed. `cost_usd` None where a price is not known.
+    `saved` describes its results in a line, empty without any; `message` is the reason of its failure, or
+    names the failed model that another one replaced. `cost_usd` None if a price is not known.
     """
 
     id: str

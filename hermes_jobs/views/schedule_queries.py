@@ -1,4 +1,4 @@
-"""What is asked of schedules: how one stands, what became of its due times, what it has cost."""
+"""Queries about schedules: status, outcomes of due times, cost."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def select_schedule(connection: Connection, schedule: str) -> ScheduleView:
 
 
 def select_runs(connection: Connection, schedule: str, limit: int = 20) -> tuple[RunView, ...]:
-    """What became of the schedule's due times, newest first, with what became of the answers."""
+    """The outcomes of the schedule's due times, newest first, with the deliveries of the answers."""
     return tuple(_run(connection, row) for row in _run_rows(connection, schedule, limit))
 
 

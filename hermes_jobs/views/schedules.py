@@ -1,4 +1,4 @@
-"""Schedules as rows: what they do, and what became of each of their due times."""
+"""Schedules as rows: their definition, and the outcome of each due time."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def _insert(
     recorded: RecordedEvent,
     event: e.ScheduleFired | e.ScheduleQueued | e.ScheduleMissed,
     outcome: str,
-    **told: str | float | None,
+    **columns: str | float | None,
 ) -> None:
-    """A row for a due time, in the place of one that said that it waits."""
+    """A row for a due time; replaces its `queued` row."""
     connection.execute(
         "DELETE FROM runs WHERE schedule = ? AND due = ? AND outcome = 'queued'", (event.schedule, event.due)
     )
@@ -123,6 +123,6 @@ def _insert(
         "by": "clock",
         "message": "",
         "at": recorded.recorded_at,
-        **told,
+        **columns,
     }
     insert(connection, "runs", row)

@@ -1,6 +1,6 @@
-"""The search index: an entry for each message, as it was first said.
+"""The search index: an entry for each message, at its first appearance.
 
-One contentless FTS5 table: it holds the tokens alone (see `index_tokens`); the text stands in the log. An
+One contentless FTS5 table: it holds the tokens alone (see `index_tokens`); the text is in the log. An
 entry is never changed. Large results are indexed with their whole text, which is read from the log.
 """
 
@@ -25,7 +25,7 @@ from hermes_jobs.views.passage_index import PassageIndex
 from hermes_jobs.views.searchable_text import searchable_text
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
-"""Tools that search what was said: their calls and results repeat it, and are no source of it."""
+"""Tools that search conversations: their calls and results repeat earlier texts, and are not a source."""
 
 ECHO = metadata_token("echo", "past")
 """The token of such a call or result."""
@@ -35,7 +35,7 @@ PENDING = 1 << 25  # bytes of tokens that FTS5 collects before it writes; a tran
 
 PIECES = 1_000  # of an index that is being built; they become one at the end
 AT_ONCE = 4  # pieces that are merged, a little with each later entry
-AT_LAST = 200  # pieces of one size that are merged whatever it takes
+AT_LAST = 200  # segments of one size that are always merged
 
 _SETTINGS = f"""
     INSERT INTO {{0}} ({{0}}, rank) VALUES ('hashsize', {PENDING});
@@ -118,7 +118,7 @@ def in_one_piece(connection: Connection) -> None:
 
 
 class _Message(NamedTuple):
-    """`said` is what a person or the model said of it; `echo`: it is of a search of the past."""
+    """`said` is its text of a user or the model; `echo`: it is part of a search of the past."""
 
     turn: str
     role: Role
@@ -173,7 +173,7 @@ class _Batch:
         self._passages.write()
 
     def begins(self, stream: str, event: e.TurnSubmitted) -> None:
-        """Remember where the texts of a turn come from."""
+        """Remember the source of a turn's texts."""
         self._sources[event.turn] = (lineage_of(stream), event.source)
 
     def calls(self, event: e.ToolStarted) -> None:

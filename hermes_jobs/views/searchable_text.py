@@ -1,4 +1,4 @@
-"""The text of a message that is searched and quoted: what was said, and which tools were asked for what."""
+"""The text of a message that is searched and quoted: its content and its tool calls."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 
 def searchable_text(content: str, calls: Iterable[tuple[str, str]]) -> str:
-    """The content, and each call's name and arguments in brackets on lines of their own: nobody said them."""
+    """The content, then each call's name and arguments in brackets on a separate line."""
     lines = [content] if content else []
     lines.extend(f"[{f'{name} {_readable(arguments)}'.rstrip()}]" for name, arguments in calls)
     return "\n".join(lines)
 
 
 def _readable(arguments: str) -> str:
-    """Arguments without JSON's escapes, in which words stick together; as they are where they are no JSON."""
+    """Arguments without JSON's escapes, which would join words; unchanged if they are not JSON."""
     try:
         return " ".join(_values(msgspec.json.decode(arguments)))
     except (msgspec.MsgspecError, ValueError, RecursionError):

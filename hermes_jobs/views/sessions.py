@@ -1,4 +1,4 @@
-"""Lineages of sessions as rows: a session, its continuations, and what they are called."""
+"""Lineages of sessions as rows: a session, its continuations, and their titles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHANGING = (e.SessionStarted, e.SessionTitled, e.SessionEnded, e.SessionUndone, 
 
 
 class Sessions:
-    """Tables `lineages`, one row a stream, and `sessions`, one row for each that ever was its tip.
+    """Tables `lineages`, one row a stream, and `sessions`, one row for each of its tips.
 
     `undone_into`: the lineage in which the user continued after an undo; None again after a later text here.
     """

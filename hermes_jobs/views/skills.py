@@ -1,6 +1,6 @@
-"""How often each skill was read for somebody's turn, or put into it, and how those turns ended.
+"""The uses of each skill: reads and insertions by turns, and how those turns ended.
 
-A review's look is no use.
+A read by a review is not counted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class SkillUse(msgspec.Struct, frozen=True, kw_only=True):
     last_used_at: str | None = None
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _SkillArguments(msgspec.Struct, frozen=True):
     name: str
 
 
-_asked = msgspec.json.Decoder(_Asked)
+_arguments = msgspec.json.Decoder(_SkillArguments)
 
 
 class SkillUses:
@@ -65,7 +65,7 @@ class SkillUses:
 
 def _started(connection: Connection, event: e.ToolStarted, at: str) -> None:
     try:
-        skill = _asked.decode(event.arguments).name.strip()
+        skill = _arguments.decode(event.arguments).name.strip()
     except msgspec.MsgspecError:
         return
     connection.execute(
@@ -84,7 +84,7 @@ _USES = """
 
 
 def select_skill_uses(connection: Connection) -> Mapping[str, SkillUse]:
-    """The use of each skill that was ever read, by its name."""
+    """The use of each skill with a read, by its name."""
     return {
         skill: SkillUse(
             uses=uses, completed=completed, failed=failed, cancelled=cancelled, open=open_, last_used_at=at

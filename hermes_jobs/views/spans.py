@@ -29,10 +29,10 @@ SpanKind = Literal[
     "paused",
 ]
 TURN_LANE = 0
-"""The queue of what a turn does one after the other; calls of members and tools have those from 1 on."""
+"""The queue of a turn's sequential steps; calls of members and tools have those from 1 on."""
 
 BESIDE = frozenset({"reference", "tool_call", "approval", "question"})
-"""What runs beside others of its kind."""
+"""Kinds that run in parallel."""
 
 _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
 
@@ -40,7 +40,7 @@ _LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its
 class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a turn's time.
 
-    `start` and `end` are in seconds: since the turn was submitted, once they stand in a `Timeline`.
+    `start` and `end` are in seconds: since the turn was submitted, if they are in a `Timeline`.
     `kind`: `queued` behind another turn, `waiting` until a step starts (that of the prefetch: until
     it is done, because its start is not recorded), `backoff` until what has failed is tried
     again (at `retry_at`, in seconds since the epoch, while that lies ahead), `paused` between the turn's end
@@ -87,7 +87,7 @@ class Spans:
         self._ended = False
 
     def apply(self, recorded: RecordedEvent) -> None:
-        """One more event of the stream. Those before the turn was submitted say nothing."""
+        """Apply one more event of the stream. Those before the turn's submission are ignored."""
         event = recorded.event
         is_own = getattr(event, "turn", None) == self.turn
         at = datetime.fromisoformat(recorded.recorded_at).timestamp()
@@ -125,7 +125,7 @@ class Spans:
         return self._spans
 
     def _pending(self) -> Sequence[tuple[str, float]]:
-        """What is due and not begun: calls, else the turn's next step unless something is under way."""
+        """Due steps without a start: calls, else the turn's next step unless a step is running."""
         due = self._dues.due
         calls = [key for key, each in due.items() if each.turn == self.turn and key != self.turn]
         if not calls:
@@ -290,7 +290,7 @@ class Spans:
         return True
 
     def _end_call(self, call: str, recorded: RecordedEvent, outcome: Outcome, message: str) -> None:
-        """The call's end, also where it was never begun."""
+        """The call's end, even without a start."""
         if (
             self._end(call, recorded.position, outcome=outcome, message=message)
             or call not in self._requested
@@ -301,7 +301,7 @@ class Spans:
         self._end(call, recorded.position, outcome=outcome, message=message)
 
     def _is_held(self, call: str) -> bool:
-        """Whether the call waits for a person: who ends then has only looked whether that has expired."""
+        """Whether the call waits for a user: a step that ends then has only checked for the expiry."""
         span = self._open.get(call)
         return span is not None and span.kind in {"approval", "question"}
 

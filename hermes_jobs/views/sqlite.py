@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from hermes_jobs.views.projection import Projection
 
 BUSY_SECONDS = 30.0
-READ_SECONDS = 1.0  # that a question waits for others who take events in, before it does so for itself
+READ_SECONDS = 1.0  # a query's longest wait for another process's catch-up, before it catches up in a copy
 BUILDING_CACHE = 1 << 26  # bytes of pages that a new file's maker keeps in memory
 CHECKPOINT = "CREATE TABLE checkpoint (position INTEGER NOT NULL, hash TEXT NOT NULL, log TEXT NOT NULL)"
 
@@ -45,7 +45,7 @@ def copy_of(connection: Connection) -> Connection:
 
 
 def wait_for_others(connection: Connection, seconds: float) -> None:
-    """Let whoever writes through this connection wait for others for so long."""
+    """Set how long a write through this connection waits for the lock."""
     connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
@@ -90,7 +90,7 @@ def create(file: Path, schema: int, log_id: str, projections: Iterable[Projectio
 
 
 def checkpoint(connection: Connection, schema: int, log_id: str) -> tuple[int, str] | None:
-    """Position and hash of the newest event taken in; None in a file of another schema or another log."""
+    """Position and hash of the newest applied event; None in a file of another schema or another log."""
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found != schema:
         return None
@@ -107,7 +107,7 @@ def move_checkpoint(connection: Connection, position: int, event_hash: str) -> N
 
 @contextmanager
 def transaction(connection: Connection, kind: str) -> Iterator[None]:
-    """All of it or nothing; `IMMEDIATE` takes the write lock first, `DEFERRED` reads one snapshot."""
+    """A transaction; `IMMEDIATE` takes the write lock first, `DEFERRED` reads one snapshot."""
     connection.execute(f"BEGIN {kind}")
     try:
         yield

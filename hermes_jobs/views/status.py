@@ -1,4 +1,4 @@
-"""The files of the views as they are: how far each generation has come, and what stands in it."""
+"""The files of the views: the checkpoint and the contents of each generation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every attempt at a model call, of a member or a tool call as a row, and what the model asked for.
+"""Every attempt at a model call, a member's call or a tool call as a row, and the model's requests.
 
 A row opens with the start of the attempt (or with the wait for an approval) and ends with its outcome; a
-call that is made again with answers of the person continues in its row. A call
-that ends without having been begun, by a denial or a cancel, has a row without a start.
+call that is repeated with a user's answers continues in its row. A call
+that ends before its start, by a denial or a cancel, has a row without a start.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class Steps:
 
 
 class _Batch:
-    """The attempts of one batch that went as they mostly do, written together; others change the tables.
+    """The usual attempts of one batch, written together; others change the tables directly.
 
-    `_begun` are those that have not ended, by step, and `_asked` the calls of which there is no attempt.
+    `_begun` are those that have not ended, by step, and `_asked` the calls without an attempt.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -275,7 +275,7 @@ def _end_tool(
 
 
 def _last_abandoned(connection: Connection, call: str) -> int | None:
-    """The row that an interruption explains: what its worker left behind is not run again."""
+    """The row of an interruption: the attempt that its worker left is not repeated."""
     query = "SELECT position, outcome FROM steps WHERE step = ? ORDER BY position DESC LIMIT 1"
     row = connection.execute(query, (call,)).fetchone()
     return row[0] if row and row[1] == "abandoned" else None

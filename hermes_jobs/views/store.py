@@ -1,15 +1,14 @@
-"""How rows follow the log: catching up, rebuilding, and healing what is broken.
+"""Keeps rows current with the log: catches up, rebuilds, and repairs broken files.
 
 Rows and checkpoint change in one transaction, and the checkpoint is read again under the write lock, so that
-any number of threads and processes may catch up at once and each event is taken in exactly once. The
-checkpoint carries the hash of the event at which it stands: a log that was restored from a backup, or
-replaced, shows there, and the views are built again. So they are when their file is missing, broken, or of
-another `SCHEMA`.
+any number of threads and processes may catch up at once and each event is applied exactly once. The
+checkpoint stores the hash of its event: a log that was restored from a backup, or replaced, has another one,
+and the views are rebuilt. They are also rebuilt if their file is missing, broken, or of another `SCHEMA`.
 
-The caller waits for nobody who writes: where another process keeps the write lock (one that was stopped
-while it took events in), the question is answered from a copy that takes in for itself what is missing.
+A reader never waits long for the write lock: if another process holds it (for example one that was stopped
+during a catch-up), the query runs on a private copy that applies the missing events itself.
 
-Plain `sqlite3`, not SQLAlchemy: this is SQLite alone for ever (FTS5, one file a host), its statements are
+Plain `sqlite3`, not SQLAlchemy: the views only ever use SQLite (FTS5, one file a host), the statements are
 fixed, and a row costs a quarter of the time.
 """
 
@@ -47,7 +46,7 @@ from hermes_jobs.views.sqlite import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 30  # of the tables and of what stands in them: raise it with every change of a projection
+SCHEMA: Final = 30  # of the tables and their contents: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
@@ -85,7 +84,7 @@ class Store:
         built: Callable[[Connection], None],
         notify: Callable[[str], None] = logger.warning,
     ) -> None:
-        """`built` has the last word on the tables of a new generation, before anybody reads it. `notify`
+        """`built` finishes the tables of a new generation, before the first read. `notify`
         is called with a sentence that names the process it waits for."""
         self.generations = Generations(folder, notify)
         self._notify = notify
@@ -107,10 +106,10 @@ class Store:
         return self._healing(lambda opened: self._current(opened)[1].stopped)
 
     def catch_up(self) -> Progress:
-        """Take in what the log holds by now.
+        """Apply the log's new events.
 
-        Raises `LogUnavailable` where the log or the views cannot be read or written, `Corrupt` where the log
-        is broken. An event that only a newer hermes-jobs can read ends the way: the rows stay before it.
+        Raises `LogUnavailable` if the log or the views cannot be read or written, `Corrupt` if the log is
+        broken. Stops before an event that only a newer hermes-jobs can read.
         """
         return self._healing(self._catch_up)
 
@@ -145,7 +144,7 @@ class Store:
         ) from broken
 
     def _open(self) -> OpenGeneration | None:
-        """This thread's connection to the current generation; None where one must look again."""
+        """This thread's connection to the current generation; None if the caller must try again."""
         file = self.generations.current()
         kept: OpenGeneration | None = getattr(self._local, "opened", None)
         if kept is not None and kept.file == file:
@@ -202,7 +201,7 @@ class Store:
         return opened, self._catch_up(opened)
 
     def _copied(self, opened: OpenGeneration) -> OpenGeneration:
-        """This thread's copy of that generation, made when it is first wanted."""
+        """This thread's copy of that generation, made at the first use."""
         kept: OpenGeneration | None = getattr(self._local, "aside", None)
         if kept is not None and kept.file == opened.file:
             return kept
@@ -262,7 +261,7 @@ class Store:
     ) -> tuple[Sequence[RecordedEvent], str | None]:
         """At most `limit` events after the checkpoint; none, with the reason, before one that is too new.
 
-        Raises `LogRewound` where the event at the checkpoint is not the one that was taken in.
+        Raises `LogRewound` if the event at the checkpoint is not the applied one.
         """
         overlap = 1 if position else 0
         try:
@@ -300,7 +299,7 @@ class Store:
         connection = create(generation, SCHEMA, self._log.log_id, self._projections)
         try:
             caught_up = Progress(0)
-            with transaction(connection, "IMMEDIATE"):  # nobody reads it before it is whole
+            with transaction(connection, "IMMEDIATE"):  # it has no readers until it is complete
                 while caught_up.position < last and caught_up.stopped is None:
                     caught_up = self._advance(connection, BULK, last, is_replay=True)
                     progress(caught_up.position, last)

@@ -1,6 +1,6 @@
-"""A turn as spans of time: what waited, what ran beside what, and who ran it. Pure: the log's times alone.
+"""A turn as spans of time: waits, parallel runs, and their workers. Pure: the log's times alone.
 
-Clocks of several hosts may disagree; here no moment lies before the one recorded before it.
+Clocks of several hosts may disagree; here no moment is earlier than that of the preceding event.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """Who worked on it, in the order of their first work."""
+        """Its workers, in the order of their first span."""
         return tuple(dict.fromkeys(span.worker for span in self.spans if span.worker))
 
 
 class Track(msgspec.Struct, frozen=True):
-    """An attempt, with what it waited for before it: what is drawn in one line."""
+    """An attempt with its preceding wait: one line of the drawing."""
 
     spans: tuple[TimeSpan, ...]
 
@@ -91,7 +91,7 @@ def _since(zero: float, moment: float) -> float:
 
 
 def _in_lanes(spans: Sequence[TimeSpan]) -> tuple[TimeSpan, ...]:
-    """Each call of a tool, with what it waited for, in the first queue that is free by then."""
+    """Each tool call with its wait, in the first queue that is free at that time."""
     extents: dict[str, tuple[float, float]] = {}
     for span in spans:
         if span.lane != TURN_LANE:

@@ -1,4 +1,4 @@
-"""A report's rows added up: over all periods, by what one asks for."""
+"""A report's rows added up over all periods, by a chosen key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SpentKey = Literal["period", "model", "purpose"]
 
 
 class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used for a key. `cost_usd` leaves out `unpriced` responses, whose price is not known."""
+    """The usage of a key. `cost_usd` leaves out `unpriced` responses, whose price is not known."""
 
     key: str
     requests: int = 0

@@ -1,4 +1,4 @@
-"""A turn with its sub-agents, theirs, and so on, each with what the whole of it below has used."""
+"""A turn with its tree of sub-agents, each with the usage of its whole subtree."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
             yield from child.walk()
 
     def walk(self) -> Iterator[Tree]:
-        """It and all below it, each before its own children."""
+        """The node and all below it, parents before children."""
         yield self
         yield from self._below()
 

@@ -1,5 +1,7 @@
-"""What `send --json` prints of a turn, and `turns show --json` with its steps: the outside's names, fixed;
-and the tree of sub-agents below it."""
+"""The JSON of a turn for `send --json`, with steps for `turns show --json`, and of its tree of sub-agents.
+
+The names are part of the public interface.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class UsageJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that was not run: `why` names the rule, and who refused it."""
+    """A tool call that was not run: `why` names the rule and the refuser."""
 
     call: str
     tool: str
@@ -163,7 +165,7 @@ def as_object(turn: TurnJson) -> dict[str, object]:
 
 
 def structured(answer: str) -> msgspec.Raw | UnsetType:
-    """An answer as the JSON value that it is; unset where somebody had its texts removed since."""
+    """An answer as its JSON value; unset if its texts were removed since."""
     try:
         return msgspec.Raw(compact(answer).encode())
     except ValueError:
@@ -221,9 +223,9 @@ class TreeTotalJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TreeJson(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of a tree. `ended`: how a sub-agent ended, as its parent was told; null while it is at work.
+    """A turn of a tree. `ended`: a sub-agent's end as reported to its parent; null while it runs.
 
-    The figures are the turn's own; those with all below it stand in `total`.
+    The figures are the turn's own; those of its whole subtree are in `total`.
     """
 
     turn: str

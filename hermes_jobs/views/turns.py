@@ -1,6 +1,6 @@
 """Turns as rows.
 
-A turn that waits for a person is `running` here: whether one of its calls waits is for `steps` to say.
+A turn that waits for a person is `running` here: `steps` shows whether one of its calls waits.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ Row = dict[str, str | int | None]
 
 
 class Turns:
-    """Table `turns`, and `warnings` for what people were warned of in them.
+    """Table `turns`, and `warnings` for their warnings.
 
     `waits_until`: when the quota resets that the turn waits for, or when it is tried again for the reason
     `waits_for`.
-    A turn's text stands in the log at its position. `reply` is the position of its last reply; where that is
+    A turn's text is in the log at its position. `reply` is the position of its last reply; where that is
     the answer, `answer` is None.
     """
 
@@ -127,7 +127,7 @@ def _names(columns: Sequence[str]) -> str:
 
 
 def _concerned(recorded: RecordedEvent) -> str | None:
-    """The turn whose life the event is part of: other streams, and who waits for a turn, only name it."""
+    """The turn that the event changes. Events of other streams, and of waiting turns, only name it."""
     event = recorded.event
     if not recorded.stream.startswith(SESSIONS) or isinstance(event, e.ReviewStarted):
         return None

@@ -1,4 +1,4 @@
-"""What was used and what it cost, added up by day, session, model, purpose, schedule or tree."""
+"""Usage and cost, added up by day, session, model, purpose, schedule or tree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SAME = "at, lineage, turn, model, purpose, cost_usd"
 
 
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
-    """Calls that ended without their response, and what they may have used and cost."""
+    """Calls that ended without their response, with their estimated usage and cost."""
 
     requests: int
     input_tokens: int
@@ -54,7 +54,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     of a tree (what no turn used goes to its session). `num_turns` used it.
 
     `cost_usd` None where that of one of its responses is not known; `unpriced` counts those, and
-    `known_cost_usd` leaves them out. What is only `estimated` stands apart.
+    `known_cost_usd` leaves them out. `estimated` usage is separate.
     """
 
     key: str
@@ -129,7 +129,7 @@ _LABELS = {
 
 
 def select_labels(connection: Connection, by: SpendingKey, keys: Sequence[str]) -> dict[str, str]:
-    """What people call the sessions, schedules or turns of these ids; nothing for other keys."""
+    """The titles of the sessions, schedules or turns of these ids; empty for other keys."""
     if by not in _LABELS:
         return {}
     query = f"{_LABELS[by]} IN (SELECT value FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""What verifications found of the things that reviews saved, as rows."""
+"""The findings of verifications about the results of reviews, as rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hermes_jobs.views.rows import fetched, value_of
 
 
 class VerificationView(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found at `at` (ISO 8601, UTC) of a thing that `review` saved: see `Finding`. `keep`: whether a
-    person keeps it, or took it back; None: nobody has decided."""
+    """The finding of `at` (ISO 8601, UTC) about a result of `review`: see `Finding`. `keep`: True if a user
+    keeps the result, False if they removed it, None while undecided."""
 
     experiment: str
     review: str
@@ -36,12 +36,12 @@ class VerificationView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_proposal(self) -> bool:
-        """Whether it is proposed to take the thing back, and nobody has decided."""
+        """Whether the removal of the result is proposed and undecided."""
         return self.standing == "harmful" and self.keep is None
 
     @property
     def is_settled(self) -> bool:
-        """Whether the thing is provisional no longer."""
+        """Whether the result is no longer provisional."""
         return self.standing == "kept" or self.keep is not None
 
 
@@ -96,7 +96,7 @@ def _row(recorded: RecordedEvent, review: str, found: e.Finding) -> tuple[object
 
 
 def select_verifications(connection: Connection, review: str | None = None) -> tuple[VerificationView, ...]:
-    """Everything that was found, or that was found of what one review saved, in the order of time."""
+    """All findings, or those about the results of one review, in the order of time."""
     query = "SELECT * FROM verifications WHERE ?1 IS NULL OR review = ?1 ORDER BY position, kind, name"
     return tuple(_verification(row) for row in fetched(connection, query, (review,)))
 

@@ -1,4 +1,4 @@
-"""`Views`: every question that the read models answer, each current with the log when it is asked."""
+"""`Views`: all queries of the read models, each current with the log when it runs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _answering(select: Callable[Concatenate[Connection, P], T]) -> Callable[Conc
 
 
 class Views:
-    """The read models of one log, kept in one folder. Safe for many threads and processes.
+    """The read models of one log, stored in one folder. Safe for many threads and processes.
 
     Every method raises `LogUnavailable` where the log or the folder cannot be read or written.
     """
@@ -206,7 +206,7 @@ class Views:
         )
 
     def messages(self, session: str) -> tuple[MessageView, ...]:
-        """What was said in the lineage of that session, in the order in which it was heard."""
+        """The messages of that session's lineage, in the order in which the model received them."""
         return self._store.read(
             lambda rows: queries.select_messages(
                 rows, self._texts, queries.select_session(rows, session).lineage
@@ -214,20 +214,19 @@ class Views:
         )
 
     def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
-        """What was said in the lineage of that session, in order."""
+        """The texts of that session's lineage, in order."""
         said = self.messages(session)
         return tuple(
             TranscriptMessage(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
             for each in said
         )
 
-    # --- what was said ----------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
     def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SearchHit, ...]:
-        """What of all that was said fits the query best (see `hermes_jobs.text.search.query`).
+        """The messages that match the query best (see `hermes_jobs.text.search.query`).
 
-        The hits of a lineage stand together, every lineage's best before another's second. Nothing in a
-        query raises.
+        The hits of a lineage are grouped, each lineage's best before any second one. No query raises.
         """
         return self._store.read(
             lambda rows: search(
@@ -247,7 +246,7 @@ class Views:
         return self._store.read(read)
 
     def searched(self, scope: Scope = EVERYWHERE) -> int:
-        """About how many messages a search there looks through."""
+        """The approximate number of messages that a search there covers."""
         return self._store.read(lambda rows: count_messages(rows, within(rows, scope)))
 
     def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SessionSummary, ...]:
@@ -299,7 +298,7 @@ class Views:
 
         return self._store.read(query)
 
-    # --- what was learned -------------------------------------------------------------------------
+    # --- reviews, memory and skills ---------------------------------------------------------------
 
     reviews = _answering(select_reviews)
     review = _answering(select_review)
@@ -342,13 +341,13 @@ class Views:
     # --- the files --------------------------------------------------------------------------------
 
     def catch_up(self) -> Progress:
-        """Take in what the log holds by now; reading does so by itself."""
+        """Apply the log's new events; each read does this, too."""
         return self._store.catch_up()
 
     def rebuild(self, progress: OnProgress = lambda position, last: None) -> None:
         """Replay the log into new files while readers use the old ones.
 
-        `progress` is told the position and the log's last one after each batch.
+        `progress` is called with the position and the log's last one after each batch.
         """
         self._store.rebuild(progress)
 
@@ -361,7 +360,7 @@ class Views:
         self._store.close()
 
     def _named(self, query: Callable[[Connection], T]) -> T:
-        """What the query finds; where it finds nothing since the rows cannot follow the log, that is said."""
+        """Run the query. Raises `NewerSchema` for a `Rejected` if the rows cannot follow the log."""
         try:
             return self._store.read(query)
         except Rejected as unknown:
