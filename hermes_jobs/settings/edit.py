@@ -37,7 +37,7 @@ def set_value(home: Path, key: str, text: str) -> str:
 
 
 def unset_value(home: Path, key: str) -> tuple[str, bool]:
-    """Take one key out of `config.yaml`; its full name, and whether it stood there.
+    """Remove one key from `config.yaml`; its full name, and whether it was there.
 
     Raises `Misconfigured` and leaves the file unchanged if there is no such key, or the file is invalid
     without it.
@@ -60,13 +60,13 @@ def unset_value(home: Path, key: str) -> tuple[str, bool]:
 
 
 class Draft:
-    """A text that is to become `config.yaml`, in a file of its own until it is valid.
+    """A draft of `config.yaml`, in a separate file until it is valid.
 
     A draft that was refused stays, so that the next try continues with it.
     """
 
     def __init__(self, home: Path) -> None:
-        """Begin with what was refused the last time, else with `config.yaml`. Raises `Misconfigured`."""
+        """Start with the last refused draft, else with `config.yaml`. Raises `Misconfigured`."""
         paths = Paths(home)
         ensure_home(paths)
         self._config = paths.config

@@ -1,4 +1,4 @@
-"""Edits `.env` of a home, where secrets stand; everything else in it stays as it is."""
+"""Edits `.env` of a home, the file of its secrets; all other content stays unchanged."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 def known_secrets() -> Mapping[str, str]:
-    """The variables of secrets that have a meaning here, with what each is for."""
+    """The known variables of secrets, with the purpose of each."""
     providers = {name: f"key of {each.title}" for each in PROVIDERS.values() for name in each.keys}
     searches = {each.key: f"key of {each.title}" for each in SEARCH_PROVIDERS.values() if each.key}
     others = {
@@ -52,7 +52,7 @@ def set_secret(home: Path, name: str, value: str) -> None:
 
 
 def unset_secret(home: Path, name: str) -> bool:
-    """Take one secret out of `.env`; whether it stood there. Raises `Misconfigured`."""
+    """Remove one secret from `.env`; whether it was there. Raises `Misconfigured`."""
     paths = Paths(home)
     if name not in read_env_file(paths.env_file):
         return False

@@ -79,7 +79,7 @@ class Paths(Struct, frozen=True):
 
     @property
     def mcp_resources(self) -> Path:
-        """The folder with what MCP servers have listed to be read."""
+        """The folder with the lists of the MCP servers' resources and prompts."""
         return self.run / "mcp-resources"
 
     @property
@@ -89,7 +89,7 @@ class Paths(Struct, frozen=True):
 
     @property
     def told(self) -> Path:
-        """Up to when a person at a terminal was told what happened."""
+        """The moment up to which a user at a terminal was notified of events."""
         return self.run / "told"
 
     @property

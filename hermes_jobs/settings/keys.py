@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
     @property
     def entries_in(self) -> str | None:
-        """The section in which the entries of this mapping stand by their names; None: in the mapping."""
+        """The section that holds the entries of this mapping by their names; None: the mapping itself."""
         found = (meta.extra for meta in _metas(self.type) if meta.extra and "entries_in" in meta.extra)
         return next((str(extra["entries_in"]) for extra in found), None)
 
@@ -142,7 +142,7 @@ def _entry(key: Key, name: str) -> Key | None:
 
 
 def main_key(section: str) -> Key | None:
-    """The key that a section's name alone stands for, as `model` does for `model.model`.
+    """The key that a section's name alone refers to: `model` for `model.model`.
 
     It is the section's only key, or the one of the same name; None where there is neither.
     """

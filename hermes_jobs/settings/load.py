@@ -65,12 +65,12 @@ class Settings(Configuration, frozen=True, kw_only=True):
         return found
 
     def same_values(self, other: "Settings") -> bool:
-        """Whether the other ones say the same, wherever their values come from."""
+        """Whether the other settings have the same values, from any source."""
         return replace(other, origins=self.origins, stamps=self.stamps) == self
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the rehearsal model is used: it is configured, or nothing is."""
+        """Whether the rehearsal model is used: it is configured, or no model is."""
         return self.main_model.rehearsal
 
     @property
@@ -80,7 +80,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
         return named or self.main_model.model
 
     def ensemble_name(self, model: str | None) -> str | None:
-        """The name of the ensemble that the model or alias stands for; None where it is none."""
+        """The name of the ensemble that the model or alias refers to; None if it is not one."""
         name = self.models.aliases.get(model or "", model or "")
         return name if name in self.models.ensembles else None
 

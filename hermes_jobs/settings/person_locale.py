@@ -1,4 +1,4 @@
-"""The person's locale and zone: they travel with a turn to workers that began under others."""
+"""The user's locale and zone: they are sent with a turn to workers that started under others."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def locale_variables(environ: Mapping[str, str]) -> dict[str, str]:
 def with_locale(
     carried: TurnSettings, settings: Settings, mine: PersonLocale, theirs: Iterable[PersonLocale]
 ) -> TurnSettings:
-    """What travels, and besides the person's locale and zone where a process that works has others.
+    """The turn's settings, with the user's locale and zone if a running worker has others.
 
-    The variables go to the agent's commands, the zone to what is said of times. What is configured
-    wins over both.
+    The variables apply to the agent's commands, the zone to formatted times. Configured values
+    take precedence over both.
     """
     others = list(theirs)
     values = dict(carried.values)

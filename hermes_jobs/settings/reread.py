@@ -1,4 +1,4 @@
-"""Settings of a process that continues: `config.yaml` and `.env` are read again when they change."""
+"""Settings of a long-running process: `config.yaml` and `.env` are read again when they change."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Secrets:
         self, values: Mapping[str, str], unnamed: Iterable[str] = (), *, own: Iterable[str] = ()
     ) -> None:
         """`unnamed` are further values to redact, such as the password of a broker's URL; `own` are the
-        variables whose values are of this process's environment, and not of the home's `.env`.
+        variables whose values come from this process's environment, not from the home's `.env`.
         """
         self._values = dict(values)
         self.own = frozenset(own)

@@ -1,6 +1,6 @@
 """Every key of the configuration: its type, range, default and meaning.
 
-A key's `about(...)` is its documentation: `config show`, the manual and the errors say the same.
+A key's `about(...)` is its documentation: `config show`, the manual and the errors use this text.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias

@@ -146,7 +146,7 @@ def read_config(path: Path) -> str:
 
 
 def named_key(name: str, origin: str) -> Key:
-    """The key that a person names: by its own name, or by that of a section with one obvious key.
+    """The key of a user's text: its full name, or that of a section with one obvious key.
 
     Raises `Misconfigured` where there is none.
     """

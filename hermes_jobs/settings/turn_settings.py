@@ -1,8 +1,8 @@
-"""Settings that travel with a turn: those that the environment of its command sets.
+"""Settings sent with a turn: those that the environment of its command sets.
 
-They are recorded with the turn by the names of their keys, and whoever works on it applies them over its own.
-No secret is among them. What cannot be recorded, such as the key that only one shell has, is required of
-whoever works on the turn: as short digests, by which it recognises what it has itself.
+They are recorded with the turn by the names of their keys, and its worker applies them over its own settings.
+They contain no secrets. A value that cannot be recorded, such as a key that only one shell has, becomes a
+requirement on the worker: a short digest, which the worker compares with those of its own values.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ TRAVELS = (
     "delegation",
     "agents",
 )
-"""Keys, and sections whose keys, hold for one turn as well as for all."""
+"""Keys, and sections whose keys, can be set for a single turn."""
 
 OF_PROCESSES = ("broker_url", "log_url", "workers", "metrics", "gateway", "session", "agent.workdir")
-"""Keys that mean something to a process and nothing to a turn, or are read before there is a turn."""
+"""Keys that configure a process and not a turn, or are read before there is a turn."""
 
 TURN = "turn"
 """How the origin of a value begins that travelled with a turn."""
@@ -56,14 +56,14 @@ ENVIRONMENT_OF_COMMANDS = "terminal.environment"
 SEARCH_URL = "web.search.base_url"
 _AUXILIARY = ("compression", "session_search")
 OF_DELIVERIES = ("TELEGRAM_BOT_TOKEN", "WEBHOOK_SECRET")
-"""Secrets whose presence the commands ask about."""
+"""Secrets whose presence the commands check."""
 SALTED = "@"
 DIGEST_BYTES = 3
-"""Enough to tell keys apart, and far too little to tell one from its digest."""
+"""Enough to distinguish keys, and far too little to derive one from its digest."""
 
 
 class TurnSettings(msgspec.Struct, frozen=True):
-    """What travels with a turn: values by key as JSON types, and digests of what its workers have to have."""
+    """A turn's settings: values by key as JSON types, and digests of values that its workers must have."""
 
     values: Mapping[str, Any] = {}
     requires: Mapping[str, str] = {}
@@ -116,9 +116,9 @@ def with_variables(carried: TurnSettings, settings: Settings, variables: Mapping
 
 
 def _set_here(settings: Settings) -> Iterator[tuple[str, Key]]:
-    """The names, and the keys, of what this environment sets and what may travel.
+    """The names and keys of the settings of this environment that can be sent with a turn.
 
-    A variable that other programs share has its own name: what it means depends on the provider.
+    A variable shared with other programs keeps its name: its meaning depends on the provider.
     """
     for name, origin in settings.origins.items():
         if not _is_set_here(settings, name):
@@ -135,7 +135,7 @@ def _is_set_here(settings: Settings, name: str) -> bool:
 
 
 def set_by_turn(settings: Settings) -> frozenset[str]:
-    """The keys whose values travelled with a turn."""
+    """The keys whose values were sent with a turn."""
     return frozenset(name for name, origin in settings.origins.items() if origin.startswith(f"{TURN} "))
 
 
@@ -150,8 +150,8 @@ def _choices(settings: Settings, model: str | None) -> list[Choice]:
 
 
 def _required(settings: Settings, choice: Choice, values: Mapping[str, Any], salt: str) -> dict[str, str]:
-    """What a worker must have to ask that model as this process would: the key of this environment; without a
-    key, the address of this environment, since the worker's key is not for it."""
+    """A worker's requirements for calling that model as this process does: the key of this environment;
+    without a key, the address of this environment, because the worker's key is not valid there."""
     key = settings.secrets.get(choice.key)
     if key is not None:
         return {choice.key: digest(salt, choice.key, key)} if choice.key in settings.secrets.own else {}
@@ -189,7 +189,7 @@ def _addresses(settings: Settings) -> dict[str, str]:
 
 
 def held(settings: Settings, salt: str) -> dict[str, str]:
-    """The digests of what this process has that a turn may require, by name."""
+    """The digests of this process's values that a turn may require, by name."""
     secrets = settings.secrets
     text = {*KEY_VARIABLES, *OF_DELIVERIES}
     names = [name for name in secrets.names if name in text or name.endswith("_API_KEY")]
@@ -198,7 +198,7 @@ def held(settings: Settings, salt: str) -> dict[str, str]:
 
 
 def digest(salt: str, name: str, value: str) -> str:
-    """A short digest of a value under a name, and with what it was salted."""
+    """A short digest of a value under a name, followed by its salt."""
     made = blake2b(f"{name}\0{value}".encode(), key=salt.encode()[:64], digest_size=DIGEST_BYTES).hexdigest()
     return f"{made}{SALTED}{salt}"
 
@@ -209,8 +209,8 @@ def salt_of(requires: Mapping[str, str], usual: str) -> str:
 
 
 def applied(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with what travelled over them. What cannot be used here is left out, with a warning: a
-    newer build may know other keys."""
+    """The settings with a turn's own values over them. Unusable values are left out with a warning: a
+    newer build may have other keys."""
     given: dict[str, Given] = {}
     anthropic_url = settings.anthropic_url
     for name, value in values.items():

@@ -77,7 +77,7 @@ def write(value: object) -> str:
         str(yaml.dump([value], Dumper=_Dumper, default_flow_style=True, width=10**9, allow_unicode=as_it_is))
         for as_it_is in (True, False)
     )
-    # YAML breaks lines at characters that are no line breaks elsewhere.
+    # YAML breaks lines at characters that are not line breaks elsewhere.
     listed = escaped if _RARE_BREAKS.search(plain) else plain
     return listed.strip("\n")[1:-1]
 
@@ -171,7 +171,7 @@ def _unassigned(tree: Any, path: tuple[str, ...]) -> Any:
 
 
 def _without_empty(tree: Any) -> Any:
-    """The tree without sections that have nothing in them, which mean the same as none."""
+    """The tree without empty sections, which have no effect."""
     if not isinstance(tree, dict):
         return tree
     left = {name: _without_empty(value) for name, value in tree.items()}
@@ -288,7 +288,7 @@ def _overwritten(text: str, key: Node, node: Node, written: str) -> str:
         return f"{text[:start]} {written}{text[end:]}"
     colon, _, gap = text[key.end_mark.index : start].partition(":")
     if "\n" in gap:
-        # The old value was below its key; the new one is beside it, before any comment.
+        # The old value was below its key; the new one is on its line, before any comment.
         return f"{text[: key.end_mark.index]}{colon}: {written}{gap.rstrip()}{text[end:]}"
     return f"{text[:start]}{written}{text[end:]}"
 

@@ -36,7 +36,7 @@ class NamedDays(NamedTuple):
 
 
 class _Pace(NamedTuple):
-    """Every so many of a unit of a day or more; `unit` is None where nothing was said of it."""
+    """Every so many of a unit of a day or more; `unit` is None if it was not named."""
 
     unit: Unit | None
     number: int

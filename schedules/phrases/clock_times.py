@@ -1,4 +1,4 @@
-"""Times of day in their many spellings, and what a bare hour means beside a part of the day."""
+"""Times of day in their many spellings, and the meaning of a bare hour next to a part of the day."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLEAR_HOURS: dict[DayPart, frozenset[int]] = PART_HOURS | {
     "morning": frozenset(range(1, 12)),
     "night": frozenset([*range(19, 24), *range(5)]),
 }
-"""The hours that a bare hour can mean beside a part of the day."""
+"""The possible hours of a bare hour next to a part of the day."""
 
 _DIGITS = re.compile(r"(\d{1,2})(?:h|uhr|[:.])?(\d\d)?(?:[:.](\d\d))?\D*")
 

@@ -1,4 +1,4 @@
-"""At what times of a day: `at 9 and 17`, `between 9 and 17`, `on the hour`, `in the morning`."""
+"""Times of a day: `at 9 and 17`, `between 9 and 17`, `on the hour`, `in the morning`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _clocks(phrase: Phrase) -> TimingFragment | None:
 
 
 def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[list[Reading], int]:
-    """The times, where `in the evening` stands after them: it is said of all that leave it open."""
+    """The times before `in the evening`: it applies to all that leave the part of the day open."""
     phrase = sentence.match(_PART, end)
     if phrase is None:
         return readings, end
@@ -55,7 +55,7 @@ def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[l
         for each in readings
     ]
     if part == "night" and minutes[-1] < NOON.minutes:
-        return readings, end  # of which day depends on what else is said
+        return readings, end  # the day depends on the rest of the sentence
     if minutes != sorted(minutes):
         raise ambiguous(
             f"{sentence.shown(end - 1, phrase.end)!r} may be said of one time or of all.",
@@ -117,7 +117,7 @@ def _bare_window(phrase: Phrase) -> TimingFragment | None:
     try:
         return _two_ends(phrase, phrase.start, _TO)
     except Refusal:
-        return None  # numbers that are no times
+        return None  # numbers that are not times
 
 
 def _two_ends(phrase: Phrase, begin: int, joint: str) -> TimingFragment | None:
@@ -155,7 +155,7 @@ def _past_hour(phrase: Phrase) -> TimingDraft | None:
 
 
 def _past_unnamed_hour(phrase: Phrase) -> TimingDraft | None:
-    """`at 15 past`, where nothing or more timing follows."""
+    """`at 15 past`, at the end or before more timing."""
     sentence, end = phrase.sentence, phrase.end
     ends = sentence.kind(end) in {None, "mark"} or sentence.match("every | on | each", end)
     return _past_hour(phrase) if ends else None

@@ -1,4 +1,4 @@
-"""What a sentence says about when, as typed values, before it is resolved to a timing."""
+"""The parts of a sentence's timing as typed values, before they are resolved."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Vague(NamedTuple):
 
 
 class TimingDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said about when. A part that was not named is None or empty.
+    """The named parts of a timing. A part that was not named is None or empty.
 
     `ahead` is the length of `in 2 hours`, `step` that of `every 2 hours`, `runs` how many runs there are to
     be in each unit (`twice a day`); `past` are words that speak of the past.
@@ -197,7 +197,7 @@ class TimingDraft(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names_time(self) -> bool:
-        """Whether it says at what time, or how often a day."""
+        """Whether it names a time of day, or how often a day."""
         started = self.starting is not None and self.starting.clock is not None
         return bool(self.named & _OF_TIMES) or self.small_step is not None or started
 

@@ -1,6 +1,6 @@
-"""What must not stand around a timing: words that change it, and words about when that no rule reads.
+"""Guards against misread timings: words that change a timing, and words about time that no rule reads.
 
-A schedule that is wrong is worse than none: whatever these rules do not know, they refuse.
+A wrong schedule is worse than none: these rules refuse everything that they do not recognise.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def check_before(sentence: Sentence, cluster: Cluster) -> None:
 
 
 def check_after(sentence: Sentence, cluster: Cluster, draft: TimingDraft, *, task_before: bool) -> None:
-    """Raise `Refusal` for a timing that the words after it change. `task_before`: a task stands before it."""
+    """Raise `Refusal` for a timing that the words after it change. `task_before`: a task precedes it."""
     at = sentence.skip(cluster.end, ",")
     parted = at > cluster.end
     if sentence.match("for", at):
@@ -121,7 +121,7 @@ def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: TimingDraft) 
 
 
 def _is_asked_for(sentence: Sentence, at: int) -> bool:
-    """`tell me how the weather is`: a verb that states belongs to what is asked for."""
+    """`tell me how the weather is`: a stating verb that is part of the request."""
     asks = sentence.match("tell | show | let | report", 0) and sentence.match("is | are", at)
     return asks is not None and any(sentence.match("how | what | who | where", near) for near in range(at))
 
@@ -153,14 +153,14 @@ def _first_stretch(sentence: Sentence, end: int) -> int | None:
 
 
 def _may_be_zone(sentence: Sentence, at: int) -> bool:
-    """Whether `XYZ` or `CST` stands there alone, which may be a zone that is not known."""
+    """Whether `XYZ` or `CST` is there alone, which may be an unknown zone."""
     word, raw = sentence.text(at), sentence.raw(at)
     zone = word in ABBREVIATIONS or word in UNCLEAR or (raw.isupper() and 2 <= len(raw) <= 5)
     return zone and sentence.kind(at + 1) in {None, "mark"}
 
 
 def _names_place(sentence: Sentence, at: int) -> bool:
-    """Whether `Berlin` or `Some Place time` stands there, up to the next mark."""
+    """Whether `Berlin` or `Some Place time` is there, up to the next mark."""
     end = next((end for end in range(at, len(sentence)) if sentence.kind(end) == "mark"), len(sentence))
     if at < end <= at + 3 and zone_of(sentence.shown(at, end)) is not None:
         return True
@@ -169,7 +169,7 @@ def _names_place(sentence: Sentence, at: int) -> bool:
 
 
 def _is_date(sentence: Sentence, at: int) -> bool:
-    """Whether `23.11.` or `11/23` stands there."""
+    """Whether `23.11.` or `11/23` is there."""
     if sentence.match(r"`n:\d{1,2}\.\d{1,2}`", at):
         return True
     apart = sentence.match(r"`n:\S+` (/ | -) `n:\S+`", at)
@@ -177,7 +177,7 @@ def _is_date(sentence: Sentence, at: int) -> bool:
 
 
 def _speaks_of_days(sentence: Sentence, at: int) -> bool:
-    """Whether a word of the task may say on which days, where nothing else does."""
+    """Whether a word of the task may name the days, if no other word does."""
     word = sentence.text(at)
     if sentence.match(NAMES_DAY, at) or (word.endswith("'s") and word[:-2] in FULL_DAYS):
         return True
@@ -189,14 +189,14 @@ def _speaks_of_days(sentence: Sentence, at: int) -> bool:
 
 
 def _is_related(sentence: Sentence, at: int) -> bool:
-    """Whether the day is told from something else (`the day before the deadline`), or is any of several."""
+    """Whether the day is relative to something else (`the day before the deadline`), or any of several."""
     if sentence.before("<choosing>", at) and not sentence.match("<part> | weekend", at):
         return True
     return sentence.match("<any> (of | after | following | before <any>)", at) is not None
 
 
 def _is_owned(sentence: Sentence, at: int) -> bool:
-    """Whether the time there is a thing: `my day`, `the next two weeks`, but not `the mail on day 5`."""
+    """Whether the time is a noun of the task: `my day`, `the next two weeks`, but not `the mail on day 5`."""
     near = next(
         (near for near in (at - 1, at - 2, at - 3) if sentence.match("<owner> | <leading>", near)), at
     )
@@ -204,7 +204,7 @@ def _is_owned(sentence: Sentence, at: int) -> bool:
 
 
 def _is_thing(sentence: Sentence, at: int) -> bool:
-    """`the daily report`, `every repository`: the word belongs to a thing."""
+    """`the daily report`, `every repository`: the word belongs to a noun of the task."""
     if sentence.kind(at + 1) != "word":
         return False
     if sentence.match("every | each", at):

@@ -1,4 +1,4 @@
-"""Whether a sentence asks for something to be done at a time, or only speaks of times and schedules."""
+"""Distinguishes requests for a schedule from sentences about times and schedules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ EXAMPLE = "Say what to do: 'Check my mail every day at 9'."
 
 
 def check_asks(sentence: Sentence, used: Sequence[Cluster]) -> None:
-    """Raise `Refusal` for a sentence that does not ask for something to be done then."""
+    """Raise `Refusal` for a sentence that does not request a task at that time."""
     words = _plain(sentence)
     if _NEGATED.match(words):
         proposal = "Say what to do; `hermes-jobs schedule pause` and `remove` stop one."

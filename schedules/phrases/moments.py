@@ -1,7 +1,7 @@
-"""Single moments as people name them, most of them past: `yesterday`, `3 days ago`, `monday 9:00`, `1 nov`.
+"""Single moments in users' words, most of them past: `yesterday`, `3 days ago`, `monday 9:00`, `1 nov`.
 
-Lengths, clock times and dates are read by the rules for schedules; here is what those never say, since a
-schedule is never due in the past.
+The rules for schedules read lengths, clock times and dates; this module adds past moments, in which a
+schedule is never due.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EXACT = re.compile(r"(?:\b|\d)(?:h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A moment with its zone. `whole_day`: no time of day was said, and `at` is the day's beginning."""
+    """A moment with its zone. `whole_day`: no time of day was named, and `at` is the day's beginning."""
 
     at: datetime
     whole_day: bool = False
@@ -65,7 +65,7 @@ def _refused(text: str) -> Refused:
 
 
 def _written(words: str, here: datetime, _ahead: bool) -> Moment | None:
-    """ISO 8601, in its own offset where it has one."""
+    """ISO 8601, with its own offset if it has one."""
     try:
         at = datetime.fromisoformat(words.upper())
     except ValueError:

@@ -1,4 +1,4 @@
-"""What is due once: the moment that a date, a weekday, a clock time or a length of time comes to."""
+"""Single due times: the moment of a date, a weekday, a clock time or a length of time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from schedules.timing.names import MONTHS, WEEKDAYS
 from schedules.timing.wall import moment_of, wall_of
 
 RECENT = timedelta(days=60)
-"""A date without a year that passed so recently may well be meant as past."""
+"""A date without a year that passed so recently may be a past one."""
 
 LONGEST_AHEAD = 36_525
 """Days in a hundred years."""
@@ -79,7 +79,7 @@ def no_time(draft: TimingDraft) -> Refusal:
 
 
 def day_of(day: Bound, today: date, *, still_today: bool) -> date:
-    """The day that is meant, seen from today. `still_today`: its time is yet to come today.
+    """The day, relative to today. `still_today`: its time is yet to come today.
 
     Raises `Refusal`.
     """

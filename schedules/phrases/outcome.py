@@ -1,4 +1,4 @@
-"""The result of reading a sentence: a timing with its zone and task, or a refusal that says what to write."""
+"""The result of reading a sentence: a timing with its zone and task, or a refusal with a suggestion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Understood(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The kind of the refusal, the reason in a sentence, and what would be understood instead."""
+    """The kind of the refusal, the reason in a sentence, and a sentence that would be understood."""
 
     kind: Reason
     reason: str
@@ -74,7 +74,7 @@ def exclusive(one: str, other: str, proposal: str = "Leave one of both out.") ->
 
 
 def not_understood(words: str) -> Refusal:
-    """The refusal of words that say something about when, but nothing that the rules know."""
+    """The refusal of words about time that no rule recognises."""
     return unknown(
         f"{words!r} says something about when that is not understood.",
         "Say it as 'every weekday at 9', 'every 2 hours', 'tomorrow at 14:00' or '0 9 * * 1-5', "

@@ -25,7 +25,7 @@ from schedules.timing import Calendar, Cron, Every, Interval, MonthDays, Once, W
 from schedules.timing.values import DAY, minutes_of
 
 ASKABLE = frozenset(["absent", "incomplete", "unknown"])
-"""Kinds of refusals that a model may help with. What is ambiguous only the person can tell."""
+"""Kinds of refusals that a model may help with. Only the user can resolve an ambiguity."""
 
 _CHANGING = WORDS["changing_before"] | WORDS["changing_after"] | WORDS["condition"]
 _CHANGING -= word_set("every each of / - ' to")
@@ -78,7 +78,7 @@ def verify_proposal(
 
 
 def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: str) -> str:
-    """What speaks against the proposal; empty where nothing does."""
+    """The objection to the proposal; empty if there is none."""
     if found.task is not None or isinstance(found.timing, Cron):
         return "that is no plain timing"
     words = _unclaimed_words(sentence, proposal.task)
@@ -99,7 +99,7 @@ def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: s
 
 
 def _unclaimed_words(sentence: str, task: str | None) -> list[str] | None:
-    """The sentence's words that are not the task's; None where the task has words of its own."""
+    """The sentence's words that are not the task's; None if the task has words from elsewhere."""
     left = Counter(_words(sentence))
     left.subtract(_words(task or ""))
     if any(number < 0 for number in left.values()):
@@ -124,7 +124,7 @@ SPOKEN = NUMBERS | {"half": 30, "quarter": 15, "noon": 12, "midday": 12, "midnig
 def disagreement(
     words: Sequence[str], drafts: Iterable[TimingDraft], timing: Comparable, proposed: str
 ) -> str:
-    """Why the timing is not what the sentence says; empty where nothing speaks against it.
+    """Why the timing contradicts the sentence; empty without an objection.
 
     `words` are the sentence's without its task, in lower case, numbers apart from letters; `drafts` what the
     rules found in it; `proposed` the words that the timing was read from.
@@ -197,12 +197,12 @@ def _accounted(timing: Comparable, proposed: str) -> set[int]:
 
 
 def _clock(hour: int, minute: int) -> tuple[int, ...]:
-    """The numbers of a time: nobody says the minutes of a full hour."""
+    """The numbers of a time: the minutes of a full hour are not written."""
     return (hour, minute) if minute else (hour,)
 
 
 def _counts(timing: Comparable) -> Iterator[tuple[int, Unit]]:
-    """The step between two runs, as a number of the largest unit that fits; nothing without a step."""
+    """The step between two runs, as a number of the largest unit that fits; empty without a step."""
     seconds = timing.seconds if isinstance(timing, Interval) else 0
     if isinstance(timing, Calendar) and isinstance(timing.times, Every):
         seconds = timing.times.minutes * 60

@@ -1,4 +1,4 @@
-"""What is due repeatedly: the interval or the calendar that a draft comes to."""
+"""Repeated due times: resolves a draft to an interval or a calendar."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _bound(day: Bound | None, today: date) -> date | None:
 
 
 def _first_day(calendar: Calendar, now: datetime, zone: tzinfo) -> date | None:
-    """The day from which counted days are counted: the first that was asked for, or the next that is due."""
+    """The day from which days are counted: the first requested one, or the next due one."""
     if calendar.starting is not None:
         return next(iter(days_from(calendar, calendar.starting)), None)
     due = next_due(calendar, now, zone)

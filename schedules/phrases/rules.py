@@ -1,4 +1,4 @@
-"""Rules of the grammar: a pattern, and what the words that match it say about when."""
+"""Rules of the grammar: a pattern, and the part of a timing that its match gives."""
 
 from __future__ import annotations
 

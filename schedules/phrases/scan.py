@@ -1,4 +1,4 @@
-"""Finds what a sentence says about when: clusters of timing, and times that belong to the task."""
+"""Finds the timing in a sentence: clusters of timing, and times that belong to the task."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Cluster(NamedTuple):
 
     @property
     def is_time_alone(self) -> bool:
-        """Whether it only says at what time of day."""
+        """Whether it only names a time of day."""
         alone = self.names <= {"clocks", "zone", "part"}
         return "clocks" in self.names and alone and not any(draft.part_repeats for draft in self.drafts)
 

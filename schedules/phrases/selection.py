@@ -1,4 +1,4 @@
-"""Chooses which of the timings in a sentence are meant, where it has several."""
+"""Chooses the intended timings of a sentence with several."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from schedules.phrases.scan import Cluster, PhraseScan
 from schedules.phrases.tokens import Sentence
 
 ADDITIONS = frozenset(["starting", "until", "exception", "zone", "months"])
-"""Parts that belong to whatever timing the sentence has."""
+"""Parts that belong to any timing of the sentence."""
 
 
 class SelectedTiming(NamedTuple):
-    """The clusters that are the timing, and what they come to."""
+    """The clusters of the timing, and its resolved value."""
 
     used: tuple[Cluster, ...]
     resolved: ResolvedTiming
 
 
 def select(sentence: Sentence, found: PhraseScan, now: datetime, zone: str) -> SelectedTiming:
-    """The clusters that are meant as the timing. Raises `Refusal` where that is not clear."""
+    """The clusters of the intended timing. Raises `Refusal` if that is not clear."""
     timings = list(found.timings)
     if not timings:
         raise no_time(found.days[0].merged)

@@ -41,7 +41,7 @@ _NO_TASK |= WORDS["changing_before"] | WORDS["changing_after"] | WORDS["time_wor
 
 
 def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
-    """The rest of the sentence, as the task; None where nothing is left. Raises `Refusal`."""
+    """The rest of the sentence, as the task; None if it is empty. Raises `Refusal`."""
     text, at = "", 0
     for cluster in used:
         start = cluster.start

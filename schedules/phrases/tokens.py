@@ -57,7 +57,7 @@ class SentenceToken(NamedTuple):
 class Phrase(NamedTuple):
     """A pattern that matched the tokens from `start` to before `end`.
 
-    `led`: other timing stands right before it; `leads`: nothing but timing and polite words do.
+    `led`: other timing is right before it; `leads`: only timing and polite words are.
     """
 
     sentence: Sentence
@@ -110,7 +110,7 @@ class Phrase(NamedTuple):
 
 
 class Sentence:
-    """The tokens of a sentence, and what matches at a place; beyond the ends is nothing."""
+    """The tokens of a sentence, and the matches at a place; there are none beyond the ends."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -229,7 +229,7 @@ def _tag(sentence: Sentence, at: int) -> str:
 
 
 def _is_month(sentence: Sentence, at: int) -> bool:
-    """Whether `may` or `march` is the month: with a capital, or beside a day or a word such as `in`."""
+    """Whether `may` or `march` is the month: with a capital, or next to a day or a word such as `in`."""
     before, after = sentence.text(at - 1), sentence.text(at + 1)
     day = after in NUMBERS or re.fullmatch(r"\d+(?:st|nd|rd|th)?", after) is not None
     return sentence.is_capital(at) or day or before.isdigit() or before in {"in", "of", "every"}

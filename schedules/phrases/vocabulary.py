@@ -82,11 +82,11 @@ _SETS = {
         "the a an my our your his her their its of for about since than before after by until till due from "
         "with last past previous around approximately roughly within over per as re regarding 's this",
     "happened": "happened did done changed arrived learned new due",  # `what happened today`
-    "event":  # a thing that has a time of its own
+    "event":  # an event with its own time
         "meeting call appointment standup stand-up event flight train bus lunch dinner breakfast deadline "
         "class lesson interview session concert game match show party exam lecture webinar demo review retro "
         "sync reservation booking visit conference workshop dentist doctor ceremony wedding",
-    "adverb_owner":  # before `daily`, which then describes a thing: `the daily report`
+    "adverb_owner":  # before `daily`, which then describes a noun: `the daily report`
         "the a an my our your his her their its this that these those some any no last past previous 's",
     "changing_before":  # changes the timing after it
         "not never no except excluding unless until till before after by since from around about "
@@ -99,7 +99,7 @@ _SETS = {
         "is are was were be been being am runs ran happens happened starts started begins began opens closes "
         "occurs occurred arrives arrived leaves meets works worked comes came goes went fires airs ends "
         "means meant lasts wakes woke sleeps slept rings",
-    "telling":  # before `the time`, where that is asked for
+    "telling":  # before `the time`, if that is requested
         "say tell me us show give print read write down out log report announce post send",
     "owner": "the my our your his her their its this last past previous",  # `my day`, `the last 24 hours`
     "choosing": "all most some any",  # leaves open which day: `most weekdays`
@@ -141,7 +141,7 @@ _SETS = {
 # fmt: on
 
 WORDS: dict[str, frozenset[str]] = {name: word_set(words) for name, words in _SETS.items()}
-"""Groups of words by what they do beside a timing; patterns name them as `<limit>`."""
+"""Groups of words by their effect on a timing; patterns name them as `<limit>`."""
 
 WORDS["tie"] = WORDS["owner"] | word_set("that next coming of a an 's")
 WORDS["leading"] = WORDS["choosing"] | word_set("the a an on in at during throughout through over within")

@@ -63,7 +63,7 @@ UNCLEAR = {
     "ast": "Halifax time or Riyadh time",
 }
 LOWER = word_set("utc gmt est edt pst pdt cet cest msk jst")
-"""Abbreviations that are no words, so that they need no capitals."""
+"""Abbreviations that are not words, so that they need no capitals."""
 
 
 def zone_of(name: str) -> str | None:

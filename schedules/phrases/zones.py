@@ -1,4 +1,4 @@
-"""Time zones as people name them: `Berlin time`, `UTC`, `EST`, `Europe/Berlin`, `Eastern time`."""
+"""Time zones in users' words: `Berlin time`, `UTC`, `EST`, `Europe/Berlin`, `Eastern time`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def leading_zone(sentence: Sentence) -> ZoneRead | None:
 
 
 def refuse_place(zone: Zone) -> None:
-    """Raises `Refusal` for `in Berlin` beside a task."""
+    """Raises `Refusal` for `in Berlin` next to a task."""
     if not zone.plain:
         city = zone.name.rpartition("/")[2].replace("_", " ")
         raise ambiguous(
@@ -101,7 +101,7 @@ def _fixed(matched: re.Match[str]) -> Zone:
 
 
 def _abbreviation(phrase: Phrase) -> TimingFragment | None:
-    """`UTC`, `EST`. Raises `Refusal` for one that stands for several zones."""
+    """`UTC`, `EST`. Raises `Refusal` for an abbreviation of several zones."""
     raw, text = phrase.raw("name"), phrase.text("name")
     if not raw.isupper() and text not in LOWER:
         return None

@@ -132,7 +132,7 @@ def _of_months(which: str, every: int, months: str) -> str:
 
 
 class Unreadable(ValueError):
-    """The text is no timing's canonical text."""
+    """The text is not a timing's canonical text."""
 
 
 _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d(?::\d\d)?)"

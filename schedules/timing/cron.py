@@ -42,7 +42,7 @@ _ITEM = re.compile(r"(?:\*|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:/(\d+))?")
 
 
 class BadCron(ValueError):
-    """The text is no cron expression; the message names the wrong part and its permitted values."""
+    """The text is not a cron expression; the message names the wrong part and its permitted values."""
 
 
 def as_cron(text: str) -> Cron:
