@@ -23,7 +23,7 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
     help="Flower's port.  [default: 5555, or the next that is free]",
 )
 @click.option("--no-flower", is_flag=True, help="Without Flower.")
-@click.option("--no-beat", is_flag=True, help="Without beat, which wakes due schedules.")
+@click.option("--no-beat", is_flag=True, help="Without beat, which starts due schedules.")
 @pass_context
 def up(
     context: CliContext,

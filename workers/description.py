@@ -1,6 +1,6 @@
 """What Flower shows of a task besides its id: ids and names, and the first line of an error.
 
-Never texts, titles or tool arguments: whoever sees Flower need not be who talks with the agent.
+Never texts, titles or tool arguments: a viewer of Flower is not always the agent's user.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hermes_jobs.domain.streams import StreamState
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
 
-LOOK_BACK = 10  # newest events of a stream, among which the failure stands
+LOOK_BACK = 10  # newest events of a stream, searched for the failure
 MOST = 200  # characters of an error
 WORDS = 60  # characters of a name
 
@@ -116,5 +116,5 @@ def _first_line(text: str) -> str:
 
 
 def _shown(**parts: str) -> str:
-    """`name=value`, the telling ones first; empty values are left out, long names cut."""
+    """`name=value`, the most informative first; empty values are left out, long names cut."""
     return " ".join(f"{name}={value[:WORDS]}" for name, value in parts.items() if value)

@@ -1,6 +1,6 @@
 """Sends due steps as Celery messages, and keeps one turn one chain in Flower.
 
-A message carries a step's id, and in a header what Flower shows beside it. Its task id
+A message carries a step's id, and in a header its description for Flower. Its task id
 begins with that of the step; a repeated message has `~n` after it, so that no two tasks share an id.
 
 Many threads queue messages, one of them sends for all: a busy process sends in batches, and its threads do
@@ -120,7 +120,7 @@ Sending = Callable[[Step], AbstractContextManager[None]]
 
 
 def unwatched(_step: Step) -> AbstractContextManager[None]:
-    """The default for `sending`: does nothing."""
+    """The default for `sending`: has no effect."""
     return nullcontext()
 
 

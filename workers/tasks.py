@@ -56,12 +56,12 @@ class ConcurrencyLimits:
             return deferred.popleft() if deferred else None
 
 
-STREAMS_KEPT = 10_000  # turns whose stream a process remembers
+STREAMS_KEPT = 10_000  # turns whose stream a process caches
 
 
 RESULTS: dict[StepResult, str] = {
     "done": "done",
-    "nothing": "nothing to do: not due, or another worker has it",
+    "nothing": "not run: not due, or claimed by another worker",
     "not_yet": "not due yet",
     "held_up": "waits for budget that other calls have reserved",
     "abandoned": "given back: this worker stops",

@@ -93,4 +93,4 @@ class Transport(redis.Transport):
 def use() -> None:
     """Use this transport for every `redis://` broker of this process."""
     transport.TRANSPORT_ALIASES[ALIAS] = f"{__name__}:{Transport.__name__}"
-    transport._transport_cache.pop(ALIAS, None)  # noqa: SLF001 - what the name stood for until then
+    transport._transport_cache.pop(ALIAS, None)  # noqa: SLF001 - the previous value of the name

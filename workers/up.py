@@ -70,7 +70,7 @@ GATEWAY_GRACE = 5.0
 GATEWAY = "gateway"
 BEAT = "beat"
 STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for its writes
-TICK = 1.0  # seconds between checks of the processes; the end of one is noticed at once
+TICK = 1.0  # seconds between checks of the processes; the end of one is detected at once
 STARTING_TICK = 0.1
 
 Say = Callable[[str], None]
@@ -121,7 +121,7 @@ class Supervisor:
         self._environ = environ
         self._on_line = say
         self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
-        self._restarting: set[str] = set()  # asked to end, and to begin again with other settings
+        self._restarting: set[str] = set()  # asked to restart with other settings
         self._refused: str | None = None  # the token with which the gateway has ended
 
     def run(self) -> None:
@@ -274,7 +274,7 @@ class Supervisor:
         with contextlib.suppress(OSError):
             self._on_line(line)
 
-    # --- keeping ----------------------------------------------------------------------------------
+    # --- supervision ------------------------------------------------------------------------------
 
     def _pause(self, longest: float) -> float:
         return min([longest, *(part.starts_in for part in self._parts.values() if not part.is_running)])

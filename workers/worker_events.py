@@ -25,7 +25,7 @@ class BufferedEventDispatcher(EventDispatcher):
         super().__init__(*arguments, **{**options, **gathering})
 
     def send(self, type: str, *arguments: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002
-        """Send or buffer an event, whatever `retry` says."""
+        """Send or buffer an event; `retry` is ignored."""
         super().send(type, *arguments, **fields)
 
     def extend_buffer(self, other: BufferedEventDispatcher) -> None:

@@ -1,9 +1,9 @@
-"""The kinds of sub-agents that there are: built in, configured, and Markdown files in the home or a project.
+"""The available kinds of sub-agents: built in, configured, and Markdown files in the home or a project.
 
 The files have the form of Claude Code's sub-agents (https://code.claude.com/docs/en/sub-agents): front matter
 with `name`, `description`, `tools` and `model`, and the prompt below. `toolsets`, `budget` and
-`max_iterations` are ours. A project's files are foreign text, as its AGENTS.md is: what looks like an attack
-is left out of them, and they take no name that exists.
+`max_iterations` are additions. A project's files are untrusted text, like its AGENTS.md: suspected attacks
+are removed, and these files cannot replace an existing name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TOOLSETS: Mapping[str, str] = {
 }
 """Our toolset for each tool of Claude Code."""
 _INHERITED = frozenset({"inherit", "sonnet", "opus", "haiku"})
-"""Names of models that mean nothing outside of Claude Code: the model is that of who delegates."""
+"""Model names for Claude Code only: they select the delegating agent's model."""
 
 
 def agent_roles(settings: Settings, workdir: str = "") -> Mapping[str, AgentRole]:
@@ -96,7 +96,7 @@ def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, A
 
 
 def _toolsets(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Our toolsets for what the file names; what we do not have is left out. None where it names none."""
+    """The toolsets for the file's tools; unknown tools are left out. None if it names none."""
     own = fields.get("toolsets")
     named = own if own is not None else fields.get("tools")
     items = named.split(",") if isinstance(named, str) else named
@@ -115,7 +115,7 @@ def _text(fields: Mapping[str, Any], key: str) -> str:
 
 
 def _number(fields: Mapping[str, Any], key: str) -> float | None:
-    """Raises `ValueError` where the field is no amount above zero."""
+    """Raises `ValueError` unless the field is an amount above zero."""
     value = _text(fields, key)
     if not value:
         return None
@@ -129,7 +129,7 @@ def _number(fields: Mapping[str, Any], key: str) -> float | None:
 
 
 def _whole(fields: Mapping[str, Any]) -> int | None:
-    """Raises `ValueError` where `max_iterations` (`maxTurns` elsewhere) is no number above zero."""
+    """Raises `ValueError` unless `max_iterations` (`maxTurns` elsewhere) is a number above zero."""
     key = "max_iterations" if "max_iterations" in fields else "maxTurns"
     number = _number(fields, key)
     if number is not None and number != int(number):

@@ -82,7 +82,7 @@ class NullDispatcher:
     """The dispatcher of a process that only records: workers find due steps in the log."""
 
     def dispatch(self, steps: Sequence[Step]) -> None:
-        """Do nothing."""
+        """Has no effect."""
 
 
 class Application:
@@ -157,13 +157,13 @@ class Application:
         return part == "contexts" and self.settings.context.engine != BUILT_IN
 
     def carried(self, model: str | None) -> TurnSettings:
-        """What travels with a turn that this process submits for that model (None: the configured one)."""
+        """The settings sent with a turn of this process for that model (None: the configured one)."""
         from hermes_jobs.settings.turn_settings import carried
 
         return carried(self.settings, model, self.log.log_id)
 
     def travelling(self, model: str | None, variables: Mapping[str, str] | None = None) -> TurnSettings:
-        """What `carried` says, with the person's locale where live processes have another, and `variables`
+        """The settings of `carried`, with the user's locale if a running process has another, and `variables`
         for the commands that run in the turn.
 
         Raises `LogUnavailable`.
@@ -234,7 +234,7 @@ class Application:
 
     @cached_property
     def process_endings(self) -> ProcessEndings:
-        """What ends background processes whose session or turn has ended."""
+        """Ends background processes whose session or turn has ended."""
         from hermes_jobs.bootstrap.process_endings import ProcessEndings
 
         return ProcessEndings(self.settings.paths.processes, lambda: self.processes, self.clock)
@@ -270,7 +270,7 @@ class Application:
 
     @property
     def embedding_plans(self) -> EmbeddingPlans:
-        """What is to get vectors, and what a plan means."""
+        """Plans vectors, and finds the texts of a plan."""
         from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
 
         return EmbeddingPlans(
@@ -279,7 +279,7 @@ class Application:
 
     @property
     def consolidations(self) -> ConsolidationPlans:
-        """What is to be consolidated, and what a consolidation reads."""
+        """Requests consolidations, and finds the turns of each."""
         from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
 
         return ConsolidationPlans(
@@ -406,7 +406,7 @@ class Application:
         return Engine(log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher())
 
     def _append_hook(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
-        """Pass appended events to the traces, and end the processes of what has ended. See `AppendHook`."""
+        """Pass appended events to the traces, and end processes of ended sessions. See `AppendHook`."""
         self.process_endings.follow(events, getattr(after, "lineage", ""))
         if self.tracing is not None:
             self.tracing.on_append(before, events, after)
@@ -495,7 +495,7 @@ class Application:
 
     @property
     def mcp_reader(self) -> McpReader:
-        """Reads resources and prompts of the MCP servers, where nobody is there to be asked."""
+        """Reads resources and prompts of the MCP servers, without a user to answer questions."""
         from hermes_jobs.bootstrap.mcp import create_mcp_reader
 
         return create_mcp_reader(self.settings, self.mcp.launches, self.mcp_connections, self.clock)

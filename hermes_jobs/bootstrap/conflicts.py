@@ -1,4 +1,4 @@
-"""Messages about entries of the memory and lines of skills that a person and the agent both changed."""
+"""Messages about entries of the memory and lines of skills that both the user and the agent changed."""
 
 from __future__ import annotations
 

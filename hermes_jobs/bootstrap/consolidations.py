@@ -1,4 +1,4 @@
-"""What is to be consolidated: turns of finished conversations that no model has read yet."""
+"""Plans consolidations: of the turns of finished conversations that no model has read yet."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOUR = 3_600.0
 
 
 class ConsolidationPlans:
-    """Asks for consolidations, and reads what they are about. `zone` is where days begin; None: the
+    """Requests consolidations, and reads their turns. `zone` is where days begin; None: the
     machine's."""
 
     def __init__(
@@ -64,9 +64,9 @@ class ConsolidationPlans:
         return self._views.finished_unread(before, limit)
 
     def plan(self, engine: Engine) -> list[str]:
-        """Ask for as many as the clock may today; their streams. Raises `LogUnavailable`.
+        """Request as many as the daily limit allows; their streams. Raises `LogUnavailable`.
 
-        Each takes one of the day's keys in the log, so that several hosts keep the bound together.
+        Each takes one of the day's keys in the log, so that the limit applies to all hosts together.
         """
         names = self._free_keys()
         streams: list[str] = []
@@ -79,12 +79,12 @@ class ConsolidationPlans:
         return streams
 
     def ask(self, engine: Engine, unread: Unread) -> list[str]:
-        """Ask for one because a person wants it; its stream, unless nothing is to be read."""
+        """Request one for a user; its stream, or none without unread turns."""
         return self._ask(engine, unread, "user")
 
     def turns(self, state: Consolidation) -> tuple[PortionTurn, ...]:
-        """The turns that are asked for, as far as they still are there."""
-        assert state.asked is not None, f"{state.stream} is asked for nothing"
+        """The requested turns that still exist."""
+        assert state.asked is not None, f"{state.stream} has no request"
         return self._portion(state.lineage, state.asked.after, state.asked.until)
 
     def known(self, text: str) -> Sequence[str]:
@@ -111,7 +111,7 @@ class ConsolidationPlans:
         return [write.stream for write in made.writes if write.stream == stream_of(unread.lineage)]
 
     def _free_keys(self) -> Iterator[str]:
-        """The names of this day's keys that nobody has taken yet."""
+        """The names of this day's unused keys."""
         for number in range(1, self._settings.consolidate_per_day + 1):
             name = f"{self._today()}/{number}"
             if self._log.key(KEY_SCOPE, name) is None:
@@ -125,7 +125,7 @@ class ConsolidationPlans:
         return portion(events, after, until, self._day)
 
     def _is_due(self, unread: Unread) -> bool:
-        """Whether the clock may ask for it: what has failed is asked for on another day, and not for ever."""
+        """Whether the clock may request it: a failed one is repeated on another day, a few times."""
         if not unread.failed_at:
             return True
         return unread.failures < FAILURES and self._day(unread.failed_at) < self._today()

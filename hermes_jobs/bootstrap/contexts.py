@@ -75,5 +75,5 @@ def model_in_use(settings: Settings, endpoints: ModelEndpoints, session: Session
 
 
 def redact_all(text: str, settings: Settings) -> str:
-    """The text without known secrets and without what looks like a credential."""
+    """The text without known secrets and without texts that look like a credential."""
     return redact_credentials(settings.secrets.redact_known(text), REDACTED)

@@ -1,4 +1,4 @@
-"""What is to get vectors: the memory's entries, and what was said where `memory.recall` looks for it."""
+"""Plans vectors: of the memory's entries, and of the conversations that `memory.recall` searches."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 TEXTS = 100  # of one call
 CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character
-CALLS = 20  # that are planned at a time; the rest when workers look again
+CALLS = 20  # planned at a time; the rest at the workers' next run
 QUIET = 600.0  # seconds without a word, after which a conversation's last exchange counts as complete
 
 
 class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
-    """Plans calls for vectors, and finds the texts that a plan names. Nothing while embeddings are off."""
+    """Plans calls for vectors, and finds the texts that a plan names. No plans while embeddings are off."""
 
     settings: Settings
     log: EventLog
@@ -39,7 +39,7 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
     clock: Clock
 
     def add(self, engine: Engine, model: str, *, quiet: float = QUIET, again: str = "") -> list[str]:
-        """Plan calls for what has no vector of that model; the streams of the plans.
+        """Plan calls for texts without a vector of that model; the streams of the plans.
 
         Two that plan the same at once make one plan of it. What has failed for good is planned again on
         another day, or with another `again`. Raises `LogUnavailable`.

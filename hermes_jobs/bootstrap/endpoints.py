@@ -290,7 +290,7 @@ class UnusableEmbedder:
         raise self.error
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """See `Embedder.cost_usd`: nothing is ever used."""
+        """See `Embedder.cost_usd`: there is no usage."""
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""The MCP servers that are configured, and the reader of what they offer to people."""
+"""The configured MCP servers, and the reader of their resources and prompts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def create_mcp(
     settings: Settings, environ: Mapping[str, str], engine: Engine, servers: Servers, clock: Clock
 ) -> McpSessions:
-    """The servers as sessions use them. `engine` decides about what they ask; `environ`: the process's."""
+    """The servers as sessions use them. `engine` handles their questions; `environ`: the process's."""
     redact = settings.secrets.redact_known
     questions = InputQuestions(
         state=engine.state,
@@ -55,7 +55,7 @@ def create_mcp(
 
 
 def create_mcp_reader(settings: Settings, launches: Launches, servers: Servers, clock: Clock) -> McpReader:
-    """Reads resources and prompts of the servers, where nobody is there to be asked."""
+    """Reads resources and prompts of the servers, without a user to answer questions."""
     questions = ReaderQuestions(
         clock=clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
     )

@@ -84,7 +84,7 @@ def create_memory(
 def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:
     """The factory of the provider of that name, and its argument.
 
-    Raises `Misconfigured` where there is no such provider, and whatever its code raises when imported.
+    Raises `Misconfigured` if there is no such provider, and any exception of its code on import.
     """
     factory = cast(Factory, PROVIDERS.factory_of(name, settings.paths.plugins))
     section = getattr(settings.memory, name, None)

@@ -36,8 +36,8 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         return self._of(self.files.sync(), lineage)
 
     def of_session(self, lineage: str) -> Placement:
-        """The same for the prompt of a session, which needs no uses where prompts have all entries: the views
-        are not asked then, which a worker would have to bring up to date."""
+        """The same for the prompt of a session, which needs no uses if prompts have all entries: then the
+        views, which a worker would have to bring up to date, are not read."""
         memory = self.files.sync()
         return self._of(memory, lineage, uses=not self._fits(memory))
 
@@ -47,7 +47,7 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         return () if self._fits(memory) else self._of(memory, lineage).recalled
 
     def proposed(self) -> tuple[int, tuple[MemoryProposal, ...]]:
-        """The memory's version, and what the curator proposes for it. Raises `LogUnavailable`."""
+        """The memory's version, and the curator's proposals for it. Raises `LogUnavailable`."""
         memory = self.files.sync()
         harmful = {
             int(each.name): each.why

@@ -25,7 +25,7 @@ COMPRESSION = "compression"
 
 
 class ModelsByPurpose:
-    """The main model and those beside it. Pauses of those that failed lately are in the log, for all
+    """The main model and the others. Pauses of those that failed lately are in the log, for all
     processes."""
 
     def __init__(self, settings: Settings, endpoints: ModelEndpoints, engine: Engine) -> None:
@@ -119,7 +119,7 @@ class ModelsByPurpose:
         return self._pauses().at(place, self._engine.clock.now()) is not None
 
     def _failed(self, place: Place, error: ModelError) -> None:
-        """Pause the model; where the log cannot be written, it is asked again instead."""
+        """Pause the model. If the log cannot be written, the next call tries the model again."""
         purpose, model, _ = place
         logger.warning("the model %s for %s failed (%s): %s", model, purpose, error.kind, error.message)
         try:

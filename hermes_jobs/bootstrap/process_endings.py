@@ -1,4 +1,4 @@
-"""Background processes end with the session or the turn that they were begun for."""
+"""Ends background processes with the session or the turn that started them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.tools.background import BackgroundProcesses
 
 LOOK_SECONDS = 5.0
-"""Seconds from one look at all processes to the next."""
+"""Seconds between checks of all processes."""
 
 
 class ProcessEndings:
@@ -29,7 +29,7 @@ class ProcessEndings:
         self._looked_at = float("-inf")
 
     def follow(self, events: Sequence[Event], lineage: str) -> None:
-        """Ask the processes to end that live as long as a session or turn among what has ended."""
+        """Stop the processes whose session or turn has ended with these events."""
         ended = [each for each in events if isinstance(each, e.SessionEnded) and each.reason != "compression"]
         turns = {each.turn for each in events if isinstance(each, e.TurnEnd)}
         if not (ended or turns) or not self._folder.is_dir():
@@ -43,8 +43,8 @@ class ProcessEndings:
         )
 
     def keep(self, news: Sequence[RecordedEvent]) -> None:
-        """What a worker does from time to time: end processes of what others have ended, and what lost its
-        keeper."""
+        """A worker's periodic check: stops processes whose session or turn ended elsewhere, and processes
+        without their keeper."""
         for recorded in news:
             self.follow((recorded.event,), lineage_of(recorded.stream))
         now = self._clock.monotonic()

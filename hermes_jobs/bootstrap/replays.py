@@ -1,5 +1,4 @@
-"""What replays are made of: the requests of recorded calls, what can be left out of them or put in, and the
-verification of what a review saved."""
+"""Replays: the requests of recorded calls, changes to them, and the verification of a review's results."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> Replay
 
 
 def leave_out(request: ModelRequest, left: LeftOut) -> ModelRequest:
-    """The request as it would be without a memory entry, or a skill: its line in the prompt and in what was
-    recalled, and what was read of it."""
+    """The request without a memory entry or a skill: without its line in the prompt and in the recalled
+    context, and without the reads of it."""
     if left.kind == "memory":
         return replace(
             request,
@@ -124,7 +123,7 @@ def plan_verification(settings: Settings, engine: Engine, views: Views) -> PlanV
 
 
 def verifications_of(engine: Engine, review: str) -> Iterator[Experiment]:
-    """The verifications of what a review saved; more than one where it was taken up again."""
+    """The verifications of a review's results; more than one if it was resumed."""
     for head in engine.log.streams(stream_of(f"{NAMES}{review}")):
         experiment = engine.state(head.stream)
         assert isinstance(experiment, Experiment), f"{head.stream} is no experiment"
@@ -133,7 +132,7 @@ def verifications_of(engine: Engine, review: str) -> Iterator[Experiment]:
 
 
 def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
-    """The verifications that wait for the end of a day whose budget is used up."""
+    """The verifications that wait for the next day because the day's budget is used up."""
     now = engine.clock.now()
     later = (row.step.stream for row in engine.log.steps() if row.step.not_before > now)
     for stream in dict.fromkeys(each for each in later if each.startswith(stream_of(NAMES))):

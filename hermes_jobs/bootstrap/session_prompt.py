@@ -1,4 +1,4 @@
-"""The system prompts of sessions, and what they say of skills, MCP servers and sub-agents."""
+"""The system prompts of sessions, with their sections about skills, MCP servers and sub-agents."""
 
 from __future__ import annotations
 

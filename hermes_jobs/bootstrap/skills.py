@@ -1,4 +1,4 @@
-"""The skills, what they may need of this machine, and their curator."""
+"""The skills, their requirements on this machine, and their curator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def granted_secrets(settings: Settings) -> dict[str, str]:
 
 
 def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
-    """The variables that commands get, and the programs on their PATH; looked at when first asked for."""
+    """The variables that commands get, and the programs on their PATH; read on first use."""
 
     @cache
     def given() -> Mapping[str, str]:

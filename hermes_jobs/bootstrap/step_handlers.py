@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What handlers work with. `asking(call)` is the model call that a tool call makes, `check` runs the
+    """The dependencies of handlers. `asking(call)` is the model call that a tool call makes, `check` runs the
     command of a check, `on_result(call, text)` stores a large result as a file, `embedded_texts` gives the
     texts of a plan of embeddings, `consolidations` what a consolidation reads, `on_delta` is called with
     answers as they are written. `days` is the zone in which the days of budgets begin; None: the

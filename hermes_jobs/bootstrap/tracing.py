@@ -49,7 +49,7 @@ def content_is_wanted(environ: Mapping[str, str]) -> bool:
 
 
 def create_tracing(settings: Settings, log: EventLog, environ: Mapping[str, str]) -> Tracing | None:
-    """The exporter of traces; None where `environ` asks for none, or the extra for it is missing.
+    """The exporter of traces; None if `environ` configures none, or the extra for it is missing.
 
     Raises `Misconfigured` for OTEL_* variables that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""What steps are run with: made of the settings as the files say now, and of those that the turn carries."""
+"""The parts that steps run with: made from the current settings files, and from the turn's own settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import LiveSettings, Settings
 
-KEPT = 32  # kinds of turns' settings whose parts a process keeps
+KEPT = 32  # different settings of turns whose parts a process caches
 GRACE = 5.0  # seconds in which the process that sent a turn may register, or be registered again
 
 

@@ -24,7 +24,7 @@ def validate_plugins(settings: Settings, load_contexts: Callable[[], object]) ->
 def check_model(settings: Settings, model: str | None, has_live_workers: Callable[[], bool]) -> None:
     """Raise what `check_choice` does for that model (None: the configured one).
 
-    A key missing here is no error while workers are live: their environment counts, not this process's.
+    A key missing here is not an error while workers run: their environment counts, not this process's.
     """
     try:
         check_choice(settings, settings.choice(model))

@@ -1,5 +1,4 @@
-"""The workers of a home: their leases, what they say of themselves, and whether live ones can do what a turn
-needs."""
+"""The workers of a home: their leases, their status, and whether running ones meet a turn's requirements."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ class WorkerStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a process that works says of itself to the others. No secret is in it.
 
     `has`: digests of keys and addresses by name. `problem`: why it uses older settings than the files hold;
-    `outdated`: keys whose change needs a restart. `locale`: what the agent's commands have by default.
-    `unreachable`: why a gateway's platform cannot be asked.
+    `outdated`: keys whose change needs a restart. `locale`: the default of the agent's commands.
+    `unreachable`: why a gateway's platform is unreachable.
     """
 
     has: Mapping[str, str] = {}
@@ -64,7 +63,7 @@ def statuses(log: EventLog) -> Mapping[str, WorkerStatus]:
 
 
 def of_tools(requires: Mapping[str, str]) -> Mapping[str, str]:
-    """What a turn requires of whoever runs its tools: a model's keys and addresses are not."""
+    """A turn's requirements on the worker that runs its tools: without a model's keys and addresses."""
     return {
         name: digest
         for name, digest in requires.items()
@@ -92,7 +91,7 @@ def cover_required_queues(
 class HomeWorkers:
     """All processes with a lease. Every method but `lease` and `failure_detector` raises `LogUnavailable`.
 
-    The end of a process of this host is seen at once; one of another host counts as live until its lease
+    The end of a process of this host is detected at once; one of another host counts as live until its lease
     ends.
     """
 
@@ -121,7 +120,7 @@ class HomeWorkers:
     ) -> Lease:
         """A new lease for this process; the caller starts and closes it.
 
-        `unreachable` says why a gateway's platform cannot be asked; empty where it can.
+        `unreachable`: why a gateway's platform is unreachable; empty if it is reachable.
         """
         status = self._status if name in RUN_STEPS else None
         if unreachable is not None:
