@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from celery import Celery, Task
 
+from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.engine import Engine
@@ -22,9 +23,7 @@ LONG: tuple[StepKind, ...] = ("turn.call_model", "turn.reference", "turn.run_too
 
 
 class ConcurrencyLimits:
-    """Counts running steps per kind. A step over its kind's limit is stored
-    until one of that kind has ended.
-    """
+    """Counts running steps per kind. A step over its kind's limit waits until one of that kind has ended."""
 
     def __init__(self, concurrency: int) -> None:
         long_ones = max(1, concurrency - min(KEPT_FREE, concurrency // 4))
@@ -135,17 +134,23 @@ class TaskRunner:
         return performed
 
     def _stream_of(self, step_id: str) -> str | None:
-        """The stream of a step's turn, queried from the log once per turn; None if the step is not due."""
+        """The stream of a step, queried from the log once per turn; None if the step is not due.
+
+        Only turns are remembered: the first part of their steps' ids is unique. `verify-v1-plan` and
+        `verify-v2-plan` are steps of two streams.
+        """
         turn = step_id.split("-", 1)[0]
         stream = self._streams.get(turn)
-        if stream is None:
-            row = self.engine.log.step(step_id)
-            if row is None:
-                return None
-            stream = self._streams[turn] = row.step.stream
+        if stream is not None:
+            return stream
+        row = self.engine.log.step(step_id)
+        if row is None:
+            return None
+        if is_session(row.step.stream):
+            self._streams[turn] = row.step.stream
             if len(self._streams) > STREAMS_KEPT:
                 self._streams.pop(next(iter(self._streams)))
-        return stream
+        return row.step.stream
 
 
 def register(app: Celery, runner: TaskRunner) -> None:

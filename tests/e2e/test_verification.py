@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from datetime import datetime
 from typing import Any
 
 import pytest
 
+from tests.faults.crew import wait_until
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Refuse, Seen
 from tests.model_server import ModelServer
@@ -327,3 +329,28 @@ def test_an_undo_of_what_was_found_harmful_ends_the_proposal(home: Home, learned
     assert (found["standing"], found["keep"]) == ("harmful", False)
     assert "answers worse" not in home.run("send", "-c", "Hm?", HERMES_JOBS_MEMORY__NUDGE_INTERVAL="0").err
     assert home.run("events", "verify").code == 0
+
+
+def test_one_worker_runs_one_verification_after_the_other(home: Home, model_server: ModelServer) -> None:
+    """Their steps' ids begin alike: `verify-v1-plan`, `verify-v2-plan`."""
+
+    def reply(seen: Seen) -> Answer:
+        if REVIEW not in seen.last_user_text:
+            return Answer(text="Rain.")
+        if seen.rounds:
+            return Answer(text="Saved it.")
+        entry = f"Asked {len(model_server.requests)} things."
+        return Answer(
+            tool_calls=(AskedCall("memory", {"action": "add", "target": "user", "content": entry}),)
+        )
+
+    model_server.follow(reply)
+    with home.start("up", "--no-flower", "--no-beat", HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1") as running:
+        running.wait_for("hermes-jobs is up")
+        for text in ("How will the weather be?", "And tomorrow?"):
+            home.send(text)
+            with home.open_log() as log:
+                wait_until(lambda: not log.steps(), lambda: f"the end of {log.steps()}")
+        running.signal(signal.SIGTERM)
+        assert running.end().code == 0
+    assert len(home.run("experiments", "list", "--json").json) == 2
