@@ -63,6 +63,8 @@ def test_any_turn_of_a_tree_shows_all_of_it_with_sums_at_its_root(
     assert home.run("turns", "show", root["turn"], "--html", str(page)).code == 0
     assert "<td>All 4 turns</td>" in page.read_text()
     assert "Taste one<small><code>" in page.read_text()
+    assert "Look at pears · Look at plums" in page.read_text()
+    assert re.search(r"\$\d[.\d]* with sub-agents", page.read_text())
     assert home.turn(root["turn"])["children"] == tree["children"]
 
 

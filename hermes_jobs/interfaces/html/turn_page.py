@@ -271,10 +271,20 @@ def _brief(arguments: str) -> str:
         values = msgspec.json.decode(arguments, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):
         return arguments
-    shown = (
-        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values.values()
-    )
-    return " ".join(" ".join(value.split()) for value in shown)
+    return " ".join(" ".join(_words(value).split()) for value in values.values())
+
+
+def _words(value: object) -> str:
+    """A value without the brackets and names of JSON; values of a list are separated by dots."""
+    match value:
+        case str():
+            return value
+        case list():
+            return " · ".join(map(_words, value))
+        case dict():
+            return " ".join(map(_words, value.values()))
+        case _:
+            return msgspec.json.encode(value).decode()
 
 
 def _indented(arguments: str) -> str:
