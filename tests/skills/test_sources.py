@@ -119,6 +119,7 @@ def tarred(files: Mapping[str, str]) -> bytes:
             Repository(address="https://gitlab.com/a/b.git", revision="dev", path="x"),
         ),
         ("https://example.com/a.git", Repository(address="https://example.com/a.git")),
+        ("file:///srv/a#v1:x", Repository(address="file:///srv/a", revision="v1", path="x")),
         ("git@example.com:a/b", Repository(address="git@example.com:a/b")),
         ("ssh://git@example.com/a#v2", Repository(address="ssh://git@example.com/a", revision="v2")),
         ("git+https://example.com/a#:p", Repository(address="https://example.com/a", path="p")),

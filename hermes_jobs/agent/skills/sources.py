@@ -1,13 +1,13 @@
 """Fetching skills: a folder, a git repository, an archive or a SKILL.md at an address, laid into a folder.
 
-| named as                                      | is                                           |
-|-----------------------------------------------|----------------------------------------------|
-| a folder that exists                          | used where it lies                           |
-| https://github.com/OWNER/REPO[/tree/REV/PATH] | that repository; GitLab, Codeberg as well    |
-| ….git, git@…, ssh://…, git+https://…          | a git repository: #REV:PATH is its state and |
-|                                               | a folder in it                               |
-| another https://…                             | a .zip or .tar.gz, or one SKILL.md: #PATH is |
-|                                               | a folder in it                               |
+| named as                                       | is                                           |
+|------------------------------------------------|----------------------------------------------|
+| a folder that exists                           | used where it lies                           |
+| https://github.com/OWNER/REPO[/tree/REV/PATH]  | that repository; GitLab, Codeberg as well    |
+| ….git, git@…, ssh://…, file://…, git+https://… | a git repository: #REV:PATH is its state and |
+|                                                | a folder in it                               |
+| another https://…                              | a .zip or .tar.gz, or one SKILL.md: #PATH is |
+|                                                | a folder in it                               |
 
 Nothing of it is run: no hooks, no submodules.
 """
@@ -77,7 +77,8 @@ def fetch(source: str, into: Path) -> FetchedSkill:
 
 
 NAMED = (
-    "Name a folder, a git repository (https://….git#REV:PATH), or the address of a .zip, .tar.gz or SKILL.md."
+    "Name a folder, a git repository (https://….git#REV:PATH, file:///PATH), or the address of a .zip, "
+    ".tar.gz or SKILL.md."
 )
 
 
@@ -95,7 +96,9 @@ def repository_of(source: str) -> Repository | None:
         )
     if address.startswith("git+"):
         address = address.removeprefix("git+")
-    elif not (address.startswith("ssh://") or address.endswith(".git") or _SCP.fullmatch(address)):
+    elif not (
+        address.startswith(("ssh://", "file://")) or address.endswith(".git") or _SCP.fullmatch(address)
+    ):
         return None
     return Repository(address=address, revision=revision, path=path.strip("/"))
 
