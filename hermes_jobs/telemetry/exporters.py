@@ -1,4 +1,4 @@
-"""Exporters between a process's spans and the collector: they redact secrets and end within a deadline.
+"""Exporters between a process's spans and the collector: they redact secrets, and `shutdown` can be repeated.
 
 Also OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client, each imported when it
 is enabled; one that is not installed is skipped.
