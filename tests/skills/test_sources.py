@@ -175,7 +175,7 @@ def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
         ("http://example.com/x.zip", "is not an https address"),
         ("https://me:word@example.com/x.zip", "with a password would be recorded"),
         ("https://me:word@example.com/x.git", "with a password would be recorded"),
-        ("git+file:///nosuch/repository", "git fetch failed"),
+        ("git+file:///nosuch/repository", "does not appear to be a git repository"),
         ("git+ext::sh -c x", "no folder"),
         ("git+http://example.com/a", "transport 'http' not allowed"),
         ("https://example.com/x.git#-upload-pack=x", "is no revision"),

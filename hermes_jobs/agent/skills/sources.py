@@ -115,6 +115,13 @@ def _cloned(repository: Repository, into: Path) -> str:
     return _git(into, "rev-parse", "HEAD").strip()
 
 
+def _cause(stderr: str) -> str:
+    """What git printed up to its first fatal error; the advice that follows says nothing of the cause."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    fatal = next((at for at, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
+    return " ".join(lines[: fatal + 1])[-300:] or "nothing"
+
+
 def _git(folder: Path, *words: str) -> str:
     """What git prints, with no hooks and no protocols but safe ones. Raises `Rejected`, kind `fetch`."""
     safe = ["-c", f"core.hooksPath={os.devnull}", "-c", "core.symlinks=false", "-c", "core.fsmonitor=false"]
@@ -139,7 +146,7 @@ def _git(folder: Path, *words: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise Rejected(f"git took more than {GIT_SECONDS:g} s.", kind="fetch", hint="Try again.") from error
     if ran.returncode:
-        said = (ran.stderr.strip().splitlines() or ["nothing"])[-1][:300]
+        said = _cause(ran.stderr)
         raise Rejected(
             f"git {words[0]} failed: {said}", kind="fetch", hint="Is the address right, and may you read it?"
         )
