@@ -155,6 +155,12 @@ def test_what_answers_rubbish_is_told(server: TestServer) -> None:
     assert "such as 'Welcome to the test server!'" in why.message
 
 
+def test_a_tool_that_breaks_the_specification_is_named_by_its_place(server: TestServer) -> None:
+    tools = '[{"name": "a", "inputSchema": {"type": "object"}}, {"name": "b"}]'
+    (server.folder / "tools.json").write_text(tools)
+    assert "tools.1.inputSchema: Field required" in failed(server.offer()).message
+
+
 def test_a_list_without_an_end_is_cut(server: TestServer) -> None:
     offer = server.offer(server.launch(ENDLESS="1"))
     assert isinstance(offer, Offer)

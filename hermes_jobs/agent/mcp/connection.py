@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import TROUBLE, Bearer
 from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
+from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.inquiries import WantsInput, every
 from hermes_jobs.agent.mcp.logins import LoginFile
 from hermes_jobs.agent.mcp.messages import (
@@ -305,5 +306,7 @@ def _said(error: BaseException) -> str:
     if isinstance(error, MCPError):
         return str(error.error.message)[:1_000]
     if isinstance(error, ValidationError):
-        return "its answer does not have the form that the specification demands"
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = clean(".".join(map(str, first["loc"])))[:200]
+        return f"its answer does not have the form that the specification demands ({place}: {first['msg']})"
     return (str(error) or type(error).__name__)[:1_000]
