@@ -98,7 +98,7 @@ class EntryDraft:
         self._places = None
 
 
-class Draft:
+class MemoryDraft:
     """A memory while events are folded into it. A collection is copied when an event first changes it."""
 
     def __init__(self, memory: Memory) -> None:

@@ -8,7 +8,7 @@ from itertools import accumulate
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.draft import OBSERVATION, PERSONS, STREAM, Draft, Memory, Observed
+from hermes_jobs.domain.memory.draft import OBSERVATION, PERSONS, STREAM, Memory, MemoryDraft, Observed
 
 __all__ = ["OBSERVATION", "PERSONS", "STREAM", "Memory", "Observed"]
 
@@ -36,7 +36,7 @@ def evolve(memory: Memory, event: e.MemoryEvent) -> Memory:
 
 def fold(memory: Memory, events: Iterable[e.MemoryEvent]) -> Memory:
     """The memory after those events, in order. The state is copied once, not once for each event."""
-    draft = Draft(memory)
+    draft = MemoryDraft(memory)
     for event in events:
         draft.take_in(event)
     return draft.memory()
