@@ -56,7 +56,7 @@ def test_the_rest_of_the_env_file_stays(home: WrittenHome) -> None:
         (["set", "terminal.policy", "dney"], "one of allow, ask, deny"),
         (["get", "budgets"], "is a section, not a key"),
         (["unset", "budgets"], "is a section, not a key"),
-        (["show", "zzz"], "No key contains 'zzz'"),
+        (["show", "zzz"], "No key's name holds 'zzz'"),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_written(

@@ -47,7 +47,7 @@ def facts_of(application: Application, *kinds: type[e.Event]) -> list[Any]:
 @pytest.mark.slow
 def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: ModelServer) -> None:
     model_server.follow(talker)
-    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
+    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500, "LEARNING__VERIFY": "off"})
     with InlineWorker(application) as worker:
         session = talk(worker, range(60))
         worker.drain()

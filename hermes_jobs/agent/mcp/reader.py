@@ -102,7 +102,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         if config is None:
             known = ", ".join(self.names) or "none"
             raise Rejected(
-                f"There is no MCP server {server!r} that is on. There are: {known}.", kind="unknown_server"
+                f"There is no MCP server {server!r} that is on. There are: {known}.", kind="unknown"
             )
         try:
             launch = self.launches.launch(server, workdir)

@@ -136,7 +136,7 @@ def _entries(place: Path, before: str, begun: str) -> Iterator[str]:
 
 
 def _below(folder: str, part: str) -> Iterator[str]:
-    """Files whose name contains the part, the nearest first."""
+    """Files whose name holds the part, the nearest first."""
     left, places = WALKED, [""]
     while places and left > 0:
         place = places.pop(0)

@@ -222,7 +222,7 @@ def _edit_again(message: str, hint: str) -> bool:
 
 
 def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
-    """The keys whose names contain that text, in any case. Raises a usage error where there are none."""
+    """The keys whose names hold that text, in any case. Raises a usage error where there are none."""
     from hermes_jobs.settings import nearest_key, render
 
     shown = render(settings)
@@ -231,7 +231,7 @@ def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
     found = [each for each in shown if wanted.lower() in each.key]
     if not found:
         nearest = nearest_key(wanted)
-        raise click.UsageError(f"No key contains {wanted!r}. The nearest one is {nearest!r}.")
+        raise click.UsageError(f"No key's name holds {wanted!r}. The nearest known one is {nearest!r}.")
     return found
 
 

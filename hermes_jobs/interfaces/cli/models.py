@@ -47,7 +47,7 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
 def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
     """List the endpoint's models, with window and price.
 
-    Your aliases stand beside, your ensembles below. With PART, only models whose name contains it. Prices are
+    Your aliases stand beside, your ensembles below. With PART, only models whose name holds it. Prices are
     US dollars a million tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained
     list; `*` marks the configured model.
     """

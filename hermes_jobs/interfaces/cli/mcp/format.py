@@ -111,7 +111,7 @@ def known_row(context: CliContext, name: str) -> ServerRow:
 def unknown_server(context: CliContext, name: str) -> Rejected:
     """What is said of a name of no server."""
     known = ", ".join(sorted(context.settings.mcp_servers)) or "none"
-    return Rejected(f"There is no MCP server {name!r}. There are: {known}.", kind="unknown_server")
+    return Rejected(f"There is no MCP server {name!r}. There are: {known}.", kind="unknown")
 
 
 def try_server(context: CliContext, name: str, *, as_json: bool) -> None:
