@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,29 @@ ATTACKS = (
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_command_reads_what_is_hidden(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
+
+
+@pytest.mark.parametrize(
+    "reading", ["cat /proc/{pid}/root{home}/.env", "nsenter -t {pid} -m cat {home}/.env"]
+)
+def test_no_command_reads_through_a_process_of_another_sandbox(
+    person: Person, reading: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Given a command in the sandbox of another home, which sees this one, nothing can be read through it."""
+    other = Person(tmp_path_factory.mktemp("other").resolve())
+    shared = other.work / "pid"
+    os.mkfifo(shared)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(
+            other.run, f"cat {person.home}/.env > /dev/null && echo $$ > pid && cat pid; echo ended"
+        )
+        pid = shared.read_text().strip()
+        command = reading.format(pid=pid, home=person.home)
+        done = person.run(f"{command}; ls -d /proc/{pid}")
+        shared.write_text("go on\n")
+        assert waiting.result().output == "go on\nended\n"
+    assert SECRET not in done.output
+    assert f"/proc/{pid}\n" in done.output
 
 
 WRITES = (

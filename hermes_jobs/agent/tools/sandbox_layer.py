@@ -9,7 +9,9 @@ of this machine; so it imports only what starts fast. Two layers, the better one
                 is hidden is allowed one by one, and a folder that holds something hidden cannot get new
                 entries. Source: https://docs.kernel.org/userspace-api/landlock.html
 
-Either way no process outside can be traced or read through /proc from inside.
+Either way no process outside can be traced or read through /proc from inside, nor one in another sandbox:
+without root because it is in another user namespace, with landlock because it is in another domain. Root has
+the second beside its mount namespace (`_separate_domain`).
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
@@ -118,6 +120,7 @@ def _mount_over(plan: SandboxPlan) -> None:
     if os.geteuid() == 0:
         for number in DROPPED:
             libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+        _separate_domain(libc)
     else:
         _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
@@ -195,6 +198,22 @@ def _restrict(plan: SandboxPlan) -> None:
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _check(libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock")
     os.close(ruleset)
+
+
+def _separate_domain(libc: Any) -> None:
+    """A landlock domain that allows all access to files: only processes of the same domain can be traced, or
+    be read by /proc/PID/root. It also forbids mounting, in namespaces of the command's own too.
+
+    Nothing before version 2, which could not allow moving files between folders (Linux 5.19).
+    """
+    version = libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)
+    if version >= 2:
+        ruleset = _check(
+            libc.syscall(LANDLOCK_CREATE_RULESET, REFER.to_bytes(8, sys.byteorder), 8, 0), "landlock"
+        )
+        _allow(libc, ruleset, "/", REFER)
+        _check(libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock")
+        os.close(ruleset)
 
 
 def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
