@@ -74,11 +74,7 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         state: ServerListings = load(stream_of(listed.server))
         latest = state.listings.get(state.latest)
-        same = latest is not None and (latest.digest, latest.fingerprint, latest.prompts) == (
-            listed.digest,
-            listed.fingerprint,
-            listed.prompts,
-        )
+        same = latest is not None and _compared(latest) == _compared(listed)
         if same and state.failed is None:
             return DecisionResult()
         accepted = trusted or _is_no_surprise(state, listed)
@@ -86,6 +82,11 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
         return DecisionResult(writes=(StreamEvents(state.stream, (event,)),))
 
     return change
+
+
+def _compared(listed: e.McpToolsListed) -> tuple[object, ...]:
+    """What makes a listing another one."""
+    return (listed.digest, listed.fingerprint, listed.prompts, listed.left_out)
 
 
 def _is_no_surprise(state: ServerListings, listed: e.McpToolsListed) -> bool:

@@ -270,6 +270,27 @@ def test_tools_that_give_orders_or_cannot_be_called_are_left_out(mcp: McpHome) -
     assert mcp.tools() == dict.fromkeys(("test__a_b", "test__fine", "test__later"), "A tool.")
 
 
+def test_one_malformed_tool_hides_no_other(mcp: McpHome) -> None:
+    schema = {"type": "object", "properties": {}}
+    tools = [{"name": "fine", "description": "A tool.", "inputSchema": schema}, {"name": "without"}]
+    mcp.configure()
+    (mcp.folder / "tools.json").write_text(json.dumps(tools))
+    tested = mcp.home.run("mcp", "test", "test")
+    reason = "it does not have the form that the specification demands (inputSchema: Field required)"
+    assert (tested.code, f"Left out: without: {reason}." in tested.err) == (0, True)
+    assert f"Left out of test: without: {reason}." in mcp.home.run("mcp", "tools").err
+    assert f"left out: without: {reason}" in mcp.home.run("doctor").out
+    mcp.home.send("Hello.")
+    assert mcp.tools() == {"test__fine": "A tool."}
+    more = [*tools, {"name": "also without"}]
+    (mcp.folder / "tools.json").write_text(json.dumps(more))
+    assert mcp.home.run("mcp", "test", "test").code == 0
+    assert sorted(mcp.home.run("mcp", "show", "test", "--json").json["left_out"]) == [
+        "also without",
+        "without",
+    ]
+
+
 def test_toolsets_choose_servers(mcp: McpHome) -> None:
     mcp.configure()
     mcp.home.send("--toolsets", "web", "Hello.")

@@ -207,7 +207,7 @@ def answer(message):
     if method == "prompts/get":
         return prompt(params["name"], params.get("arguments") or {})
     if method == "resources/list":
-        return {"resources": RESOURCES}
+        return {"resources": listed("resources.json", RESOURCES)}
     if method == "resources/templates/list":
         return {"resourceTemplates": TEMPLATES}
     if method == "resources/read":

@@ -9,9 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCRequest, JSONRPCResponse
 
+from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.messages import CallTool, Launch, Offer, Reply, Result, decoded
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
@@ -110,3 +114,18 @@ def test_a_server_that_has_gone_away_and_come_back_is_reached_again(servers: Ser
             process.kill()
         gone = called(servers, launch, "add", b'{"a": 1, "b": 2}')
         assert not isinstance(gone, Result)
+
+
+def test_a_tool_with_a_header_that_the_specification_forbids_is_named() -> None:
+    notes: list[str] = []
+    entries = MalformedEntries(lambda: "2026-07-28", notes.append)
+    wrong = {"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}}
+    tools = [{"name": "bad", "inputSchema": wrong}, {"name": "good", "inputSchema": {"type": "object"}}]
+    result: dict[str, Any] = {"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    entries.sent(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/list")))
+    answer = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
+    entries.received(SessionMessage(answer))
+    assert [each["name"] for each in answer.result["tools"]] == ["good"]
+    ((name, why),) = entries.take_tools()
+    assert (name, "x-mcp-header" in why) == ("bad", True)
+    assert len(notes) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -155,10 +156,48 @@ def test_what_answers_rubbish_is_told(server: TestServer) -> None:
     assert "such as 'Welcome to the test server!'" in why.message
 
 
-def test_a_tool_that_breaks_the_specification_is_named_by_its_place(server: TestServer) -> None:
-    tools = '[{"name": "a", "inputSchema": {"type": "object"}}, {"name": "b"}]'
-    (server.folder / "tools.json").write_text(tools)
-    assert "tools.1.inputSchema: Field required" in failed(server.offer()).message
+def test_a_malformed_tool_is_left_out_and_the_others_are_called(server: TestServer) -> None:
+    schema = {"type": "object"}
+    tools = [
+        {"name": "bad", "inputSchema": schema, "annotations": {"readOnlyHint": "often"}},
+        {"name": "echo", "inputSchema": schema},
+        {"name": "without"},
+        {"inputSchema": schema},
+        "rubbish",
+        {"name": "fail", "inputSchema": schema},
+    ]
+    (server.folder / "tools.json").write_text(json.dumps(tools))
+    offer = server.offer()
+    assert isinstance(offer, Offer)
+    assert [each["name"] for each in decoded(offer.tools)] == ["echo", "fail"]
+    wrong = dict(offer.malformed)
+    assert list(wrong) == ["bad", "without", "number 4 of the list", "number 5 of the list"]
+    assert "(annotations.readOnlyHint: " in wrong["bad"]
+    assert "(inputSchema: Field required)" in wrong["without"]
+    assert "(name: Field required)" in wrong["number 4 of the list"]
+    assert server.text(server.call("echo", b'{"text": "hello"}')) == "hello"
+    assert "not listed" not in server.text(server.call("note", b'{"text": "unlisted"}'))
+
+
+def test_a_list_that_is_none_is_told_with_its_place(server: TestServer) -> None:
+    (server.folder / "tools.json").write_text('{"echo": 1}')
+    assert "(tools: Input should be a valid list)" in failed(server.offer()).message
+
+
+def test_malformed_prompts_and_resources_cost_no_others(server: TestServer) -> None:
+    prompts = [{"name": "fine"}, {"description": "without a name"}]
+    resources = [{"uri": "note://a", "name": "a"}, {"name": "nowhere"}]
+    (server.folder / "prompts.json").write_text(json.dumps(prompts))
+    (server.folder / "resources.json").write_text(json.dumps(resources))
+    offer = server.offer()
+    assert isinstance(offer, Offer)
+    assert [each["name"] for each in decoded(offer.prompts)] == ["fine"]
+    found = server.servers.inquire(server.launch(), "resources", b"{}", 60, CancelToken())
+    assert isinstance(found, Result)
+    assert [each["name"] for each in decoded(found.content)["resources"]] == ["a"]
+    log = server.servers.log_of(server.launch()).read_text()
+    assert "left out of prompts/list: number 2 of the list" in log
+    assert "left out of resources/list: nowhere: " in log
 
 
 def test_a_list_without_an_end_is_cut(server: TestServer) -> None:

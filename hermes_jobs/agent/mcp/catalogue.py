@@ -52,10 +52,18 @@ def digest_of(value: object) -> str:
     return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
 
 
-def listed(server: str, config: McpServer, offered: object, **more: Any) -> McpToolsListed:
-    """The listing of a server. `offered` is its list of tools as decoded JSON; `more` are further fields."""
+def listed(
+    server: str,
+    config: McpServer,
+    offered: object,
+    *,
+    malformed: Sequence[tuple[str, str]] = (),
+    **more: Any,
+) -> McpToolsListed:
+    """The listing of a server. `offered` is its list of tools as decoded JSON, without those that are
+    `malformed`: names, each with what is wrong; `more` are further fields."""
     tools: dict[str, McpTool] = {}
-    left_out: dict[str, str] = {}
+    left_out = dict(malformed)
     for each in offered if isinstance(offered, list) else ():
         given = str(each.get("name", "")) if isinstance(each, dict) else ""
         name = clean(given)[:128]

@@ -25,9 +25,9 @@ from pydantic import ValidationError
 from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import TROUBLE, Bearer
 from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
-from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.inquiries import WantsInput, every
 from hermes_jobs.agent.mcp.logins import LoginFile
+from hermes_jobs.agent.mcp.malformed import MalformedEntries, broken_form
 from hermes_jobs.agent.mcp.messages import (
     Asked,
     CallTool,
@@ -78,6 +78,7 @@ class ServerConnection:
         self._noise: list[str] = []
         self._lost = ""
         self._client: Client | None = None
+        self._malformed = MalformedEntries(self._version, log.add)
         self._bearer = (
             Bearer(launch.server, launch.url, LoginFile(Path(launch.login))) if launch.login else None
         )
@@ -96,7 +97,7 @@ class ServerConnection:
             return
         try:
             async with self._transport() as transport:
-                await self._connected(transport)
+                await self._connected(self._malformed.taken_out(transport))
         except Exception as error:  # noqa: BLE001 - whatever a server does wrong is told to those who ask
             if not self._closing.is_set():
                 self._fail(_first_cause(error))
@@ -176,6 +177,10 @@ class ServerConnection:
         if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
             self._listing += 1
 
+    def _version(self) -> str:
+        """The revision of the specification that was agreed on; "" before that."""
+        return (self._client.protocol_version if self._client is not None else "") or ""
+
     async def _list(self, client: Client) -> Offer:
         tools = []
         if client.server_capabilities.tools is not None:
@@ -193,6 +198,7 @@ class ServerConnection:
             protocol=client.protocol_version or "",
             version=f"{server.name} {server.version}".strip() if server is not None else "",
             instructions=client.instructions or "",
+            malformed=self._malformed.take_tools(),
         )
 
     async def _ready(self) -> Client | Failed:
@@ -306,7 +312,5 @@ def _said(error: BaseException) -> str:
     if isinstance(error, MCPError):
         return str(error.error.message)[:1_000]
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = clean(".".join(map(str, first["loc"])))[:200]
-        return f"its answer does not have the form that the specification demands ({place}: {first['msg']})"
+        return f"its answer is wrong: {broken_form(error)}"
     return (str(error) or type(error).__name__)[:1_000]

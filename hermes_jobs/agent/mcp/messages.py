@@ -99,13 +99,15 @@ Request = Hold | ListTools | CallTool | Inquire | AnswerNow
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True, tag="offer"):
-    """What the server offers: `tools` and `prompts` are lists as JSON, in the form of the specification."""
+    """What the server offers: `tools` and `prompts` are lists as JSON, in the form of the specification.
+    `malformed`: the names of tools that do not have it, each with what is wrong."""
 
     tools: bytes
     protocol: str
     version: str = ""
     instructions: str = ""
     prompts: bytes = b"[]"
+    malformed: tuple[tuple[str, str], ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result"):

@@ -232,6 +232,7 @@ class McpSessions:
             name,
             self.config[name],
             decoded(offer.tools),
+            malformed=offer.malformed,
             at=self._clock.now(),
             protocol=offer.protocol,
             version=catalogue.clean(offer.version)[:200],

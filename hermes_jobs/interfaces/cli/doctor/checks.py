@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
@@ -274,6 +275,8 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
         return warn(check, f"{text}; changed, and waits for you", hint)
     if listed.left_out:
         hint = f"hermes-jobs mcp show {name}"
-        left = pluralize(len(listed.left_out), "tool")
-        return warn(check, f"{text}; {left} left out", hint)
+        first = listed.left_out[0]
+        more = f", and {others} more" if (others := len(listed.left_out) - 1) else ""
+        why = printable(f"{first.name}: {first.reason}")[:200]
+        return warn(check, f"{text}; left out: {why}{more}", hint)
     return ok(check, text)

@@ -18,6 +18,7 @@ from hermes_jobs.interfaces.cli.mcp.format import (
     ServerRow,
     diff_of,
     known_row,
+    note_left_out,
     print_prompts,
     row_of,
     server_json,
@@ -170,8 +171,12 @@ def show_server(context: CliContext, name: str, limit: int | None, as_json: bool
 def list_tools(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
     """List the tools that new sessions get."""
     names = [known_row(context, name).name] if name else sorted(context.settings.mcp_servers)
-    found = [tool for each in names for tool in tool_rows(row_of(context, each))]
+    rows = [row_of(context, each) for each in names]
+    found = [tool for row in rows for tool in tool_rows(row)]
     TOOLS.print_list(found[:limit], as_json=as_json)
+    for row in rows:
+        if row.state.usable is not None and not as_json:
+            note_left_out(row.state.usable, row.name)
 
 
 @mcp.command("test", epilog=example("hermes-jobs mcp test git"))

@@ -241,12 +241,18 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
     note(f"{row.name}: {count} in {seconds:.1f} s{by}, specification {listed.protocol}.")
     TOOLS.print_list([ToolRow(row.name, tool, row.config) for tool in listed.tools], as_json=False)
     print_prompts(row.name, listed)
-    for each in listed.left_out:
-        note(f"Left out: {printable(each.name)}: {printable(each.reason)}.")
+    note_left_out(listed)
     if row.state.waiting is not None:
         note(f"This differs from what you know of it. Look at it: hermes-jobs mcp accept {row.name}")
     elif not row.config.trust and listed.tools:
         note("Each call asks you. For servers that you trust: --trust, or `trust: true` in config.yaml.")
+
+
+def note_left_out(listed: McpToolsListed, server: str = "") -> None:
+    """Which tools are not offered, and why; with the name of their server where one is given."""
+    of = f" of {server}" if server else ""
+    for each in listed.left_out:
+        note(f"Left out{of}: {printable(each.name)}: {printable(each.reason)}.")
 
 
 def print_prompts(server: str, listed: McpToolsListed) -> None:
