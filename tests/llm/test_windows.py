@@ -212,6 +212,14 @@ def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_t
         ("Refused: 2500.", None, "bad_request", None),
         ("Refused: 5000 over 1024.", 5_000, "output_limit", 1_024),
         ("Refused: 5000 over 12.", 5_000, "bad_request", None),
+        ("Refused (id 20261124): 2500 over 2100.", None, "context_overflow", 2_100),
+        ("В запросе 2600 токенов, модель принимает 2048.", None, "context_overflow", 2_048),
+        ("请求共2600个令牌，模型最多支持2048个", None, "context_overflow", 2_048),
+        ("リクエストは2600トークンで、2048トークンまでです。", None, "context_overflow", 2_048),
+        ("max_tokens: expected 1..4096", 5_000, "output_limit", 4_096),
+        ("max_new_tokens=5000 geht nicht, höchstens 4096", 5_000, "output_limit", 4_096),
+        ("max_tokens: expected 1..4096", None, "bad_request", None),
+        ("max_tokens: expected an integer", 5_000, "bad_request", None),
     ],
 )
 def test_a_refusal_of_unknown_words_is_a_limit_where_its_larger_number_is_the_requests_size(

@@ -30,7 +30,7 @@ class NamedLimit(msgspec.Struct, frozen=True):
 
 
 _N = r"\d[\d,]{0,14}(?:\.\d+)?\s?k?\b"
-_NUMBER = re.compile(rf"(?<![\w.-]){_N}(?!\.\d)")
+_NUMBER = re.compile(rf"(?<![\w-])(?<!\w\.){_N}(?!\.\d)", re.ASCII)  # so that `共2600个` holds a number
 _ANSWER = (
     r"(?:max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
     r"|max(?:imum)? (?:output|completion) length)"
@@ -41,7 +41,8 @@ _ANSWER = (
 def _pattern(text: str) -> re.Pattern[str]:
     """`{name}` is a number with a group, `{_}` one without, `{ANSWER}` the parameter's name."""
     text = text.replace("{ANSWER}", _ANSWER).replace("{_}", f"(?:{_N})")
-    return re.compile(re.sub(r"\{([a-z]+)\}", lambda name: f"(?P<{name[1]}>{_N})", text), re.DOTALL)
+    text = re.sub(r"\{([a-z]+)\}", lambda name: f"(?P<{name[1]}>{_N})", text)
+    return re.compile(text, re.DOTALL | re.ASCII)
 
 
 _SHARES = tuple(
@@ -214,6 +215,11 @@ def _smallest(said: str, found: re.Match[str], least: int) -> int | None:
         return sizes[-2]
     behind = _LIMIT_AFTER.search(said, max(found.start(), found.end() - len(" exceeded")))
     return sizes[0] if sizes and behind and value(behind["limit"]) == sizes[0] else None
+
+
+def names_answer(said: str) -> bool:
+    """Whether the text names the parameter for an answer's length. `said` is in lower case."""
+    return re.search(_ANSWER, said) is not None
 
 
 def value(number: str) -> int:

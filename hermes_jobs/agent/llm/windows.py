@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.agent.llm.errors import model_error
-from hermes_jobs.agent.llm.limits import numbers_in
+from hermes_jobs.agent.llm.limits import names_answer, numbers_in
 from hermes_jobs.domain.context_windows import LEAST_WINDOW, LearnedWindow
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage, payload_weight
 from hermes_jobs.engine.budget_guard import SHORTEST_ANSWER
@@ -171,8 +171,8 @@ def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> 
     """The error with its kind corrected by the request's size; the windows are updated.
 
     A body too large for the endpoint is a prompt that is too long; so is a request of more than half the
-    window that is refused without a reason. A refusal of unknown wording is about a limit if it names the
-    request's size, or the answer's, and a smaller number.
+    window that is refused without a reason. A refusal of unknown wording, in any language, is about a limit
+    if it names the request's size, or the answer's or its parameter, and a smaller number.
     """
     size = estimated_tokens(request)
     if error.kind == "payload_too_large" or (
@@ -187,15 +187,14 @@ def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> 
 
 
 def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelError:
-    """A refusal that names the request's sizes."""
-    numbers = sorted(set(numbers_in(error.message[len("400:") :])), reverse=True)
-    if len(numbers) < 2:
-        return error
-    larger, smaller = numbers[:2]
-    asked = request.max_tokens
-    if larger == asked and smaller >= SHORTEST_ANSWER:
-        return model_error("output_limit", error.message, limit=smaller, usage=error.usage)
-    least, most = (int(size * share) for share in _ESTIMATE)
-    if smaller >= LEAST_WINDOW and least <= larger <= most:
-        return model_error("context_overflow", error.message, limit=smaller, usage=error.usage)
+    """A refusal that names the request's sizes, or the answer's parameter, beside a smaller number."""
+    numbers = set(numbers_in(error.message[len("400:") :]))
+    most = request.max_tokens or 0
+    longest = max((each for each in numbers if SHORTEST_ANSWER <= each < most), default=None)
+    if longest is not None and (most in numbers or names_answer(error.message.lower())):
+        return model_error("output_limit", error.message, limit=longest, usage=error.usage)
+    sizes = [each for each in numbers if size * _ESTIMATE[0] <= each <= size * _ESTIMATE[1]]
+    window = max((each for each in numbers if LEAST_WINDOW <= each < max(sizes, default=0)), default=None)
+    if window is not None:
+        return model_error("context_overflow", error.message, limit=window, usage=error.usage)
     return error
