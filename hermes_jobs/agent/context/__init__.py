@@ -1,1 +1,1 @@
-"""What a model is shown of a long conversation: how large it is, and how it is made smaller."""
+"""Context engines: measure and compress the conversation that a model receives."""

@@ -1,4 +1,4 @@
-"""Where a history is cut: the head that stays, the middle that gives way, the tail that stays."""
+"""Splits a history for compression: the head and the tail are kept, the middle is replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 
 
 class HistorySplit(msgspec.Struct, frozen=True):
-    """A history in three parts. An empty middle: there is nothing to compress."""
+    """A history in three parts. With an empty middle there is nothing to compress."""
 
     head: tuple[Unit, ...]
     middle: tuple[Unit, ...]
@@ -19,7 +19,7 @@ class HistorySplit(msgspec.Struct, frozen=True):
 
 
 class TokenBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """What stays may take: the tail `budget` tokens, or up to `threshold` while it has fewer than
+    """The size of the kept parts: the tail has `budget` tokens, or up to `threshold` while it has fewer than
     `protect_last` messages; the head `head` tokens, None for any number."""
 
     budget: int
@@ -31,8 +31,8 @@ class TokenBudget(msgspec.Struct, frozen=True, kw_only=True):
 def cut(units: Sequence[Unit], room: TokenBudget) -> HistorySplit:
     """The history in its parts.
 
-    The user's newest message is in the tail, always; what followed it and does not fit is summarised as if
-    it had come before.
+    The user's newest message is always in the tail; messages after it that do not fit are summarised as if
+    they had come before it.
     """
     head = _head(units)
     begin = len(head) if room.head is None or _size(head) <= room.head else 0
@@ -44,14 +44,14 @@ def cut(units: Sequence[Unit], room: TokenBudget) -> HistorySplit:
     if _size(body[newest:]) <= room.budget:
         return HistorySplit(tuple(units[:begin]), tuple(body[:newest]), tuple(body[newest:]))
     while newest + 1 < start < len(body) and isinstance(body[start][0], UserMessage):
-        start -= 1  # what the agent was told in the user's place cannot follow the user
+        start -= 1  # a synthetic user message cannot follow the user's message
     middle = (*body[:newest], *body[newest + 1 : start])
     return HistorySplit(tuple(units[:begin]), middle, (body[newest], *body[start:]))
 
 
 def _head(units: Sequence[Unit]) -> Sequence[Unit]:
-    """The first exchange: what was asked, and the first thing that was done about it; none while that is
-    still what the agent works on."""
+    """The first exchange: the first request, and the first round that handles it; empty while that is
+    the current request."""
     newest = newest_request(units)
     if newest is None or newest < 2:
         return units[:0]
@@ -60,8 +60,8 @@ def _head(units: Sequence[Unit]) -> Sequence[Unit]:
 
 
 def _protected(units: Sequence[Unit], room: TokenBudget) -> int | None:
-    """Where the newest messages begin that are protected by their number, as far as they fit, and by their
-    size; None where they leave no middle."""
+    """The start of the newest messages that are protected by their number, within the budget, and by their
+    size; None if they leave no middle."""
     start = max(len(units) - 1, 0)
     count, size = (len(units[start]), tokens_of(units[start])) if units else (0, 0)
     while start > 0:
@@ -74,7 +74,7 @@ def _protected(units: Sequence[Unit], room: TokenBudget) -> int | None:
 
 
 def _within(units: Sequence[Unit], budget: int) -> int:
-    """Where the units begin that fit into the budget; the last one is taken in any case."""
+    """The start of the units that fit into the budget; the last one is always included."""
     start, size = len(units), 0
     while start > 0:
         size += tokens_of(units[start - 1])

@@ -1,4 +1,4 @@
-"""A summariser's answer, taken apart: prose, and the lists that have a fixed form."""
+"""Parses a summariser's answer into prose and lists of a fixed form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_jobs.agent.context.entity_state import distinct, entry_text, plain, 
 
 DECISIONS, OPEN_ENDS, EARLIER = ("Key Decisions",), ("Pending User Asks", "Remaining Work"), ("Earlier",)
 LISTS = (*DECISIONS, *OPEN_ENDS, *EARLIER)
-"""Sections whose lines `- …` are entries, the last one's all; what else stands there is prose."""
+"""Sections whose lines `- …` are entries (the last one: all its lines); other lines are prose."""
 SECTIONS = (
     ("Active Task", "the newest request that is not fulfilled, in the user's own words"),
     ("Goal", "what the user wants to reach in the end"),
@@ -29,9 +29,9 @@ SECTIONS = (
 )
 
 UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"
-"""A remark at the end of an answer that names what does not occur in what it summarises."""
+"""A remark at the end of an answer that names things missing from its source."""
 DOUBTED = "(perhaps wrong) "
-"""The same before an entry, which outlives the answer."""
+"""The same mark before an entry, because entries are stored without the answer."""
 
 _NAMES = "|".join(re.escape(name) for name in dict.fromkeys((*(name for name, _ in SECTIONS), *EARLIER)))
 _HEADING = re.compile(rf"^[\W\d]{{0,8}}(?P<name>{_NAMES})\W{{0,4}}$", re.IGNORECASE)
@@ -44,7 +44,7 @@ _NOTHING = frozenset({"", "none", "(none)"})
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """`prose`: the sections that say something, without the entries of the lists. `open_ends` is None where
+    """`prose`: the sections with content, without the entries of the lists. `open_ends` is None if
     the answer has no section for them."""
 
     prose: str
@@ -54,12 +54,12 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_checkpoint(text: str) -> bool:
-    """Whether the text is a summary at all, and no refusal or answer."""
+    """Whether the text is a summary, and not a refusal or an answer."""
     return _BEGINS.search(text) is not None
 
 
 def read_checkpoint(text: str) -> Checkpoint:
-    """The answer in its parts; nothing of it is lost but repeated entries and what says “None”."""
+    """Parse the answer; only repeated entries and sections that say “None” are dropped."""
     prose: list[str] = []
     remark = _REMARK.search(text)
     doubts = remark["invented"].split(", ") if remark else []
@@ -85,7 +85,7 @@ def read_checkpoint(text: str) -> Checkpoint:
 
 
 def condensed(prose: str) -> tuple[str, ...]:
-    """The prose line by line, for where a summariser did not condense it."""
+    """The prose line by line, used if the summariser did not condense it."""
     lines = (line for name, body in _sections(prose) if name != SECTIONS[0][0] for line in body)
     said = (entry_text(unmarked(line)) for line in lines)
     return distinct(line for line in said if plain(line) not in _NOTHING)
@@ -105,7 +105,7 @@ def _sections(text: str) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _entries(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
-    """The entries of a list, each with the indented lines below it, and the lines that are none."""
+    """The entries of a list, each with the indented lines below it, and the other lines."""
     entries: list[str] = []
     others: list[str] = []
     within = False
@@ -122,7 +122,7 @@ def _entries(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
 
 
 def _each_line(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
-    """Every line as an entry; remarks in brackets, which are about the whole answer, are none."""
+    """Every line as an entry, except remarks in brackets, which are about the whole answer."""
     remarks = [line for line in lines if line.startswith("(")]
     return [unmarked(line) for line in lines if not line.startswith("(")], remarks
 

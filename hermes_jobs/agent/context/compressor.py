@@ -1,4 +1,4 @@
-"""The built-in context engine: a long middle gives way to a summary by a model."""
+"""The built-in context engine: replaces a long middle by a model's summary."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from hermes_jobs.engine.ports import AskSummariser, CompressedHistory, ContextSi
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, tail, token_weight, tokens
 
 HYGIENE = 0.85
-"""The part of the window at which a request is compressed in any case."""
+"""The part of the window from which on a request is always compressed."""
 HYGIENE_MESSAGES = 4
 NEARLY_FULL = 0.95
 WORTH, WORTH_WHEN_FULL = 0.1, 0.01
-"""The parts of a request that a compression has to win, to be worth a summary: usually, and where the window
-is nearly full."""
+"""The part of a request that a compression must save to be worth a summary: usually, and if the window is
+nearly full."""
 FIXED_SHARE, HEAD_SHARE, PROTECTED_SHARE = 0.75, 0.125, 0.34
-"""The part of its share of the window that the history gets in any case; of that, the parts that its
-beginning may take, and messages that are protected by their number."""
+"""The part of its share of the window that the history always gets; and the parts of that for its
+head, and for messages protected by their number."""
 PRESSURE = 0.85
 MAX_PASSES = 3
 SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_000, 0.05
@@ -59,12 +59,12 @@ RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 
 FRAME = tokens(enclosed("")) + A_MESSAGE + ARCHIVE_TOKENS
-"""What a summary takes besides its own text."""
+"""Tokens of a summary besides its own text."""
 FORM = max(map(tokens, (FIRST, UPDATE, LAYERED)))
 
 
 class Compressor:
-    """A `ContextEngine`. `redact` takes secrets out of what a summariser sees and says."""
+    """A `ContextEngine`. `redact` removes secrets from the input and output of a summariser."""
 
     def __init__(self, options: CompressorOptions, redact: Redact) -> None:
         self._options = options
@@ -73,7 +73,7 @@ class Compressor:
     def threshold(self, window: int, fixed: int = 0) -> int:
         """Tokens of a request from which on its history is compressed.
 
-        Where system prompt and tools (`fixed`) take much of it, the history still gets most of the share
+        If system prompt and tools (`fixed`) take much of it, the history still gets most of the share
         that it would have alone, as far as the window allows.
         """
         usual = int(window * self._options.threshold)
@@ -96,7 +96,7 @@ class Compressor:
         return self._options.enabled and size.tokens >= self.threshold(size.window, size.fixed) * PRESSURE
 
     def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
-        """Whether a compression would win enough of the request to be worth a summary."""
+        """Whether a compression would save enough of the request to be worth a summary."""
         _, said = without_notes(messages)
         before = fixed + tokens_of(messages)
         parts = self._cut(said, window, fixed, before)
@@ -104,7 +104,7 @@ class Compressor:
         return before - _after(parts, window, fixed) >= before * least
 
     def estimate(self, messages: Sequence[Message]) -> int:
-        """About how many tokens the messages take."""
+        """The estimated number of tokens of the messages."""
         return tokens_of(messages)
 
     def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
@@ -118,9 +118,9 @@ class Compressor:
         return flat(units[start:])
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
-        """The history with its middle summarised. Nothing removed: there was no middle.
+        """The history with its middle summarised; nothing is removed if there was no middle.
 
-        Raises `ModelError`: what the summariser failed with, or kind `invalid_summary`.
+        Raises `ModelError`: the summariser's error, or kind `invalid_summary`.
         """
         before, said = without_notes(history.messages)
         parts = self._cut_of(history, said)
@@ -130,7 +130,7 @@ class Compressor:
         return self._shortened(parts, summary, history)
 
     def set_aside(self, history: History) -> CompressedHistory:
-        """The history with its middle taken out and no summary in its place, only a word about that."""
+        """The history without its middle, with a note in its place instead of a summary."""
         before, said = without_notes(history.messages)
         parts = self._cut_of(history, said)
         if not parts.middle:
@@ -152,8 +152,8 @@ class Compressor:
         return self._cut(said, history.window, history.fixed, before)
 
     def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> HistorySplit:
-        """The history in its parts. Where the request of `before` tokens is so large that it has to become
-        smaller, and protecting many messages keeps it from that, only the newest are protected."""
+        """The history in its parts. If the request of `before` tokens must become
+        smaller, and protecting many messages prevents that, only the newest are protected."""
         units = message_groups(said)
         share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
         ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
@@ -183,8 +183,8 @@ class Compressor:
     def _summarised(
         self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
     ) -> str:
-        """The summary so far brought up to date with the middle: its detail is condensed, and the middle told
-        in its place."""
+        """The updated summary: the detail so far is condensed, and the middle summarised in its
+        place."""
         layers, material = parsed(self._redact(before)), pruned(middle)
         budget = summary_budget(tokens_of(material), history.window)
         observed = entity_state.observed(middle, self._redact)
@@ -203,7 +203,8 @@ class Compressor:
         return rendered(continued(layers, observed, answers, history.session, budget))
 
     def _checked(self, told: str, asked: str, source: str, budget: int, ask: AskSummariser) -> str:
-        """A summary that is one; sent back once where it names what is not there, then marked."""
+        """The validated summary. If it names things missing from the source it is requested once more, then
+        marked."""
         summary = self._redact(ask(told, asked, budget)).strip()
         if not is_checkpoint(summary):
             summary = self._redact(ask(told, asked, budget)).strip()
@@ -220,7 +221,7 @@ class Compressor:
 
 
 def _after(parts: HistorySplit, window: int, fixed: int) -> int:
-    """What a request takes whose middle is summarised as the parts say; endless where there is no middle."""
+    """The size of the request after summarising the middle; infinite if there is no middle."""
     if not parts.middle:
         return sys.maxsize
     stays = tokens_of(flat(parts.head)) + tokens_of(flat(parts.tail))
@@ -233,14 +234,14 @@ def from_setup(setup: EngineSetup) -> Compressor:
 
 
 def summary_budget(tokens: int, window: int) -> int:
-    """How many tokens a summary of so many may take."""
+    """The budget, in tokens, for a summary of so many tokens."""
     wanted = max(SUMMARY_LEAST, int(tokens * SUMMARY_SHARE))
     return max(1, min(wanted, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
 def portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
-    """The messages in portions of about `room` tokens, units whole; one that is larger alone is cut, and
-    redacted before: half a key is hard to tell."""
+    """The messages in portions of about `room` tokens. Units stay whole; a larger unit is redacted, then
+    cut: half a key is hard to detect."""
     portions: list[list[Message]] = [[]]
     size = 0
     for unit in message_groups(messages):

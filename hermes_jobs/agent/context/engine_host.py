@@ -26,7 +26,7 @@ EngineSession = SessionInfo
 TOLD = ("on_session_start", "update_from_response", "on_session_end")
 """Hooks for events of the log."""
 REMEMBERING = (*TOLD, "update_model", "handle_tool_call")
-"""Methods by which an engine needs an instance per conversation."""
+"""Methods that require an instance per conversation."""
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,13 +65,13 @@ class EngineHooks(Protocol):
         """The model has answered."""
 
     def on_session_end(self, session: EngineSession, messages: Sequence[Message]) -> None:
-        """The conversation has ended for good, with this history. Nothing is called after."""
+        """The conversation has ended for good, with this history. The last call."""
 
     def get_tool_schemas(self) -> Sequence[ToolSpec]:
-        """Tools of its own, the same for every session; a `ProvidedSpec` says what effect it has."""
+        """The engine's tools, the same for every session; a `ProvidedSpec` states a tool's effect."""
 
     def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Run one of them; what the model is answered."""
+        """Run one of them; returns the result for the model."""
 
 
 EVERYTHING = sys.maxsize
@@ -95,7 +95,7 @@ class BuiltIn:
         return self._engine
 
     def apart(self) -> ContextEngine:
-        """One that belongs to no session."""
+        """An engine without a session."""
         return self._engine
 
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -103,12 +103,12 @@ class BuiltIn:
         return ()
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
-        """Raise `LookupError`: there is no tool."""
+        """Raise `LookupError`: there are no tools."""
         raise LookupError(name)
 
 
 class _EngineInstance:
-    """A conversation's instance, which was given the events up to `version` and was told that `model`."""
+    """A conversation's instance, which has received the events up to `version`, and `model`."""
 
     def __init__(self) -> None:
         self.engine: ContextEngine | None = None
@@ -118,7 +118,7 @@ class _EngineInstance:
 
 
 class PluginContextEngines:
-    """A plugin's engine. `own` is used while it fails; `circuit` is around every call to it.
+    """A plugin's engine. `own` is used while it fails; every call goes through `circuit`.
 
     Safe for many threads. `make` returns a new instance, `events` replays the events of conversations,
     `model_of` returns the model that a session uses.
@@ -135,7 +135,7 @@ class PluginContextEngines:
         model_of: Callable[[Session], ModelInUse],
         limits: TimeLimits,
     ) -> None:
-        """Raises whatever `make` raises."""
+        """Raises the errors of `make`."""
         self._name = name
         self._make = make
         self._own = own
@@ -157,7 +157,7 @@ class PluginContextEngines:
         return self._own if engine is None else self._contained(engine)
 
     def apart(self) -> ContextEngine:
-        """One that belongs to no session."""
+        """An engine without a session."""
         return self._contained(self._apart)
 
     def _contained(self, engine: ContextEngine) -> ContextEngine:
@@ -176,7 +176,7 @@ class PluginContextEngines:
         return f"context:{self._name}"
 
     def hear(self, session: Session, after: int) -> None:
-        """See `Listener`. Events before `after` are passed on too where this process has not done so.
+        """See `Listener`. Events before `after` are passed on too, unless this process has done so.
 
         Raises `ListenerError`.
         """
@@ -191,7 +191,7 @@ class PluginContextEngines:
     # --- its tools ------------------------------------------------------------------------------
 
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools that it provides; none where it fails."""
+        """The tools that it provides; none if it fails."""
         ask = getattr(self._apart, "get_tool_schemas", None)
         if ask is None:
             return ()
@@ -199,7 +199,7 @@ class PluginContextEngines:
         return self._circuit.ask("get_tool_schemas", lambda: tuple(ask()), self._limits.begin, none)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
-        """Run one of those tools for a session. Raises what it raises, `CallTimeout`, `CircuitOpen`."""
+        """Run one of those tools for a session. Raises the tool's errors, `CallTimeout`, `CircuitOpen`."""
         instance = self._instance(stream_of(context.lineage))
         with instance.lock:
             engine: Any = self._caught_up(instance, stream_of(context.lineage), EVERYTHING, EVERYTHING)
@@ -211,7 +211,7 @@ class PluginContextEngines:
         return self._instances.get(stream, _EngineInstance)
 
     def _ready(self, session: Session) -> ContextEngine:
-        """The session's instance, up to date with its events. Raises what its hooks raise."""
+        """The session's instance, up to date with its events. Raises the errors of its hooks."""
         instance = self._instance(session.stream)
         known = (each.cursor for each in session.listeners if each.name == self.name)
         with instance.lock:
@@ -255,7 +255,7 @@ class PluginContextEngines:
             instance.model = model
 
     def _call(self, engine: ContextEngine, hook: str, *values: object) -> None:
-        """Call a method that need not be there."""
+        """Call an optional method."""
         method = getattr(engine, hook, None)
         if method is not None:
             self._circuit.call(lambda: method(*values), self._limits.ask)

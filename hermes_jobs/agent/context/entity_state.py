@@ -1,7 +1,7 @@
-"""State by entity: the files and commands of a summarised history, what was decided in it and left open.
+"""State by entity: the files, commands, decisions and open ends of a summarised history.
 
-Files and commands are read off the recorded tool calls, by rule; decisions and open ends come from the
-summariser. Of results only how they ended is kept, and none of their words: those may be anybody's.
+Files and commands are extracted from the recorded tool calls, by rules; decisions and open ends come from the
+summariser. Of results only the outcome is stored, never their text, which is untrusted.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hermes_jobs.agent.context.prune import ending
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight
 
-MAX_LINE = 400  # characters of ASCII that an entry may weigh
+MAX_LINE = 400  # ASCII characters of an entry
 MAX_TOOLS = 4  # tools named beside a file
 READERS = frozenset({"read_file"})
-"""Tools with a `path` that leave the file as it is."""
+"""Tools with a `path` that do not change the file."""
 FINDERS = frozenset({"search_files"})
-"""Tools whose `path` is a place to look in."""
+"""Tools whose `path` is a place to search."""
 OK = "ok"
 
 _BLANKS = re.compile(r"\s+")
@@ -32,8 +32,8 @@ _MARKS = re.compile(r"^\s*(?:(?:[-*•#]+|\d+[.)])\s+)+")
 
 
 class FileTouched(msgspec.Struct, frozen=True):
-    """A file, the tools that touched it in the order of their first use, and how the last of those ended
-    that may have changed it; where none did, how it was last read."""
+    """A file, the tools that used it in the order of their first use, and the outcome of the last call
+    that may have changed it, else of the last read."""
 
     path: str
     tools: tuple[str, ...]
@@ -41,12 +41,12 @@ class FileTouched(msgspec.Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether something else than reading was tried."""
+        """Whether a tool other than reading was used."""
         return not READERS.issuperset(self.tools)
 
 
 class CommandState(msgspec.Struct, frozen=True):
-    """A command, and how its last run ended."""
+    """A command, and the outcome of its last run."""
 
     command: str
     outcome: str
@@ -75,7 +75,7 @@ HEADINGS = {
 }
 
 
-# --- where entries come from ----------------------------------------------------------------------
+# --- extraction ----------------------------------------------------------------------
 
 
 def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> EntityState:
@@ -91,7 +91,7 @@ def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> Entit
 
 
 def merged(old: EntityState, new: EntityState) -> EntityState:
-    """Both, with what is newer first; open ends are those of `old`."""
+    """Both, newest first; open ends are those of `old`."""
     files = {each.path: each for each in old.files}
     commands = {each.command for each in new.commands}
     return EntityState(
@@ -135,7 +135,7 @@ def _of_command(command: str, told: str) -> EntityState:
 
 
 def _of_file(path: str, tool: str, told: str) -> EntityState:
-    """A path that takes more than a line is left out: half of one names another file."""
+    """A path of more than a line is omitted: half of one names another file."""
     if not path or path != entry_text(path):
         return NOTHING
     return EntityState(files=(FileTouched(posixpath.normpath(path), (tool,), told),))
@@ -150,7 +150,7 @@ def _outcome(result: ToolMessage) -> str:
 
 
 def entry_text(text: str) -> str:
-    """The text as one line that an entry can hold; cut where it is longer."""
+    """The text as one line, cut to the length of an entry."""
     line = _BLANKS.sub(" ", text).strip()
     return line if token_weight(line) <= MAX_LINE else f"{head(line, MAX_LINE - 3).rstrip()}…"
 
@@ -161,12 +161,12 @@ def unmarked(line: str) -> str:
 
 
 def plain(line: str) -> str:
-    """What makes two lines the same fact: their words, without marks, the case and what ends them."""
+    """The key by which lines are compared: the words, without marks, case and final punctuation."""
     return _BLANKS.sub(" ", unmarked(line)).casefold().strip(" .;,*_`")
 
 
 def distinct(lines: Iterable[str]) -> tuple[str, ...]:
-    """The lines without those that say the same as one before them, and without empty ones."""
+    """The lines without empty ones and repetitions."""
     found: dict[str, str] = {}
     for line in lines:
         found.setdefault(plain(line), line)
@@ -175,7 +175,7 @@ def distinct(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def count(state: EntityState) -> int:
-    """How many entries there are, of all kinds."""
+    """The number of entries of all kinds."""
     return len(state.open_ends) + len(state.decisions) + len(state.commands) + len(state.files)
 
 
@@ -183,8 +183,8 @@ def count(state: EntityState) -> int:
 
 
 def fitted(state: EntityState, room: int) -> EntityState:
-    """The entries for which `room` tokens are enough: of each kind in turn the newest, what is open and what
-    has failed first."""
+    """The entries that fit into `room` tokens: of each kind in turn the newest, open and failed ones
+    first."""
     failed = [each for each in state.commands if each.has_failed]
     others = [each for each in state.commands if not each.has_failed]
     changed = [each for each in state.files if each.is_changed]
@@ -217,7 +217,7 @@ def fitted(state: EntityState, room: int) -> EntityState:
 
 
 def line_of(entry: str | CommandState | FileTouched) -> str:
-    """The entry as it stands in a summary."""
+    """The entry as a line of a summary."""
     match entry:
         case CommandState():
             return f"- {entry.outcome}: {entry.command}"
@@ -228,7 +228,7 @@ def line_of(entry: str | CommandState | FileTouched) -> str:
 
 
 def rendered(state: EntityState) -> Iterator[str]:
-    """A block of lines for each kind of which there are entries."""
+    """A block of lines for each kind with entries."""
     kinds: Sequence[Sequence[str | CommandState | FileTouched]] = (
         state.open_ends,
         state.decisions,
@@ -241,7 +241,7 @@ def rendered(state: EntityState) -> Iterator[str]:
 
 
 def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
-    """The entries in the lines below each heading; other lines are none."""
+    """Parse the entries below each heading; other lines are ignored."""
     found = {
         kind: [line[2:] for line in blocks.get(heading, ()) if line.startswith("- ")]
         for kind, heading in HEADINGS.items()
@@ -259,7 +259,7 @@ def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
 
 
 def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """How it ended and what it was; of the same thing the first."""
+    """Outcome and subject; of the same subject the first."""
     seen = set[str]()
     for line in lines:
         how, _, what = line.partition(": ")

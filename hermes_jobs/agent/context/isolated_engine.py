@@ -1,7 +1,7 @@
-"""A context engine that is not ours: whatever it does, a turn continues.
+"""Isolates a plugin's context engine, so that its failures do not stop a turn.
 
-Where it fails, the built-in engine answers in its stead; a history that it made and that no provider would
-take is a compression that failed.
+If it fails, the built-in engine is used; a result that providers would refuse is a failed
+compression.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 FAILED = "engine_failed"
-"""The kind of a compression's failure that is the engine's own."""
+"""The error kind of a compression that failed in the engine."""
 
 _REASONS = get_args(CompressionReason)
 _shortened = msgspec.json.Decoder(CompressedHistory)
 
 
 class IsolatedEngine:
-    """A `ContextEngine`: another of that name, with `own` for what it cannot do."""
+    """A `ContextEngine`: a plugin's engine of that name; `own` is the fallback."""
 
     def __init__(
         self,
@@ -84,7 +84,8 @@ class IsolatedEngine:
         return self._asked(lambda engine: tuple(engine.newest(messages, room)))
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
-        """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for what the engine gets wrong."""
+        """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for an engine's error or invalid
+        result."""
         engine, asking = self._engine, _Asking(ask)
         try:
             return self._circuit.call(
@@ -114,7 +115,8 @@ class IsolatedEngine:
 
 
 class _Asking:
-    """The summariser, while somebody waits for the compression: what comes later would not be booked."""
+    """The summariser; refuses calls after the compression has ended, because their usage would not be
+    recorded."""
 
     def __init__(self, ask: AskSummariser) -> None:
         self._ask = ask
@@ -130,7 +132,7 @@ class _Asking:
 
 
 def checked(history: History, shortened: CompressedHistory) -> CompressedHistory:
-    """A shortened history that can be stored and sent. Raises `ValueError` where it cannot."""
+    """Check that a shortened history can be stored and sent. Raises `ValueError`."""
     shortened = _shortened.decode(msgspec.json.encode(shortened))
     if shortened.removed <= 0:
         return shortened
@@ -151,7 +153,7 @@ def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
 
 
 def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
-    """Whether something of the user's newest message is still said by a user; notes beside it may go."""
+    """Whether a user message still has text of the user's newest message; notes beside it may be removed."""
     units = message_groups(before)
     at = newest_request(units)
     if at is None:
@@ -162,7 +164,7 @@ def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> b
 
 
 def _is_whole(unit: Unit) -> bool:
-    """Whether each call has its result and each result its call, in whatever order."""
+    """Whether each call has a result and each result a call, in any order."""
     first = unit[0]
     asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
     answered = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
@@ -170,7 +172,7 @@ def _is_whole(unit: Unit) -> bool:
 
 
 def _repetitions(messages: Sequence[Message]) -> int:
-    """How often a user or the assistant speaks twice in a row."""
+    """The number of consecutive messages of the same role (user or assistant)."""
     return sum(
         type(before) is type(after) and isinstance(before, UserMessage | AssistantMessage)
         for before, after in pairwise(messages)

@@ -1,9 +1,8 @@
-"""A summary in layers, and its form as text, which is all that a history keeps of it.
+"""A summary in layers, and its text form, the only form that a history stores.
 
-What the last compression took away is told in detail (`recent`). Of what is older there is a list of lines,
-the newest first (`earlier`): a summariser writes each of them once, and none is written again. What has no
-room there is archived: the log has the words that it stood for, and the summary says how to find them. Beside
-the layers stands the state by entity.
+The messages of the last compression are summarised in detail (`recent`). Older ones are a list of lines,
+the newest first (`earlier`): a summariser writes each line once. Lines that do not fit are archived: the
+log has their source, and the summary says how to find it. The state by entity is a further part.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight, tokens
 
 EARLIER_SHARE = STATE_SHARE = 0.25
-"""The parts of a summary's tokens that these may take; what is older also takes what the others leave."""
+"""The maximum share of a summary's tokens of each layer; `earlier` also gets the rest of the others."""
 RECENT_LEAST, RECENT_MOST = 0.5, 2.0
-"""What a summariser is asked for at least, and what is kept of its answer at most, as parts of the same."""
+"""The minimum requested from a summariser, and the maximum used of its answer, as parts of the same."""
 EARLIER, ARCHIVED = "# Earlier, the newest first", "# Archived"
 FROM = "From {session}:"
 CUT = "(The rest was too long for this summary. `recall_compacted` finds what it stood for.)"
@@ -31,7 +30,7 @@ ARCHIVE = """\
 {lines} of older summaries, from session {session} on, are left out here. `recall_compacted` finds what they
 stood for, word for word."""
 ARCHIVE_TOKENS = 40
-"""What the note about the archive takes, with ids as this program makes them."""
+"""Tokens of the note about the archive, with ids of the usual length."""
 
 _ARCHIVED = re.compile(
     r"(?P<lines>[\d,]+) \w+ of older summaries, from session (?P<session>.*?) on, are left out"
@@ -42,14 +41,14 @@ _TOP = re.compile(r"^#(?=\s)", re.MULTILINE)
 
 
 class Episode(msgspec.Struct, frozen=True):
-    """Lines about what was compressed when the session was `session`."""
+    """Lines about the messages compressed in session `session`."""
 
     session: str
     lines: tuple[str, ...]
 
 
 class Archive(msgspec.Struct, frozen=True):
-    """How many lines of earlier summaries this one has no longer; `session` is the oldest they are from."""
+    """The number of archived lines of earlier summaries; `session` is the oldest of them."""
 
     lines: int
     session: str
@@ -68,12 +67,12 @@ class Layers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(layers: Layers) -> str:
-    """What a summariser is shown of the summary so far: all but what it cannot change."""
+    """The part of the summary so far that a summariser may change."""
     return rendered(Layers(recent=layers.recent, state=layers.state))
 
 
 def room_for_answer(before: Layers, state: EntityState, budget: int) -> int:
-    """How many tokens a summariser may write, so that all of the summary takes about `budget`."""
+    """The tokens that a summariser may write, so that the whole summary has about `budget`."""
     older = EARLIER_SHARE if before.recent or before.earlier else 0.0
     kept = rendered(Layers(state=entity_state.fitted(state, int(budget * STATE_SHARE))))
     return max(int(budget * RECENT_LEAST), budget - tokens(kept) - int(budget * older), 1)
@@ -84,7 +83,7 @@ def continued(
 ) -> Layers:
     """The summary after a compression of `session`, within its bounds.
 
-    `answers` are what the summariser wrote of each part of the middle, each an update of the one before.
+    `answers` are the summariser's answers for each part of the middle, each an update of the one before.
     """
     found = [read_checkpoint(answer) for answer in answers]
     last = found[-1]
@@ -107,8 +106,8 @@ def continued(
 
 
 def fitted(layers: Layers, budget: int, session: str) -> Layers:
-    """The summary with each fact once and each layer within its share of `budget` tokens; what has no room is
-    archived, as of `session` where it does not say of which it is."""
+    """The summary without repetitions, each layer within its share of `budget` tokens; the rest is archived,
+    under `session` unless it names its own."""
     state = entity_state.fitted(layers.state, int(budget * STATE_SHARE))
     seen = set(map(plain, (*state.open_ends, *state.decisions)))
     recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
@@ -128,7 +127,7 @@ def fitted(layers: Layers, budget: int, session: str) -> Layers:
 
 
 def _once(prose: str, seen: set[str]) -> str:
-    """The prose without list lines that have been seen; those it has are seen after that."""
+    """The prose without list lines in `seen`; its own lines are added to that."""
     kept: list[str] = []
     for line in prose.splitlines():
         if _LISTED.match(line):
@@ -141,7 +140,7 @@ def _once(prose: str, seen: set[str]) -> str:
 
 
 def _cut(prose: str, room: int) -> str:
-    """As many of the first lines as fit into `room` tokens, with a word about the rest."""
+    """The first lines that fit into `room` tokens, with a note about the rest."""
     most = room * CHARACTERS_A_TOKEN
     if token_weight(prose) <= most:
         return prose
@@ -151,7 +150,7 @@ def _cut(prose: str, room: int) -> str:
 
 
 def _unsaid(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
-    """The episodes without what has been seen, one for each session."""
+    """The episodes without lines in `seen`, one for each session."""
     found: dict[str, list[str]] = {}
     for episode in episodes:
         lines = found.setdefault(episode.session, [])
@@ -163,7 +162,7 @@ def _unsaid(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
 
 
 def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
-    """The episodes as far as `room` tokens go, and the rest of them."""
+    """The episodes that fit into `room` tokens, and the rest."""
     left = room * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
     kept: list[Episode] = []
     for at, episode in enumerate(episodes):
@@ -182,12 +181,12 @@ def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...]
 
 
 def rendered(layers: Layers) -> str:
-    """The summary as it stands in a history."""
+    """The summary as the text in a history."""
     return "\n\n".join(blocks(layers))
 
 
 def blocks(layers: Layers) -> Iterator[str]:
-    """The detail; then, each below a heading: the kinds of entities, what is older, the archive."""
+    """The detail; then, each below a heading: the kinds of entities, the older lines, the archive."""
     if layers.recent:
         yield layers.recent
     yield from entity_state.rendered(layers.state)
@@ -204,7 +203,7 @@ def blocks(layers: Layers) -> Iterator[str]:
 
 
 def parsed(text: str) -> Layers:
-    """The summary of that text; one of another form is all `recent`."""
+    """Parse a summary; text of another form becomes `recent`."""
     headings = {EARLIER, ARCHIVED, *entity_state.HEADINGS.values()}
     blocks: dict[str, list[str]] = {"": []}
     heading = ""

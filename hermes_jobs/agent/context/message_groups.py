@@ -1,5 +1,5 @@
-"""What belongs together in a history: a message, or a tool group (the calls and all their results); and
-their size."""
+"""Units of a history: a message, or a tool group (the calls and all their results); and their
+size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_RESULT = "(The result of this call was not kept.)"
 
 
 def message_groups(messages: Iterable[Message]) -> tuple[Unit, ...]:
-    """The history in units; none of them may be parted."""
+    """The history in units that must not be split."""
     units: list[list[Message]] = []
     for message in messages:
         if isinstance(message, ToolMessage) and units and isinstance(units[-1][0], AssistantMessage):
@@ -37,7 +37,7 @@ def flat(units: Iterable[Unit]) -> tuple[Message, ...]:
 
 
 def newest_request(units: Sequence[Unit]) -> int | None:
-    """Where the user's newest message stands; what the agent was told in the user's place does not count."""
+    """The index of the user's newest message; synthetic user messages do not count."""
     for index in range(len(units) - 1, -1, -1):
         first = units[index][0]
         if isinstance(first, UserMessage) and not is_nudge(first.content):
@@ -46,7 +46,7 @@ def newest_request(units: Sequence[Unit]) -> int | None:
 
 
 def repaired(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The history with exactly one result for each call, right behind it; others go, missing ones come."""
+    """The history with exactly one result right after each call: others are removed, missing ones added."""
     return flat(_repaired(unit) for unit in message_groups(messages))
 
 
@@ -63,7 +63,7 @@ def _repaired(unit: Unit) -> Unit:
     return (first, *answered)
 
 
-A_MESSAGE = 4  # tokens for its role and frame
+A_MESSAGE = 4  # tokens for role and framing
 
 
 def tokens_of(messages: Iterable[Message]) -> int:

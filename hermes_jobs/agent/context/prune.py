@@ -1,4 +1,4 @@
-"""Old tool calls made small: a long result becomes a line, long arguments are cut and stay valid JSON."""
+"""Shortens old tool calls: a long result becomes a line, long arguments are cut and stay valid JSON."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hermes_jobs.domain.session.tool_results import OPEN
 MAX_RESULT = 200
 MAX_ARGUMENTS = 500
 MAX_VALUE = 120
-SHOWN = 80  # characters of an argument, or of what went wrong
-ENDING = 2_000  # characters at a result's end, in which a tool says how it ended
+SHOWN = 80  # characters of an argument, or of an error
+ENDING = 2_000  # characters at a result's end that are searched for the outcome
 PRUNED = "[pruned]"
 TELLING = (
     "command",
@@ -32,7 +32,7 @@ TELLING = (
     "text",
     "action",
 )
-"""Arguments by which a call is known, the most telling first; of another call, its first argument."""
+"""Arguments that identify a call, the most significant first; for other calls, the first argument."""
 
 _ENDINGS = (
     (re.compile(r"\[exit code (-?\d+(?:: [a-z ]+)?)\]"), "failed, exit code {}"),
@@ -40,13 +40,13 @@ _ENDINGS = (
     (re.compile(r"\[The command was interrupted"), "was interrupted"),
     (re.compile(r"\[The command killed the process that supervised it"), "failed, exit code unknown"),
 )
-"""What `terminal` notes behind the output of a command that did not succeed."""
+"""The notes of `terminal` after the output of a failed command."""
 _STATUS = re.compile(r"\[[^\]\n]{1,800}, HTTP (\d{3})\b")
-"""What `web_fetch` notes before a page whose status is not 200."""
+"""The note of `web_fetch` before a page whose status is not 200."""
 
 
 def pruned(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages with long results and arguments made small, and a result that occurs again named once."""
+    """The messages with long results and arguments shortened, and repeated results replaced by a note."""
     calls: dict[str, ToolCall] = {}
     seen: set[str] = set()
     small: list[Message] = []
@@ -72,14 +72,14 @@ def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
 
 
 def outcome(name: str, content: str) -> str:
-    """How a call ended, as its result says it, with the last words of what failed."""
+    """A call's outcome from its result, with the last line of a failure."""
     text, words = ending(name, content)
     return f"{text}: {words}" if words else text
 
 
 def ending(name: str, content: str) -> tuple[str, str]:
-    """How a call ended: its exit status or HTTP status, a time limit, an error; and the words of the failure,
-    which may be anybody's ("" for none)."""
+    """A call's outcome: its exit status or HTTP status, a time limit, an error; and the text of the failure,
+    which is untrusted ("" for none)."""
     content = content.removeprefix(WARNING)
     if content.startswith("Error"):
         return "failed", _shown(content.partition(chr(10))[0])

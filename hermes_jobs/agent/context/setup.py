@@ -1,4 +1,4 @@
-"""Context engines: by which name they are found, and what one is made with."""
+"""Names of context engines, and their construction arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hermes_jobs.engine.ports import ContextEngine
 from hermes_jobs.plugins.discovery import PluginKind
 
 Redact = Callable[[str], str]
-"""Takes secrets out of a text."""
+"""Removes secrets from a text."""
 
 
 class CompressorOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`threshold`: the part of the window at which a history is compressed; `target_ratio`: what part of that
-    the tail may take; `protect_last`: newest messages, never compressed; `enabled` false: only by hand."""
+    """`threshold`: the part of the window at which a history is compressed; `target_ratio`: the part of that
+    for the tail; `protect_last`: newest messages, never compressed; `enabled` false: only on request."""
 
     enabled: bool = True
     threshold: float = 0.50
@@ -26,7 +26,7 @@ class CompressorOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 class EngineSetup(msgspec.Struct, frozen=True, kw_only=True):
     """`options` are the keys of `compression`, `folder` the engine's own in the home, `secret(name)` a
-    variable's value. `redact` is for all that a summariser sees and says."""
+    variable's value. `redact` is for a summariser's input and output."""
 
     options: CompressorOptions
     folder: Path

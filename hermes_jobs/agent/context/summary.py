@@ -1,4 +1,4 @@
-"""The summary's words: what the summariser is asked, and how its text stands in a history."""
+"""The summariser's prompts, and the form of its text in a history."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ _NUMBERED = re.compile(r"^\s*\d+[.)]\s*", re.MULTILINE)
 
 
 def words_of(budget: int) -> int:
-    """About how many words so many tokens are."""
+    """The estimated number of words in so many tokens."""
     return int(budget * _WORDS_A_TOKEN)
 
 
 def instructions(budget: int, focus: str) -> str:
-    """What the summariser is told, for a summary of about `budget` tokens."""
+    """The summariser's instructions for a summary of about `budget` tokens."""
     sections = "\n".join(f"## {name}\n({text})" for name, text in SECTIONS)
     return INSTRUCTIONS.format(
         sections=sections,
@@ -114,22 +114,22 @@ def instructions(budget: int, focus: str) -> str:
 
 
 def enclosed(summary: str) -> str:
-    """The summary as it stands in a message."""
+    """The summary in its tags, for a message."""
     return f"{OPEN}\n{NOTICE}\n\n{_TAGS.sub('', summary).strip()}\n{CLOSE}"
 
 
 def todos_note(todos: Iterable[str]) -> str:
-    """The open todos as they stand in a message."""
+    """The open todos as a note, for a message."""
     lines = "\n".join(f"- {_TAGS.sub('', todo)}" for todo in todos)
     return f"{TODOS_OPEN}\n{TODOS_NOTICE}\n{lines}\n{TODOS_CLOSE}"
 
 
 def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
-    """The summary that the history holds ("" for none), and the history without it and without old todos.
+    """The summary in the history ("" for none), and the history without it and without old todos.
 
-    Notes are found where `assembled` puts them: a summary before all that was said since, at the beginning
-    of its message; todos at the end of a user's. What quotes such a note elsewhere is no note. With a message
-    that was nothing but a note goes the answer to it.
+    Notes are found where `assembled` puts them: a summary before all later messages, at the beginning
+    of its message; todos at the end of a user's. Quotes of such a note elsewhere do not count. A message that
+    is only a note is removed with its answer.
     """
     summary = ""
     kept: list[Message] = []
@@ -172,7 +172,7 @@ def _with(message: Message, content: str) -> Message:
 
 
 def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
-    """The things that the summary names exactly and that the source does not hold, at most a dozen."""
+    """Exact names in the summary that the source does not contain, at most a dozen."""
     known = _plain(source)
     missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in known)
     return tuple(dict.fromkeys(missing))[:MAX_NAMED]
@@ -186,12 +186,12 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Without what a summary may write differently: blanks, the case, separators of thousands, quotes."""
+    """Normalised text: without differences in blanks, case, separators of thousands, quotes."""
     return _BLANKS.sub(" ", text).lower().replace(",", "").replace('"', "'").replace("\\", "").strip(" .'")
 
 
 def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
-    """The parts with the summary in the middle's place; `todos` are those that are open."""
+    """The history with the summary in place of the middle, and the open `todos`."""
     head = repaired(pruned(flat(parts.head)))
     tail = repaired(flat(parts.tail))
     said = _with_summary(head, enclosed(summary), tail)
@@ -204,7 +204,8 @@ def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[
 
 
 def _with_summary(head: tuple[Message, ...], summary: str, tail: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The summary in a role that neither of its neighbours has, or within the tail's first message."""
+    """The summary as a message whose role differs from its neighbours', or within the tail's first
+    message."""
     user_before = bool(head) and isinstance(head[-1], UserMessage)
     user_after = bool(tail) and isinstance(tail[0], UserMessage)
     if not user_before and not user_after:

@@ -1,1 +1,1 @@
-"""Files that follow from the log and that people may edit: sync, history, and whether they were read."""
+"""Files that follow from the log and that users may edit: sync, history, and whether they were read."""

@@ -1,4 +1,4 @@
-"""Past contents of the files of a folder, by which a person's edit is told from an older version."""
+"""Past contents of the files of a folder: they distinguish a user's edit from an older version."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ MAX_CHARS = 200_000  # of one file's texts that the log does not have
 
 
 class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One content of a file: its digest, when it was written, and the version of the log that it followed.
+    """One content of a file: its digest, when it was written, and the version of the log at that time.
 
-    `text`: the content where it is not what the log had at that version, but what a person saved.
+    `text`: the content if a user saved it; None if it is the log's at that version.
     """
 
     digest: str
@@ -80,7 +80,7 @@ class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
 class FileHistory(LogEntries[tuple[StoredText, ...]]):
     """The contents of files by name, newest last. One process at a time loads, uses and stores it.
 
-    Stored in the JSON file `path`; the links that tell whether a file was read lie beside it.
+    Stored in the JSON file `path`; the links that detect reads lie beside it.
     """
 
     def __init__(self, path: Path, log_id: str) -> None:
@@ -88,17 +88,17 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         self._witnesses = Witnesses(path.parent)
 
     def of(self, name: str) -> tuple[StoredText, ...]:
-        """What the file has held, newest last."""
+        """The file's past contents, newest last."""
         return self.entries.get(name, ())
 
     def add_read(self, name: str, file: Path, content: StoredText) -> None:
-        """Add what was read from the file, where it is not what the file held last."""
+        """Add the content read from the file, unless it is the newest one."""
         held = self.of(name)
         if not held or held[-1].digest != content.digest:
             self._add(name, file, content)
 
     def add_written(self, name: str, file: Path, content: StoredText) -> None:
-        """Add what was written to the file; from here on a read of it can be detected."""
+        """Add the content written to the file; later reads of it can be detected."""
         self._add(name, file, content)
         self._witnesses.keep(file)
 
@@ -108,7 +108,7 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         self._witnesses.drop(file)
 
     def begin_again(self, forgotten: int) -> None:
-        """Forget what all files have held: the log has forgotten texts, last at that position."""
+        """Forget all contents: the log has forgotten texts, last at that position."""
         self.entries.clear()
         self.forgotten = forgotten
         self._witnesses.drop_all()
@@ -116,9 +116,9 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
     def contents(
         self, name: str, file: Path, restore: Callable[[StoredText], T | None], digest: Callable[[T], str]
     ) -> tuple[Content[T], ...]:
-        """What the file has held, newest last.
+        """The file's past contents, newest last.
 
-        `restore` returns a stored content, or None where the log has no such version. Empty where a content
+        `restore` returns a stored content, or None if the log has no such version. Empty if a content
         cannot be restored: the log was put back to an older state since.
         """
         contents = []
@@ -132,7 +132,7 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         return tuple(contents)
 
     def _add(self, name: str, file: Path, content: StoredText) -> None:
-        """A content that nobody can have read is replaced by the next one."""
+        """A content that was never read is replaced by the next one."""
         before = self.of(name)
         held = [*(before[:-1] if self._is_unread(name, file) else before), content][-MAX_VERSIONS:]
         while len(held) > 1 and sum(len(each.text or "") for each in held) > MAX_CHARS:

@@ -1,8 +1,8 @@
 """Whether a file was read since it was written, by its access time.
 
 A new file gets an access time before its modification time, so that the first read moves it, also under Linux
-with `relatime` (https://man7.org/linux/man-pages/man8/mount.8.html). Where reading leaves no trace
-(`noatime`, systems without `O_NOATIME`, an empty file) nothing can be told.
+with `relatime` (https://man7.org/linux/man-pages/man8/mount.8.html). Where reads leave no trace
+(`noatime`, systems without `O_NOATIME`, an empty file) the answer is unknown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _UNSEEN = getattr(os, "O_NOATIME", 0)
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A file as it was written: modification time in ns, inode, and the access time that it was given.
+    """A file as it was written: modification time in ns, inode, and the access time that was set.
 
-    `accessed` 0: whether it was read cannot be told.
+    `accessed` 0: reads cannot be detected.
     """
 
     at: int
@@ -31,7 +31,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 def open_unseen(path: Path | str, flags: int) -> int:
-    """Open a file for reading so that its access time stays; where that is impossible, plainly.
+    """Open a file for reading without changing its access time; if that is impossible, normally.
 
     Raises `OSError`.
     """
@@ -58,14 +58,14 @@ def marked(draft: Path) -> Mark:
 
 
 class Witnesses:
-    """A second link to each file that was written, by which it is found again when an editor has put another
-    in its place. Lies on the same file system as the files; elsewhere there are none."""
+    """A second link to each written file, to find it again after an editor has replaced it. Only on the file
+    system of the files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, path: Path) -> None:
-        """Remember the file that lies at the path."""
+        """Link the file at the path."""
         append_hook = self._of(path)
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,19 +73,19 @@ class Witnesses:
             os.link(path, append_hook)
 
     def drop(self, path: Path) -> None:
-        """Forget the file that lay at the path."""
+        """Remove the link of the file at the path."""
         with suppress(OSError):
             self._of(path).unlink(missing_ok=True)
 
     def drop_all(self) -> None:
-        """Forget every file, also those that nobody remembers."""
+        """Remove all links, also unknown ones."""
         with suppress(OSError):
             for link in self._folder.iterdir():
                 if not link.suffix:
                     link.unlink(missing_ok=True)
 
     def is_unread(self, path: Path, mark: Mark) -> bool:
-        """Whether nobody can have read the file that was written at the path, since it was written."""
+        """Whether the file written at the path was certainly not read since."""
         return bool(mark.accessed) and any(
             status.st_atime_ns == mark.accessed
             for status in _statuses((path, self._of(path)))

@@ -1,4 +1,4 @@
-"""The base of folders whose files follow from the log: one sync at a time, changes before and after one."""
+"""The base of folders whose files are derived from the log: one sync at a time, changes between two syncs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 logger = logging.getLogger(__name__)
 
 HAND_EDIT = "hand edit"
-"""The cause of events that take in what people changed in files."""
+"""The cause of events that import users' edits of files."""
 
 
 class SyncedFolder:
-    """Base class of folders that `sync` brings to the state of the log. Safe for many threads and processes.
+    """Base class of folders that `sync` updates from the log. Safe for many threads and processes.
 
-    Every use begins with `sync`: what people changed is appended to the log, then the files are written as
-    the log has them. The file lock `lock` admits one process at a time on each host; what a process that died
-    left undone, the next sync completes. `name` is the folder's, for messages.
+    Every use begins with `sync`: users' edits are appended to the log, then the files are written from
+    the log. The file lock `lock` admits one process at a time on each host; the next sync completes
+    the work of a process that died. `name` is the folder's, for messages.
 
     The engine is one without a file sync of its own: its appends are written to the files here.
     """
@@ -36,11 +36,11 @@ class SyncedFolder:
         self._logged: set[str] = set()
 
     def sync(self) -> object:
-        """Bring log and files together; what the log has then. Raises `LogUnavailable`."""
+        """Synchronise log and files; the resulting state of the log. Raises `LogUnavailable`."""
         raise NotImplementedError
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Sync, apply a person's change, and sync again. Raises `Rejected`, `LogUnavailable`."""
+        """Sync, apply a user's change, and sync again. Raises `Rejected`, `LogUnavailable`."""
         self.sync()
         changed = self._engine.change(change, cause)
         self.sync()
@@ -57,7 +57,7 @@ class SyncedFolder:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """One thread of one process at a time. Raises `OSError`, `LockTimeout`."""
+        """Admit one thread of one process at a time. Raises `OSError`, `LockTimeout`."""
         with self._threads, self._lock.held():
             yield
 

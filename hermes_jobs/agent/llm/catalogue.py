@@ -77,7 +77,7 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
 
 
 def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
-    """The models listed there; the response itself if it is no list."""
+    """The models listed there; the response itself if it is not a list."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     if api == "anthropic":
         headers = {"x-api-key": key or "", "anthropic-version": ANTHROPIC_VERSION}
@@ -97,7 +97,7 @@ def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listin
 
 
 def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response) -> Listing:
-    """The diagnosis of an address whose response is no list."""
+    """The diagnosis of an address whose response is not a list."""
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
         said = redacted(_message(body) or shortened(answer.text), (key or "",))

@@ -85,7 +85,7 @@ _FIRST_RULES = (
         {429},
     ),
 )
-"""Checked before all limits: a rate limit is no limit of the model."""
+"""Checked before all limits: a rate limit is not a limit of the model."""
 
 _RULES = (
     _rule("payload_too_large", statuses={413}),

@@ -64,7 +64,7 @@ class TailFilter:
         return text[:at]
 
     def finish(self, native: Collection[str] = ()) -> str:
-        """Handle the end of the text; returns the held text if it is no call.
+        """Handle the end of the text; returns the held text if it is not a call.
 
         `native` are the tools called in the API's own form: a textual call beside them is a duplicate, or
         text.

@@ -34,8 +34,9 @@ class ToolCallJoiner:
         self._by_index: dict[int, _Draft] = {}
 
     def feed(self, pieces: object) -> None:
-        """Handle a `tool_calls` list of a streamed delta or of a whole message. Entries that are no calls are
-        skipped.
+        """Handle a `tool_calls` list of a streamed delta or of a whole message.
+
+        Entries that are not calls are skipped.
         """
         if isinstance(pieces, Sequence) and not isinstance(pieces, str | bytes):
             for piece in pieces:

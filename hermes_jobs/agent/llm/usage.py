@@ -15,7 +15,7 @@ from msgspec import UNSET
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 _ANTHROPIC = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"})
-_MOST = 2**53 - 1  # the largest exact integer in JSON; more is no token count
+_MOST = 2**53 - 1  # the largest exact integer in JSON; more is not a token count
 
 
 def canonical_usage(reported: object) -> Usage:

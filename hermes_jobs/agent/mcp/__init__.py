@@ -1,1 +1,1 @@
-"""Tools of MCP servers: their processes, their catalogues, and their calls."""
+"""Tools of MCP servers: processes, catalogues, calls."""

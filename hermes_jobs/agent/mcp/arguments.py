@@ -1,7 +1,7 @@
-"""Arguments of calls, held against the schema that a server gave.
+"""Validates arguments of calls against a server's schema.
 
-The schema is a stranger's: nothing in it is fetched, and patterns, which could take for ever, are left to the
-server. One that cannot be used as a schema lets every object pass.
+The schema is untrusted: its references are never fetched, and patterns, which could run without end, are left
+to the server. An unusable schema accepts every object.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, did_you_me
 
 NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$schema", "$id", "uniqueItems"})
 MOST_STEPS = 5_000
-"""Parts of a schema, references followed; beyond that it is not held against anything."""
+"""Parts of a schema, references followed; a larger schema is not checked."""
 
 Check = Callable[[Arguments], str]
-"""What is wrong with arguments; empty where nothing is."""
+"""The errors of arguments; empty if there are none."""
 
 
 def validated(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
-    """The arguments, if they fit. Raises `InvalidArguments`, which names the argument."""
+    """The arguments, if valid. Raises `InvalidArguments`, which names the argument."""
     written = _unwrapped(parameters, written)
     problem = _check(json.dumps(parameters, sort_keys=True))(written)
     if problem:
@@ -33,7 +33,7 @@ def validated(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
 
 
 def _unwrapped(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
-    """Small models write numbers, lists and objects as texts: they are taken for what the schema asks for."""
+    """Convert texts to the schema's types: small models write numbers, lists and objects as texts."""
     properties = parameters.get("properties", {})
     changed = dict(written)
     for name, value in written.items():
@@ -89,7 +89,7 @@ def _checkable(value: Any) -> Any:
 
 
 def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) -> int:
-    """The parts of a schema when every reference is followed; stops at too many."""
+    """The parts of a schema, references followed; stops at too many."""
     counted[0] += 1
     if counted[0] > MOST_STEPS:
         return counted[0]

@@ -1,4 +1,4 @@
-"""Logging in at a server, by the SDK's OAuth client. Imported by `mcp login` only."""
+"""Login at a server with the SDK's OAuth client. Imported by `mcp login` only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUEST_SECONDS = 30.0
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """A login that is wanted: where, with what of the server's entry (filled in), in place of which login."""
+    """A requested login: the server, its settings (filled in), and the login to replace."""
 
     server: str
     url: str
@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
-    """Log in by a browser that comes back to `redirect`. Raises `Rejected`."""
+    """Log in with a browser that is redirected to `redirect`. Raises `Rejected`."""
     address = ""
 
     async def show(text: str) -> None:
@@ -70,7 +70,7 @@ async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
 
 
 async def log_in_by_device(wish: Wish, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
-    """Log in by a code that `show` shows, and that the person enters in a browser anywhere.
+    """Log in with a code that `show` displays and the user enters in any browser.
 
     Raises `Rejected`.
     """
@@ -84,7 +84,7 @@ async def log_in_by_device(wish: Wish, show: ShowCode, sleep: Sleep = asyncio.sl
 
 
 class _Storage:
-    """What the SDK begins with: a client that is configured, or none. It keeps nothing."""
+    """The SDK's storage: returns the configured client, if any, and stores nothing."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
         self._client = client
@@ -103,7 +103,7 @@ class _Storage:
 
 
 def _metadata(grants: list[str], redirect_uri: str | None) -> OAuthClientMetadata:
-    """What this client says of itself where it registers (RFC 7591)."""
+    """This client's metadata for registration (RFC 7591)."""
     return OAuthClientMetadata(
         client_name="hermes-jobs",
         redirect_uris=[redirect_uri] if redirect_uri else None,
@@ -114,7 +114,7 @@ def _metadata(grants: list[str], redirect_uri: str | None) -> OAuthClientMetadat
 
 
 def _client(oauth: McpOauth, redirect_uri: str | None) -> OAuthClientInformationFull | None:
-    """The client that is registered there, if the entry has one."""
+    """The registered client, if the entry has one."""
     if not oauth.client_id:
         return None
     return OAuthClientInformationFull(
@@ -126,7 +126,7 @@ def _client(oauth: McpOauth, redirect_uri: str | None) -> OAuthClientInformation
 
 
 async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
-    logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # what it raises is told here
+    logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # its errors are translated here
     try:
         check_is_safe(wish.url, "the server")
         await _drive(wish, grant, http)
@@ -141,7 +141,7 @@ async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
 
 
 async def _drive(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> None:
-    """Give the SDK's flow the server's challenge, with the scopes that are wanted; send its requests."""
+    """Give the SDK's flow the server's challenge, with the wanted scopes; send its requests."""
     request, challenge = await _challenged(wish.url, http)
     scope = wish.oauth.scope or challenge.get("scope")
     if wish.before is not None and wish.before.wanted:

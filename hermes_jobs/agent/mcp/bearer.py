@@ -1,4 +1,4 @@
-"""The access token of a server in its requests: added, and renewed before or when it ends."""
+"""Adds a server's access token to requests, and renews it before or after it expires."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, needed
 from hermes_jobs.system.file_lock import LockTimeout
 
-RENEWED_BEFORE = 30.0  # seconds before its end
+RENEWED_BEFORE = 30.0  # seconds before it expires
 RENEWAL_SECONDS = 30.0
-PAUSE_AFTER_PROBLEM = 10.0  # seconds in which nobody tries again
+PAUSE_AFTER_PROBLEM = 10.0  # seconds without another attempt
 REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Errors of RFC 6749, section 5.2, after which the same request never succeeds."""
 HIDDEN = b"[REDACTED]"
@@ -28,11 +28,11 @@ HIDDEN = b"[REDACTED]"
 _PARAMETER = re.compile(r'([a-z_]+)=(?:"([\x20\x21\x23-\x7e]*)"|([\x21\x23-\x2b\x2d-\x7e]+))')
 
 TROUBLE: ContextVar[list[tuple[str, str]] | None] = ContextVar("trouble", default=None)
-"""Where a request says why it was refused: the kind of the failure, and what to tell."""
+"""Where a request stores why it was refused: the kind of the failure, and the message."""
 
 
 class NotRenewed(Exception):
-    """The login could not be renewed now; it may be later."""
+    """The login could not be renewed now; a retry may succeed."""
 
 
 class TokenAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,8 @@ class TokenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bearer(httpx2.Auth):
-    """The login in a file, for the requests to its server. `trouble` is why the last refused one was."""
+    """Authenticates the requests to a server by a login file. `trouble`: why the last refused request was
+    refused."""
 
     def __init__(self, server: str, url: str, file: LoginFile) -> None:
         self._server = server
@@ -55,7 +56,7 @@ class Bearer(httpx2.Auth):
         self.trouble: tuple[str, str] | None = None
 
     def hide(self, content: bytes) -> bytes:
-        """The content without the tokens of this login."""
+        """Remove the tokens of this login from the content."""
         for token in self._seen:
             content = content.replace(token.encode(), HIDDEN)
         return content
@@ -63,7 +64,7 @@ class Bearer(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """See `httpx2.Auth`: with the token, and once more with a new one if the server refuses it."""
+        """See `httpx2.Auth`: sends the token, and retries once with a new one if the server refuses it."""
         login = self._file.read()
         if login is not None and not login.ended and login.expires_within(RENEWED_BEFORE):
             login = await self._renewed(login)
@@ -85,7 +86,7 @@ class Bearer(httpx2.Auth):
             request.headers["Authorization"] = f"Bearer {login.access_token}"
 
     async def _judge(self, login: Login | None, response: httpx2.Response) -> None:
-        """Say why the request was refused, if it was for want of a login or of rights."""
+        """Store why the request was refused, if a login or rights are missing."""
         if response.status_code == 401:
             if login is not None and login.problem and not login.ended:
                 self._say("refused", f"its login could not be renewed now: {login.problem}")
@@ -107,14 +108,14 @@ class Bearer(httpx2.Auth):
             said.append(self.trouble)
 
     def _want(self, scope: str) -> None:
-        """Note the scopes for the next login."""
+        """Store the scopes for the next login."""
         with self._file.locked():
             login = self._file.read()
             if login is not None and login.wanted != scope:
                 self._file.write(replace(login, wanted=scope))
 
     async def _renewed(self, login: Login) -> Login | None:
-        """The login with a new token, or as it is where it cannot be renewed now.
+        """The login with a new token, or unchanged if it cannot be renewed now.
 
         The renewal continues when the request is cancelled: a new refresh token must not be lost.
         """
@@ -135,10 +136,10 @@ class Bearer(httpx2.Auth):
 
 
 def renew(file: LoginFile, used: str) -> Login | None:
-    """The login with another access token than the one that was used, from the authorization server unless
-    another process has it already; with `ended` set where it can never be renewed.
+    """The login with a new access token, from the authorization server unless another process has renewed
+    it; with `ended` set if it can never be renewed.
 
-    None: there is no login any more. Raises `NotRenewed` where it may be possible later, and `OSError`.
+    None: the login was removed. Raises `NotRenewed` if a retry may succeed, and `OSError`.
     """
     try:
         with file.locked():
@@ -201,7 +202,7 @@ def post(login: Login, url: str, form: dict[str, str]) -> httpx2.Response:
 
 
 def error_of(response: httpx2.Response) -> str:
-    """The error code of an OAuth answer, "" where there is none."""
+    """The error code of an OAuth response, "" for none."""
     try:
         found: Any = msgspec.json.decode(response.content)
     except msgspec.DecodeError:

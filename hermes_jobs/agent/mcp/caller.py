@@ -1,4 +1,4 @@
-"""A worker that waits for a reply of the connector, as the connector sees it."""
+"""The connector's side of a worker's connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hermes_jobs.agent.mcp.messages import (
 from hermes_jobs.agent.tools.supervisor import moment
 
 PACE = 0.2
-"""Seconds between two messages about the progress of a call, at least."""
+"""The least seconds between two progress messages of a call."""
 
 
 class Caller:
@@ -37,31 +37,31 @@ class Caller:
         self._told_at = float("-inf")
 
     async def begin(self) -> bool:
-        """Tell it that the call is sent now; whether it may act."""
+        """Report that the call is sent now; whether the worker's lease is valid."""
         await self._send(frame(Begun()))
         return self.may_act
 
     async def ask(self, asked: AskNow) -> bytes:
-        """Have it ask the person; the answer."""
+        """Forward a question to the user; returns the answer."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._answers[asked.key] = answer
         await self._send(frame(asked))
         return await answer
 
     async def tell(self, text: str) -> None:
-        """Tell it how far the call is, unless it was told a moment ago, or waits for the person."""
+        """Send the call's progress, unless one was just sent, or the user is being asked."""
         now = asyncio.get_running_loop().time()
         if not self._answers and now - self._told_at >= PACE:
             self._told_at = now
             await self._send(frame(CallProgress(text=text)))
 
     async def reply(self, reply: Reply) -> None:
-        """Tell it the reply."""
+        """Send the reply."""
         await self._send(frame(reply))
 
     @property
     def may_act(self) -> bool:
-        """Whether its lease has not ended."""
+        """Whether its lease is valid."""
         if self._lease < 0:
             return True
         try:
@@ -70,7 +70,7 @@ class Caller:
             return False
 
     async def until_gone(self) -> None:
-        """Take the answers that it sends, until it has closed its end."""
+        """Receive its answers until it closes the connection."""
         loop = asyncio.get_running_loop()
         found = bytearray()
         with suppress(OSError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""Calls of a server by the SDK, what is read of it, and what it asks of the person meanwhile."""
+"""A server's calls and reads with the SDK, and its questions for the user meanwhile."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.caller import Caller
 
 READS = frozenset({"read", "prompt"})
-"""What is asked besides calls in which a server may ask the person."""
+"""Requests besides calls in which a server may ask the user."""
 
 CallResult: TypeAlias = CallToolResult | InputRequiredResult | TaskHandle
 
 
 class NotAccepted(Exception):
-    """The person has not agreed to what an older server needs before the call."""
+    """The user declined an action that an older server requires before the call."""
 
 
 class Calls:
     """All calls of one connection."""
 
     def __init__(self, log: StderrLog, hide: Callable[[bytes], bytes]) -> None:
-        """`hide` takes secrets out of what is asked."""
+        """`hide` removes secrets from questions."""
         self._log = log
         self._hide = hide
         self._open: list[_OpenCall] = []
         self._number = 0
 
     async def make(self, client: Client, asked: CallTool, caller: Caller) -> CallResult:
-        """Make the call; the time in which the person is asked does not count.
+        """Make the call; time spent on the user's answers does not count.
 
-        Raises `TimeoutError`, `NotAccepted`, and what the SDK raises.
+        Raises `TimeoutError`, `NotAccepted`, and the SDK's errors.
         """
         answers = _answers(client, asked.answers)
         async with self._under_way(caller, seconds=asked.timeout):
             return await _made(client, asked, answers, caller)
 
     async def inquire(self, client: Client, asked: Inquire, caller: Caller) -> bytes:
-        """The answer as JSON; the time in which the person is asked does not count.
+        """The answer as JSON; time spent on the user's answers does not count.
 
-        Raises `WantsInput`, `TimeoutError`, `NotAccepted`, and what the SDK raises.
+        Raises `WantsInput`, `TimeoutError`, `NotAccepted`, and the SDK's errors.
         """
         if asked.what not in READS:
             async with asyncio.timeout(asked.timeout):
@@ -73,7 +73,7 @@ class Calls:
 
     @asynccontextmanager
     async def _under_way(self, caller: Caller, *, seconds: float) -> AsyncIterator[None]:
-        """A request in which an older server may ask the person. Raises `TimeoutError`."""
+        """A request in which an older server may ask the user. Raises `TimeoutError`."""
         async with asyncio.timeout(seconds) as limit:
             call = _OpenCall(caller, limit)
             self._open.append(call)
@@ -83,7 +83,7 @@ class Calls:
                 self._open.remove(call)
 
     async def ask(self, _context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        """Ask the person what an older server asks during a request; it does not say in which."""
+        """Ask the user a question of an older server, which does not say to which request it belongs."""
         if len(self._open) != 1:
             self._log.add(
                 f"[hermes-jobs] it asks for input, and {len(self._open)} requests are under way: cancelled"
@@ -102,7 +102,7 @@ class _OpenCall:
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, asked: AskNow) -> bytes:
-        """The answer; the call's time stands still."""
+        """The answer; the call's time limit is paused."""
         now = asyncio.get_running_loop().time
         async with self._one_at_a_time:
             left = (self._limit.when() or now()) - now()
@@ -143,13 +143,13 @@ async def _made(
 
 
 def asked_by(result: InputRequiredResult) -> Asked:
-    """What a server asks in the place of a result."""
+    """The questions that a server returned instead of a result."""
     requests = {key: _plain(each) for key, each in (result.input_requests or {}).items()}
     return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
 
 
 def asked_by_error(data: object) -> Asked | None:
-    """The addresses that an older server wants to be visited before the call; None where there are none."""
+    """The addresses that an older server wants to be visited before the call; None if there are none."""
     try:
         wanted = ElicitationRequiredErrorData.model_validate(data).elicitations
     except ValidationError:
@@ -162,8 +162,8 @@ def asked_by_error(data: object) -> Asked | None:
 
 
 def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:
-    """The answers for the server. An older one wants the request alone, after addresses were visited: raises
-    `NotAccepted` where the person has not."""
+    """The answers for the server. An older one wants the same request again after addresses were visited:
+    raises `NotAccepted` if the user declined."""
     given: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
     answers = {key: ElicitResult.model_validate(each) for key, each in given.items()}
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:

@@ -1,7 +1,7 @@
-"""What a server offers, as the model may see it: cleaned, looked through, sorted, with a digest.
+"""A server's tools as the model sees them: cleaned, scanned, sorted, with a digest.
 
-Everything here was written by the server. Control characters and invisible ones are taken out; a tool whose
-texts look like orders to an agent is left out, and so is one that cannot be offered as it is.
+The input is untrusted. Control characters and invisible ones are removed; a tool is omitted if its texts
+look like instructions to an agent, or if providers would refuse it.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.text.scan import Kind, scan
 
 SEPARATOR = "__"
-LONGEST_NAME = 64  # what providers take
+LONGEST_NAME = 64  # limits of providers
 LONGEST_DESCRIPTION = 4_000
 LARGEST_SCHEMA = 50_000
 DEEPEST = 30
 SCANNED: tuple[Kind, ...] = ("instruction", "exfiltration", "hidden", "unscanned")
-"""An example key or a way to set up a machine may well stand in a description."""
+"""Rules that are not applied: a description may have an example key, or explain the setup of a machine."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs"})
 
 
 class _LeftOut(Exception):
-    """Why a tool is not offered."""
+    """The reason why a tool is omitted."""
 
 
 def full_name(server: str, tool: str) -> str:
-    """The tool's name for the model, which may hold no dots and slashes."""
+    """The tool's name for the model, without dots and slashes."""
     return f"{server}{SEPARATOR}{re.sub(r'[./]', '_', tool)}"
 
 
 def fingerprint(config: McpServer) -> str:
-    """The digest of what decides which tools a server lists, and how they are described. Values of its
-    environment and headers, which may be secrets, do not count."""
+    """The digest of the settings that determine a server's list of tools and their descriptions,
+    without values of its environment and headers, which may be secrets."""
     described = {name: each for name, each in config.tools.items() if each.description or not each.enabled}
     parts = (config.command, config.args, sorted(config.env), config.url, sorted(config.headers), config.cwd)
     return digest_of((*parts, {name: (each.description, each.enabled) for name, each in described.items()}))
@@ -113,8 +113,8 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
 
 
 def _runs_as_a_task_only(offered: Mapping[str, Any]) -> bool:
-    """Whether each plain call is refused (`taskSupport` of that revision). Tasks of the extension are the
-    server's choice, call by call."""
+    """Whether the tool refuses calls without a task (`taskSupport` of that revision). With the extension
+    the server decides at each call."""
     execution = offered.get("execution")
     return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
@@ -125,7 +125,7 @@ def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
 
 
 def _schema(offered: object) -> Mapping[str, Any]:
-    """The schema of the arguments: an object, its texts cleaned."""
+    """The schema of the arguments: an object with cleaned texts."""
     if not isinstance(offered, dict) or offered.get("type", "object") != "object":
         raise _LeftOut("the schema of its arguments is no object")
     schema = _cleaned(offered, 0)
@@ -156,7 +156,7 @@ def _look_through(description: str, schema: Mapping[str, Any]) -> None:
 
 
 def _texts(value: Any) -> list[str]:
-    """All texts in a schema, the names of its fields too."""
+    """All texts in a schema, including the names of its fields."""
     match value:
         case str():
             return [value]
@@ -169,7 +169,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """The text without control characters, invisible ones, and escape sequences; lines stay."""
+    """The text without control characters, invisible ones, and escape sequences; line breaks stay."""
     text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text).replace("\r\n", "\n")
     return "".join(
         each for each in text if each in "\n\t" or unicodedata.category(each) not in _INVISIBLE
@@ -181,7 +181,7 @@ def _cut(text: str) -> str:
 
 
 def clashes(listings: Sequence[McpToolsListed]) -> dict[str, tuple[str, str]]:
-    """Names for the model that two servers would share, with the two servers."""
+    """Duplicate names for the model, each with its two servers."""
     owners: dict[str, str] = {}
     found: dict[str, tuple[str, str]] = {}
     for listing in listings:

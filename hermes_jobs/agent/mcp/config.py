@@ -1,4 +1,4 @@
-"""The configuration of a server, in the form that other clients use, and the secrets that it names."""
+"""The configuration of a server, in the form of other clients, and the secrets that it references."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,8 +15,8 @@ Seconds = Annotated[float, Meta(gt=0)]
 
 
 class McpToolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds for one tool instead of what its server says. `effect`: what follows where a worker died
-    during a call; `ask`: whether calls wait for a person; `description`: the text that the model reads.
+    """Settings of one tool; they override its server. `effect`: decides about a repetition after a
+    worker's crash; `ask`: whether calls need approval; `description`: the text for the model.
     """
 
     enabled: bool = True
@@ -27,8 +27,8 @@ class McpToolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class McpOauth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How `mcp login` logs in where a server does not say it all: a client that is registered there, the
-    address of this host to which it sends the browser, and the scopes, separated by spaces."""
+    """Settings of `mcp login` that a server does not publish: a registered client, the redirect address
+    of this host, and the scopes, separated by spaces."""
 
     client_id: Text | None = None
     client_secret: Text | None = None
@@ -41,10 +41,9 @@ class McpOauth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One server: a `command` that is started, or a `url`.
 
-    `timeout` is in seconds for one call, `start_timeout` until the server has listed its tools; without a
-    call for `idle_seconds` it is ended. `trust`: what it says of its tools is believed. `required`: a session
-    waits for it. `cwd`: where it is started; None: in the session's working folder.
-    """
+    `timeout` is in seconds for one call, `start_timeout` until the server has listed its tools; after
+    `idle_seconds` without a call it is stopped. `trust`: its descriptions of its tools' effects are used.
+    `required`: a session waits for it. `cwd`: its working folder; None: the session's."""
 
     command: Text | None = None
     args: tuple[str, ...] = ()
@@ -72,24 +71,24 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Every text in which `${NAME}` is replaced."""
+        """All texts in which `${NAME}` is replaced."""
         own = (self.command or "", self.url or "", self.cwd or "")
         oauth = (self.oauth.client_id or "", self.oauth.client_secret or "") if self.oauth else ()
         return (*own, *self.args, *self.env.values(), *self.headers.values(), *oauth)
 
     @property
     def logs_in(self) -> bool:
-        """Whether a login by OAuth is used: a server elsewhere to which no header of its own is sent."""
+        """Whether OAuth is used: for HTTP servers without an own Authorization header."""
         return self.url is not None and "authorization" not in map(str.lower, self.headers)
 
 
 def secrets_named(text: str) -> Iterable[str]:
-    """The variables that a text names as `${NAME}`."""
+    """The variables that a text references as `${NAME}`."""
     return (found["name"] for found in NAMED.finditer(text))
 
 
 def filled(text: str, variables: Mapping[str, str]) -> str:
-    """The text with `${NAME}` replaced. Raises `KeyError` with the name of one that is not set."""
+    """The text with `${NAME}` replaced. Raises `KeyError` with the name of an unset one."""
 
     def value(found: re.Match[str]) -> str:
         given = variables.get(found["name"]) or found["default"]

@@ -1,4 +1,4 @@
-"""The connection of a connector to its server, by the SDK."""
+"""A connector's connection to its server, using the SDK."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ FAILURES = (
     OSError,
     httpx2.HTTPError,
 )
-"""What a call may raise."""
+"""The errors of a call."""
 
 
 class ServerConnection:
-    """One server, from its start to its end. `failed` says why there is none, or none any more."""
+    """One server, from its start to its end. `failed`: why it did not start, or has ended."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ServerConnection:
             self._end("start", failed)
 
     async def run(self) -> None:
-        """Connect, and stay connected until `close`; what goes wrong is in `failed`."""
+        """Connect, and stay connected until `close`; errors are in `failed`."""
         if self.failed is not None:
             self._listed.set()
             return
@@ -137,7 +137,7 @@ class ServerConnection:
             yield streamable_http_client(self._launch.url, http_client=http, max_sse_event_size=MAX_LINE)
 
     def _note(self, line: str) -> None:
-        """A line on stdout that is no message."""
+        """A line on stdout that is not a message."""
         if len(self._noise) < 10:
             self._noise.append(line)
             self._log.add(f"[on stdout, and no message] {line}")
@@ -211,7 +211,7 @@ class ServerConnection:
         return self._client
 
     async def list_tools(self) -> Reply:
-        """What the server offers now."""
+        """The server's current tools and prompts."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
@@ -225,7 +225,8 @@ class ServerConnection:
         return self._offer
 
     async def call(self, asked: CallTool, caller: Caller) -> Reply:
-        """Call a tool, if the caller may act, just before. Cancelling the task tells the server so."""
+        """Call a tool, if the caller's lease is valid at that moment. Cancelling the task cancels the
+        server's call."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
@@ -248,7 +249,7 @@ class ServerConnection:
         return Result(content=content, listing=self._listing)
 
     async def inquire(self, asked: Inquire, caller: Caller) -> Reply:
-        """Ask for what the server offers besides tools. Cancelling the task tells the server so."""
+        """Request something other than a tool call. Cancelling the task cancels the server's request."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
@@ -275,7 +276,7 @@ class ServerConnection:
         return msgspec.structs.replace(asked, requests=self._hidden(asked.requests))
 
     def _failure(self, error: Exception, timeout: float) -> Reply:
-        """What is told of a call without a result."""
+        """The failure of a call without a result."""
         match error:
             case TimeoutError():
                 return self._failed("timeout", f"the server gave no answer within {timeout:g} s", sent=True)
@@ -295,14 +296,14 @@ class ServerConnection:
 
 
 def _refusals() -> list[tuple[Any, str]]:
-    """Where the requests of this task say that they lacked a login or rights."""
+    """Where the requests of this task store that a login or rights were missing."""
     refused: list[tuple[Any, str]] = []
     TROUBLE.set(refused)
     return refused
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """The error itself where it is alone in groups of errors."""
+    """The error itself, if it is the only one in nested groups of errors."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return error

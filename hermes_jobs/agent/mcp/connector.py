@@ -1,11 +1,11 @@
 """The connector of one MCP server: starts or reaches it, and passes on the calls of all workers of this host.
 
-Forked by `connector_host`; it says `listening` on stdout when workers can connect to `FOLDER/socket`. It is a
-process of its own, so that workers share one server, import nothing of MCP, and read nothing that a server
-writes but bounded replies.
+Forked by `connector_host`; it prints `listening` when workers can connect to `FOLDER/socket`. It is a
+separate process, so that workers share one server, do not import the SDK, and read only bounded replies of a
+server.
 
-It ends, and the server with it, when no worker holds it, when nothing was called for a while, and when the
-server has ended. `FOLDER/ended.json` says why.
+It stops the server and ends when no worker holds it, when it was idle for a while, and when the server has
+ended. `FOLDER/ended.json` has the reason.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from hermes_jobs.system.process_identity import kill, marked
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.connection import ServerConnection
 
-FIRST_HOLD = 15.0  # seconds for which nobody may hold it at its beginning
+FIRST_HOLD = 15.0  # seconds without a holder after its start
 TELLING_SECONDS = 3.0
-LINGER = 0.5  # seconds for which nobody may hold it later
+LINGER = 0.5  # seconds without a holder later
 TICK = 0.25
-ENDING_SECONDS = 25.0  # that one before may take to end its server
+ENDING_SECONDS = 25.0  # seconds for the previous connector to stop its server
 MARK = "HERMES_JOBS_MCP"
-"""Set in the environment of a server, and so of all that it starts: the folder of its connector."""
+"""Set in the environment of a server and its child processes: the folder of its connector."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since it began. `well`:
-    nothing was wrong."""
+    """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since its start.
+    `well`: without an error."""
 
     at: float
     lived: float
@@ -65,18 +65,18 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(launch: Launch) -> None:
-    """Serve until there is a reason to end."""
+    """Serve until a reason to end occurs."""
     folder = Path(launch.folder)
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     if not locked(lock):
-        return  # another one serves
-    kill(marked(MARK, launch.folder))  # of one that was killed together with its supervisor
+        return  # another connector serves
+    kill(marked(MARK, launch.folder))  # of a server that was killed together with its supervisor
     asyncio.run(_serve(launch, StderrLog(folder / "stderr.log", launch.secrets)))
     kill(marked(MARK, launch.folder))
 
 
 def locked(lock: int) -> bool:
-    """Wait for one that is ending; whether it has."""
+    """Wait for a connector that is ending; whether it has ended."""
     give_up = time.monotonic() + ENDING_SECONDS
     while True:
         try:
@@ -90,7 +90,7 @@ def locked(lock: int) -> bool:
 
 
 async def _serve(launch: Launch, log: StderrLog) -> None:
-    """Start the server and pass on its calls."""
+    """Start the server and forward calls to it."""
     process = None
     if launch.command:
         try:
@@ -111,7 +111,7 @@ def _with_mark(launch: Launch) -> Launch:
 
 
 class Connector:
-    """The sockets of the workers, and what decides when to end."""
+    """Serves the workers' connections, and decides when to end."""
 
     def __init__(
         self, launch: Launch, log: StderrLog, *, process: ServerProcess | None = None, failed: str = ""
@@ -132,7 +132,7 @@ class Connector:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
-        """Listen, connect to the server, and pass on calls until there is a reason to end."""
+        """Listen, connect to the server, and forward calls until a reason to end occurs."""
         listener = listen(Path(self._launch.folder), "socket")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -147,7 +147,9 @@ class Connector:
         self._last_call = time.monotonic()
         connecting = asyncio.create_task(connection.run())
         why = await self._until_over()
-        if connection.failed is not None:  # while it listens: who has started it may not have asked yet
+        if (
+            connection.failed is not None
+        ):  # while it listens: the process that has started it may not have sent its request yet
             await self._until_answered()
         with suppress(OSError):
             os.unlink(self._address)  # noqa: PTH108 - at once
@@ -175,7 +177,7 @@ class Connector:
                 return "nothing was called"
 
     def _on_failure(self, failed: Failed) -> None:
-        """The server cannot be used, or not any more. It is recorded before anybody is told."""
+        """The server cannot be used, or has failed. The reason is recorded before callers are notified."""
         self._record(failed.message, well=failed.kind == "login")  # after a login it is started at once
         self._stopping.set()
 
@@ -185,7 +187,7 @@ class Connector:
         write_bytes(Path(self._launch.folder, "ended.json"), msgspec.json.encode(ended), durable=False)
 
     async def _until_answered(self) -> None:
-        """Wait until those who have asked know that there is nothing."""
+        """Wait until all pending requests are answered with the failure."""
         with suppress(TimeoutError):
             async with asyncio.timeout(TELLING_SECONDS):
                 await self._told.wait()
@@ -209,7 +211,7 @@ class Connector:
             self._log.add(f"[hermes-jobs] a request has failed: {task.exception()!r}")
 
     async def _worker(self, worker: socket.socket) -> None:
-        """Serve one connection. What cannot be served is closed without a word, and stands in the log."""
+        """Serve one connection. An invalid one is closed without a reply, and logged."""
         with worker:
             worker.setblocking(False)
             try:
@@ -273,8 +275,8 @@ class Connector:
 
 
 def connection_class() -> type[ServerConnection]:
-    """The class of connections, and with it the SDK. Garbage is not looked for meanwhile, nor ever in what is
-    imported: that would be a fifth of the time."""
+    """Import the class of connections, and with it the SDK. The garbage collector is off meanwhile, and skips
+    the imported objects later: it would take a fifth of the time."""
     gc.disable()
     try:
         from hermes_jobs.agent.mcp.connection import ServerConnection
@@ -285,7 +287,7 @@ def connection_class() -> type[ServerConnection]:
 
 
 def listen(folder: Path, name: str) -> socket.socket:
-    """A socket in that folder, which is entered for that: an address has at most 100 characters."""
+    """A socket in that folder, after `chdir`: an address has at most 100 characters."""
     (folder / name).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     os.chdir(folder)

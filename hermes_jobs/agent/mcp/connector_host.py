@@ -1,11 +1,10 @@
 """The process from which the connectors of a home on this host are forked: it imports the SDK once.
 
-A connector that is wanted at once is forked before that: it imports the SDK itself, while its server starts.
+A connector requested before the import is forked at once: it imports the SDK itself, while its server starts.
 
 Run as `python -m hermes_jobs.agent.mcp.connector_host FOLDER`; it listens at `FOLDER/host`. A connection that
 sends a `Launch` becomes the standard output of a new connector; one that sends nothing holds the process,
-which ends when nobody does. Connectors live on without it.
-"""
+which ends without holders. Connectors do not need it to continue."""
 
 from __future__ import annotations
 
@@ -23,24 +22,24 @@ import msgspec
 from hermes_jobs.agent.mcp import connector
 from hermes_jobs.agent.mcp.messages import LENGTH, Launch
 
-FIRST_HOLD = 15.0  # seconds for which nobody may hold it at its beginning
-LINGER = 1.0  # seconds for which nobody may hold it later
+FIRST_HOLD = 15.0  # seconds without a holder after its start
+LINGER = 1.0  # seconds without a holder later
 TICK = 0.5
-FIRST_LAUNCH = 0.05  # seconds in which somebody may want a connector before the SDK is imported
-AFTER_FIRST = 3.0  # seconds after that connector; who only wanted that one has gone by then
-SENDING = 5.0  # seconds in which a `Launch` has to arrive
+FIRST_LAUNCH = 0.05  # seconds to wait for a first request before the SDK is imported
+AFTER_FIRST = 3.0  # seconds after that connector: a process that needed only that one has ended
+SENDING = 5.0  # seconds within which a `Launch` must arrive
 
 
 def main() -> None:
-    """Fork connectors until nobody wants one."""
+    """Fork connectors until there are no holders."""
     folder = Path(sys.argv[1])
     lock = os.open(folder / "host.lock", os.O_RDWR | os.O_CREAT, 0o600)
     if not connector.locked(lock):
-        return  # another one serves
+        return  # another host serves
     listener = connector.listen(folder, "host")
     os.write(1, b"listening\n")
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombie is left of them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # avoids zombies
     Host(listener, lock).serve()
     with suppress(OSError):
         (folder / "host").unlink()
@@ -48,7 +47,7 @@ def main() -> None:
 
 
 class Host:
-    """The sockets of those who want connectors."""
+    """The sockets of the processes that need connectors."""
 
     def __init__(self, listener: socket.socket, lock: int) -> None:
         self._listener = listener
@@ -60,7 +59,7 @@ class Host:
         self._has_forked = False
 
     def serve(self) -> None:
-        """Take connections until nobody holds the process."""
+        """Accept connections until there are no holders."""
         while self._others() or time.monotonic() - self._unheld_since < LINGER:
             for key, _ in self._selector.select(self._patience()):
                 if key.fileobj is self._listener:
@@ -72,11 +71,11 @@ class Host:
                 self._import()
 
     def _patience(self) -> float:
-        """Seconds until there is something to do."""
+        """Seconds until the next timeout."""
         return TICK if self._import_at is None else max(0.0, min(TICK, self._import_at - time.monotonic()))
 
     def _import(self) -> None:
-        """What connectors need, once for all that are forked from now on."""
+        """Import the modules of connectors once, for all later forks."""
         if self._import_at is not None:
             self._import_at = None
             connector.connection_class()
@@ -85,7 +84,7 @@ class Host:
         return len(self._selector.get_map()) - 1
 
     def _hear(self, worker: socket.socket) -> None:
-        """Fork the connector that a worker asks for; forget a worker that has gone."""
+        """Handle a worker's input: fork the requested connector, or drop a closed connection."""
         self._selector.unregister(worker)
         with worker:
             launch = _received(worker)
@@ -104,7 +103,7 @@ class Host:
             self._become(launch, worker)
 
     def _become(self, launch: Launch, worker: socket.socket) -> None:
-        """Be the connector, in the forked process."""
+        """Run the connector, in the forked process."""
         try:
             os.setsid()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -122,7 +121,7 @@ class Host:
 
 
 def _received(worker: socket.socket) -> Launch | None:
-    """The launch that a worker sends; None where it has gone, or sends what is none."""
+    """The launch sent by a worker; None if the connection was closed or the message is invalid."""
     worker.settimeout(SENDING)
     data = b""
     try:

@@ -1,5 +1,5 @@
-"""What a server asks the person for, read from the form of the specification. A server wrote it: anything may
-be missing or wrong, and what must not be asked has a refusal in the place of a question.
+"""Parses a server's questions for the user. The input is untrusted: anything may be missing or invalid, and
+questions that must not be asked get a refusal.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _KINDS: Mapping[str, FieldKind] = {
 
 
 class Unanswerable(Exception):
-    """Why what a server asks for cannot be given to it, as half a sentence."""
+    """A server's request cannot be answered. The message is half a sentence."""
 
 
 class _Refused(Exception):
-    """Why the person is not asked."""
+    """The question must not be asked. The message says why."""
 
 
 def requests_of(
@@ -84,7 +84,7 @@ def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) 
 
 
 def _address(url: str) -> str:
-    """The address. Raises `_Refused` for what a browser should not be led to."""
+    """The address. Raises `_Refused` for an address that a browser should not open."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -136,7 +136,7 @@ def _field(name: str, given: Mapping[str, Any], required: bool, redact: Callable
 
 
 def _kind(name: str, given: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
-    """The kind of a field, and what can be chosen. Raises `_Refused` for one that no form has."""
+    """The kind of a field, and its choices. Raises `_Refused` for an unknown one."""
     if not name or name != clean(name) or len(name) > LONGEST_LABEL:
         raise _Refused("its form has a field without a usable name")
     kind = given.get("type")

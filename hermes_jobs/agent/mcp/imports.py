@@ -1,8 +1,8 @@
-"""Servers from the files of other clients, and secrets that stand in an entry itself.
+"""Imports servers from the files of other clients, and moves secrets out of their entries.
 
 Claude Desktop, Claude Code and Cursor keep servers as `mcpServers` in JSON, VS Code as `servers`, Hermes as
-`mcp_servers` in YAML, Codex in TOML. What an entry has and this project has not is named, so that nothing is
-lost unseen.
+`mcp_servers` in YAML, Codex in TOML. Settings that this project does not have are
+reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLACES = (
     "~/.codex/config.toml",
     "~/.hermes/config.yaml",
 )
-"""Where other clients keep their servers; a relative path is in the current folder."""
+"""The files of other clients; a relative path is in the current folder."""
 
 GROUPS = ("mcpServers", "mcp_servers", "servers")
 RENAMED = {
@@ -49,8 +49,8 @@ OFF = frozenset({"disabled"})
 
 
 class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server in a file of another client. `left_out`: what of its entry is not taken over; `problem`: why
-    it cannot be taken over at all. `secrets` are to be written to `.env`. `off_in`: the projects of Claude
+    """A server in a file of another client. `left_out`: settings that are not imported; `problem`: why it
+    cannot be imported. `secrets` are to be written to `.env`. `off_in`: the projects of Claude
     Code that disable it, although it is on for the others."""
 
     name: str
@@ -62,7 +62,7 @@ class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remarks(self) -> str:
-        """What differs from the other client's file, and whether the server is off."""
+        """Differences from the other client's file, and whether the server is off."""
         parts = (
             f"without {', '.join(self.left_out)}" if self.left_out else "",
             "off, as in that file" if self.entry.get("enabled") is False else "",
@@ -72,7 +72,7 @@ class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def servers_in(document: object) -> Iterator[ImportedServer]:
-    """The servers of a decoded file, also those that Claude Code keeps for single projects.
+    """The servers of a decoded file, also those that Claude Code has for single projects.
 
     A project's own server that the project disables is off (`enabled: false`). There are no projects here:
     where a project disables a server of all projects, that stays on and the project is named.
@@ -100,7 +100,7 @@ def _disabled(project: object) -> frozenset[str]:
 
 
 def legal_name(name: str) -> str:
-    """The name as it may be here: `Brave Search` becomes `brave-search`."""
+    """The name in legal form: `Brave Search` becomes `brave-search`."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name.strip()).strip("-_")
     plain = re.sub(r"_{2,}", "_", plain if re.fullmatch(r"[A-Za-z0-9_-]+", name) else plain.lower())
     return plain[:32].strip("-_") or "server"
@@ -133,7 +133,7 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
 
 
 def _named_by_codex(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry with the headers and variables that Codex names in keys of its own."""
+    """The entry with the headers and variables of Codex's own keys."""
     plain = dict(entry)
     headers = {**_table(plain.get("headers")), **_table(plain.pop("http_headers", None))}
     headers |= {key: f"${{{name}}}" for key, name in _table(plain.pop("env_http_headers", None)).items()}
@@ -170,7 +170,7 @@ def _variable(found: re.Match[str]) -> str:
 
 
 def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    """How a server is logged in at, as Claude Code and Hermes have it; and what of that is not taken over."""
+    """The OAuth settings of Claude Code and Hermes, and the names of those that are not imported."""
     found = given if isinstance(given, dict) else {}
     renamed = {OAUTH.get(key, key): value for key, value in found.items()}
     port = renamed.pop("redirect_port", None)
@@ -246,7 +246,7 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def _strict(text: str) -> str:
-    """JSON without the comments and the commas after a last member, which VS Code lets people write."""
+    """JSON without the comments and the commas after a last member, which VS Code lets users write."""
     for surplus in (_COMMENT, _LAST_COMMA):
         text = surplus.sub(lambda found: found[1] or " ", text)
     return text

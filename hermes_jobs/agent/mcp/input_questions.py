@@ -1,4 +1,4 @@
-"""How a server's wish for input becomes a question in the log, and how the answers get back to it."""
+"""Records a server's questions in the log, and returns the user's answers to the server."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
 from hermes_jobs.errors import HermesJobsError
 
 LOOK_EVERY = 0.2
-"""Seconds between two looks for an answer to a live question."""
+"""Seconds between two polls for an answer to a live question."""
 LONGEST_WORDS = 200
 CANCELLED = b'{"action":"cancel"}'
 
 
 class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Questions of servers, as facts of sessions. For several threads.
+    """Questions of servers, as events of sessions. Thread-safe.
 
-    `state(stream)` and `execute(stream, command)` are the log's. `seconds`: how long an answer is waited for.
+    `state(stream)` and `execute(stream, command)` are the log's. `seconds`: the time limit for an answer.
     """
 
     state: Callable[[str], Any]
@@ -38,7 +38,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     redact: Callable[[str], str]
 
     def request(self, server: str, asked: Asked, context: ToolContext) -> c.RequestInput | Failed:
-        """The question of a call that is made again with the answers."""
+        """The question of a call; the call is repeated with the answers."""
         if context.input is not None and context.input.rounds >= MAX_ROUNDS:
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
         state = asked.state
@@ -72,7 +72,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             )
             self.execute(stream, question)
             call = self._waited(stream, question, cancel, gone)
-        except (Unanswerable, HermesJobsError):  # a call that is under way continues
+        except (Unanswerable, HermesJobsError):  # a running call continues
             return CANCELLED
         if call is None or call.input is None or call.input.unanswered:
             return CANCELLED
@@ -82,7 +82,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _waited(
         self, stream: str, question: c.RequestInput, cancel: Cancel, gone: Callable[[], bool]
     ) -> Call | None:
-        """The call as it is when its question is answered, or nobody waits any more."""
+        """Wait until the question is answered or the server has stopped waiting; returns the call's state."""
         stopped = threading.Event()
         forget = cancel.on_cancel(stopped.set)
         try:
@@ -107,7 +107,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return session.current.call(call) if session.current is not None else None
 
     def words(self, text: str) -> str:
-        """What a server says, as a line that can be shown."""
+        """A server's text as one printable line."""
         return " ".join(clean(self.redact(text)).split())[:LONGEST_WORDS]
 
     def _requests(self, asked: Mapping[str, Any]) -> tuple[InputRequest, ...]:

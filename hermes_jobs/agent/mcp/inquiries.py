@@ -1,4 +1,4 @@
-"""What a server is asked besides its tools: its resources and prompts. Runs in the connector, by the SDK."""
+"""Requests to a server besides tool calls: resources and prompts. Runs in the connector, with the SDK."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_jobs.agent.mcp.task_requests import ask_about, cancel
 MAX_PAGES = 50
 MAX_ENTRIES = 1_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-"""Seconds before a request is sent again whose server wants nothing but its own state back."""
+"""Seconds before a request is repeated if the server only wants its own state back."""
 
 
 class WantsInput(Exception):
@@ -28,7 +28,7 @@ class WantsInput(Exception):
 
 
 async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
-    """The entries of all pages of a list, as far as there is a limit, in the form of the specification."""
+    """The entries of all pages of a list, up to a limit, in the form of the specification."""
     found: list[Any] = []
     cursor = None
     for _ in range(MAX_PAGES):
@@ -43,8 +43,8 @@ async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
 
 
 async def answer(client: Client, asked: Inquire, responses: InputResponses | None) -> bytes:
-    """The answer as JSON; `responses` are what the person answered before. Raises `WantsInput`, and what the
-    SDK raises."""
+    """The answer as JSON; `responses` are what the user answered before. Raises `WantsInput`, and the
+    SDK's errors."""
     session, given = client.session, msgspec.json.decode(asked.arguments)
     if asked.what == "resources":
         if client.server_capabilities.resources is None:

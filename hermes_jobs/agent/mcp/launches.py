@@ -1,4 +1,4 @@
-"""How servers are started or reached: their entries with all that these name filled in."""
+"""Launch settings of servers: their entries with all variables filled in."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hermes_jobs.agent.mcp.messages import Launch
 from hermes_jobs.errors import Rejected
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
-"""All that a server gets of this process's environment."""
+"""The variables of this process's environment that servers inherit."""
 
 
 class LoginPlace(NamedTuple):
-    """The address of a server with its `${NAME}` replaced, how a login is made there, and its file."""
+    """The address of a server with `${NAME}` replaced, its OAuth settings, and the file of its login."""
 
     url: str
     oauth: McpOauth
@@ -27,10 +27,10 @@ class LoginPlace(NamedTuple):
 
 
 class Launches:
-    """The servers of one configuration that are on.
+    """The enabled servers of one configuration.
 
-    `secret(name)` is the value of a variable that is a secret, `variables` are others; `environ` is what
-    servers inherit some variables of.
+    `secret(name)` is the value of a variable that is a secret, `variables` are others; `environ`:
+    servers inherit some of its variables.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Launches:
         )
 
     def login_at(self, name: str) -> LoginPlace:
-        """Where the login at a server is kept, and what it is made with. Raises `Rejected` where it has none,
-        or where a variable is not set."""
+        """The login settings of a server. Raises `Rejected` if it uses no login or a variable is not
+        set."""
         config = self.config.get(name)
         if config is None or config.url is None:
             why = "it is started here" if config is not None else "it is not among the servers that are on"

@@ -1,8 +1,8 @@
 """Logins at HTTP servers, by OAuth: a file in the home for each server and address, with mode 600.
 
-Whoever renews or replaces a login holds the file's lock. An authorization server that rotates refresh tokens
-may revoke all of a login's tokens when an old one is used again (RFC 9700, section 4.14.2): so whoever gets
-the lock reads the file again, and takes what another process has been given.
+Renewing or replacing a login requires the file's lock. An authorization server that rotates refresh tokens
+may revoke all of a login's tokens when an old one is used again (RFC 9700, section 4.14.2): after getting
+the lock a process reads the file again, and uses the tokens that another one has stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import FileLock
 
 LOCK_SECONDS = 90.0
-"""Longer than one renewal may take."""
+"""Longer than the time limit of a renewal."""
 
 
 class OauthClient(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,10 +34,9 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A login at a server. `issuer` and the endpoints are its authorization server's.
 
     `resource` is the server as the authorization server knows it (RFC 8707), "" where it is not named.
-    `expires_at`: when the access token ends, in seconds since the epoch; 0: not known. `ended` says why the
-    login cannot be used any more. `wanted`: scopes that a call has lacked. `tried_at` and `problem`: when it
-    could last not be renewed, and why.
-    """
+    `expires_at`: when the access token ends, in seconds since the epoch; 0: not known. `ended`: why the login
+    is no longer valid. `wanted`: scopes that were missing in a call. `tried_at` and `problem`: time and
+    reason of the last failed renewal."""
 
     server: str
     url: str
@@ -57,16 +56,16 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """What nobody may read."""
+        """The secrets of the login."""
         return tuple(each for each in (self.access_token, self.refresh_token, self.client.secret) if each)
 
     def expires_within(self, seconds: float) -> bool:
-        """Whether the access token ends in that time, as far as it is known."""
+        """Whether the access token is known to expire in that time."""
         return 0 < self.expires_at < time.time() + seconds
 
 
 def needed(server: str, why: str) -> str:
-    """What is told of a server that wants a login."""
+    """The message about a server that requires a login."""
     return f"login needed: hermes-jobs mcp login {server} ({why})"
 
 
@@ -77,14 +76,14 @@ class LoginFile:
         self.path = path
 
     def read(self) -> Login | None:
-        """The login; None where there is none, or none that can be read."""
+        """The login; None if it is missing or unreadable."""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=Login)
         except (OSError, msgspec.DecodeError):
             return None
 
     def write(self, login: Login) -> None:
-        """Replace the login, durably: an old refresh token may be of no use. Raises `OSError`."""
+        """Replace the login, durably: the old refresh token may be invalid. Raises `OSError`."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_bytes(self.path, msgspec.json.encode(login))
 
@@ -94,7 +93,7 @@ class LoginFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the login, between processes and threads. Raises `LockTimeout`, `OSError`."""
+        """Hold the login's lock, across processes and threads. Raises `LockTimeout`, `OSError`."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(
             self.path.with_suffix(".lock"), "a login", notify=lambda _text: None, seconds=LOCK_SECONDS
@@ -113,7 +112,7 @@ class Logins:
         self._folder = folder
 
     def file_of(self, server: str, url: str) -> LoginFile:
-        """The file for that server at that address: under another one it is another login."""
+        """The file for that server at that address: each address has its own login."""
         digest = sha256(url.encode()).hexdigest()[:16]
         return LoginFile(self._folder / f"{server}-{digest}.json")
 

@@ -1,11 +1,10 @@
-"""What workers and the connector of a server say to each other, over a socket of this host.
+"""Messages between workers and the connector of a server, over a socket of this host.
 
 A frame is four bytes with its length, then MessagePack. A connection carries one request; the connector
-answers with `Begun` just before it sends a call to the server, with `CallProgress` and `AskNow` for what the
-server says and asks meanwhile (answers go the other way), and with one reply. A connection that ends before
-that cancels the request. `Hold` has no end: it says
-that a worker wants the server, and the connector ends when nobody does.
-"""
+answers with `Begun` just before it sends a call to the server, with `CallProgress` and `AskNow` for the
+server's progress and questions (answers go the other way), and with one reply. Closing the connection before
+that cancels the request. `Hold` has no reply: it keeps the server running, and the connector ends without
+holders."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ LENGTH = struct.Struct("!I")
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as it is started or reached; all `${NAME}` are replaced, and nobody else reads it.
+    """How a server is started or reached; all `${NAME}` are replaced. Never stored.
 
     Seconds: `start_timeout` until it has listed its tools, `idle_seconds` without a call after which it is
     ended. `folder` is the connector's own. `secrets` are hidden in its log. `login` is the path of the file
@@ -43,22 +42,22 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, tag="hold"):
-    """A worker wants the server from now on."""
+    """Keep the server running for this worker."""
 
     token: str
 
 
 class ListTools(msgspec.Struct, frozen=True, kw_only=True, tag="list"):
-    """What does the server offer?"""
+    """Request the server's tools and prompts."""
 
     token: str
 
 
 class CallTool(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
-    """Call a tool; `arguments` is a JSON object, `timeout` in seconds. A lease may travel with the frame as a
-    descriptor: nothing is sent to the server after its end.
+    """Call a tool; `arguments` is a JSON object, `timeout` in seconds. The frame may carry a lease as a
+    descriptor: nothing is sent to the server after it expires.
 
-    `answers` (JSON by key) and `state` are for what the server asked for when the call was made before.
+    `answers` (JSON by key) and `state` reply to the server's questions of the previous attempt.
     """
 
     token: str = ""
@@ -73,11 +72,11 @@ Inquiry = Literal["resources", "read", "prompt", "task", "cancel_task"]
 
 
 class Inquire(msgspec.Struct, frozen=True, kw_only=True, tag="inquire"):
-    """What does the server offer besides tools? `resources`: all, with its templates; `read`: the one with
+    """A request besides tools. `resources`: all, with the templates; `read`: the one with
     the `uri` in `arguments`, a JSON object; `prompt`: the one with that `name` and these `arguments`.
-    `task`: how the one with that `taskId` stands, after these `answers` to it; `cancel_task`: end it.
+    `task`: the state of the one with that `taskId`, after sending these `answers`; `cancel_task`: cancel it.
 
-    `answers` (JSON by key) and `state` are for what the server asked for when it was asked before.
+    `answers` (JSON by key) and `state` reply to the server's questions of the previous attempt.
     """
 
     token: str = ""
@@ -99,8 +98,8 @@ Request = Hold | ListTools | CallTool | Inquire | AnswerNow
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True, tag="offer"):
-    """What the server offers: `tools` and `prompts` are lists as JSON, in the form of the specification.
-    `malformed`: the names of tools that do not have it, each with what is wrong."""
+    """The server's catalogue: `tools` and `prompts` are lists as JSON, in the form of the specification.
+    `malformed`: the names of tools that do not have it, each with its error."""
 
     tools: bytes
     protocol: str
@@ -111,34 +110,34 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, tag="offer"):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
-    """The result of a call as JSON. `listing` is another number when the server has changed its list."""
+    """The result of a call as JSON. `listing`: the number of the server's list; it changes with the list."""
 
     content: bytes
     listing: int = 0
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
-    """In the place of a result: the server asks the person, and wants the request again with the answers.
-    `requests` are those of the specification as JSON, by key; `state` goes back to the server."""
+    """Instead of a result: the server has questions for the user, and wants the request again with the
+    answers. `requests` are those of the specification as JSON, by key; `state` goes back to the server."""
 
     requests: bytes
     state: str | None = None
 
 
 class TaskGiven(msgspec.Struct, frozen=True, kw_only=True, tag="task_given"):
-    """In the place of a result: the server continues by itself, with a task whose state this is, as JSON."""
+    """Instead of a result: the server continues in a task; its state as JSON."""
 
     content: bytes
 
 
 class CallProgress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
-    """How far a call is, in the server's words."""
+    """The progress of a call, in the server's words."""
 
     text: str
 
 
 class AskNow(msgspec.Struct, frozen=True, kw_only=True, tag="ask_now"):
-    """The server asks the person while it makes the call, and waits; `request` is JSON."""
+    """A question of the server during the call, which waits for the answer; `request` is JSON."""
 
     key: str
     request: bytes
@@ -157,17 +156,16 @@ Failure = Literal[
     "login",
     "scope",
 ]
-"""Why there is no result.
+"""Kinds of failures.
 
 `start`: the server could not be started or reached. `ended`: it had ended before the call. `lost`: it ended
 during the call. `timeout`: no answer in time. `refused`: it answered with an error. `too_large`,
-`bad_result`: the call was made, and its answer cannot be used. `lease`: the worker may not act any more.
-`asks`: it asks for what nobody can give. `login`: it wants a login; `scope`: one with more rights.
-"""
+`bad_result`: the call was made, and its answer is unusable. `lease`: the worker's lease has expired. `asks`:
+its question cannot be answered. `login`: a login is required; `scope`: one with more rights. """
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """There is no result. `stderr`: the server's last lines there. `sent`: it may have had an effect."""
+    """A failure. `stderr`: the server's last lines there. `sent`: the call may have had an effect."""
 
     kind: Failure
     message: str
@@ -200,7 +198,7 @@ def decode_request(data: bytes) -> Request:
 
 
 def receive(connection: socket.socket) -> Answer | None:
-    """The next answer; None where the connection has ended. Raises `OSError`, `msgspec.DecodeError`."""
+    """The next answer; None if the connection was closed. Raises `OSError`, `msgspec.DecodeError`."""
     head = _exactly(connection, LENGTH.size)
     if head is None:
         return None

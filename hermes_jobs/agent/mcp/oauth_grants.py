@@ -1,4 +1,4 @@
-"""The two ways to be granted tokens, as the SDK's OAuth client takes them: by code and by device.
+"""The two OAuth grants, as subclasses of the SDK's client: authorization code and device code.
 
 The SDK has discovery, registration, PKCE and the exchange of the code; it has no device code (RFC 8628).
 """
@@ -24,14 +24,14 @@ from hermes_jobs.agent.mcp.logins import Login, OauthClient
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-FIRST_INTERVAL = 5.0  # seconds, where the server names none (RFC 8628, section 3.2)
+FIRST_INTERVAL = 5.0  # seconds, if the server names none (RFC 8628, section 3.2)
 SHORTEST_INTERVAL = 1.0
 SLOWER = 5.0  # seconds more after `slow_down` (section 3.5)
 LONGEST_CODE_SECONDS = 1_800.0
 
 
 class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device is told (RFC 8628, section 3.2)."""
+    """The response with a device code (RFC 8628, section 3.2)."""
 
     device_code: str
     user_code: str
@@ -46,17 +46,17 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def check_is_safe(url: str, what: str) -> None:
-    """Tokens and codes go over TLS, or stay on this host. Raises `OAuthFlowError`."""
+    """Require TLS or a loopback address. Raises `OAuthFlowError`."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
         raise OAuthFlowError(f"{what} is not reached by https: {clean(url)[:200]}")
 
 
 class Grant(OAuthClientProvider):  # type: ignore[misc]  # the SDK's types stay with it
-    """What both have in common."""
+    """The base of both grants."""
 
     async def _perform_authorization(self) -> Any:
-        """See the SDK's: the request for the tokens. Here it checks what was discovered."""
+        """See the SDK's: the request for the tokens. Here it checks the discovered endpoints."""
         found = self.context.oauth_metadata
         check_is_safe(self._get_token_endpoint(), "the token endpoint")
         if found is not None:
@@ -65,15 +65,15 @@ class Grant(OAuthClientProvider):  # type: ignore[misc]  # the SDK's types stay 
         return await super()._perform_authorization()
 
     def _authenticate_as_it_says(self, found: Any) -> None:
-        """A configured client sends its secret as the authorization server wants it; where that does not say,
-        by HTTP Basic (RFC 8414, section 2)."""
+        """Choose how a configured client sends its secret: the authorization server's method, by default HTTP
+        Basic (RFC 8414, section 2)."""
         client = self.context.client_info
         methods = found.token_endpoint_auth_methods_supported or ["client_secret_basic"]
         if client.token_endpoint_auth_method == "client_secret_post" and "client_secret_post" not in methods:
             client.token_endpoint_auth_method = "client_secret_basic"
 
     def login(self, server: str) -> Login:
-        """What was found out and granted."""
+        """The login, from the discovered endpoints and the granted tokens."""
         context = self.context
         tokens, client, found = context.current_tokens, context.client_info, context.oauth_metadata
         return Login(
@@ -95,7 +95,7 @@ class Grant(OAuthClientProvider):  # type: ignore[misc]  # the SDK's types stay 
         )
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
-        """See the SDK's, whose error would show the whole answer."""
+        """See the SDK's, whose error would contain the whole response."""
         if response.status_code not in {200, 201}:
             raise OAuthTokenError(
                 f"no tokens were given: {response.status_code} {error_of(response)}".rstrip()
@@ -115,14 +115,14 @@ class CodeGrant(Grant):
 
 
 class DeviceGrant(Grant):
-    """The device code (RFC 8628): the person enters it in a browser anywhere. Set `http`, `show`, `sleep`."""
+    """The device code (RFC 8628): the user enters it in a browser anywhere. Set `http`, `show`, `sleep`."""
 
     http: httpx2.AsyncClient
     show: ShowCode
     sleep: Sleep
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-        """Get a code and show it; in place of an authorization code it goes into the request for tokens."""
+        """Get a code and show it; it takes the place of an authorization code in the request for tokens."""
         form = self._form
         if self.context.client_metadata.scope:
             form["scope"] = self.context.client_metadata.scope
@@ -147,7 +147,7 @@ class DeviceGrant(Grant):
         return self._poll()
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
-        """Ask again until the person has decided (section 3.5)."""
+        """Poll until the user has decided (section 3.5)."""
         while response.status_code == 400 and (error := error_of(response)) in {
             "authorization_pending",
             "slow_down",
@@ -176,7 +176,7 @@ class DeviceGrant(Grant):
         return httpx2.Request("POST", url, data=form, headers=headers)
 
     async def _endpoint(self) -> str:
-        """The device authorization endpoint, which the SDK's metadata do not have (section 4)."""
+        """The device authorization endpoint, which the SDK's metadata lacks (section 4)."""
         context = self.context
         urls = build_oauth_authorization_server_metadata_discovery_urls(
             context.auth_server_url, context.server_url

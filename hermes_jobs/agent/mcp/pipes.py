@@ -1,6 +1,6 @@
 """The transport of a stdio server: one JSON message a line, over two pipes, each line of bounded length.
 
-What is no message (programs print to stdout although they must not) is noted in the log and skipped.
+Other lines (programs print to stdout although they must not) are logged and skipped.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ CHUNK = 1 << 16
 
 
 class TooLarge(Exception):
-    """The server sent more in one message than is taken."""
+    """The server sent a message over the size limit."""
 
 
 @asynccontextmanager
 async def pipes(
     to_server: int, from_server: int, note: Callable[[str], None], ended: Callable[[str], None]
 ) -> AsyncIterator[TransportStreams]:
-    """Messages over the two descriptors, which belong to the transport from here on.
+    """Messages over the two descriptors, which the transport owns.
 
-    `note` is called with lines that are no message, `ended` once, when nothing more comes, with the
-    reason where the server has not ended by itself.
+    `note` is called with lines that are not messages, `ended` once, at the end, with the reason
+    unless the server has closed its output.
     """
     sent_in, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_write, sent_out = anyio.create_memory_object_stream[SessionMessage](0)

@@ -1,4 +1,4 @@
-"""Prompts of servers: which there are, what they take, and the text of one. Their servers wrote all of it."""
+"""Prompts of servers: their names, arguments and texts. The input is untrusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 
 
 def prompts_of(offered: object) -> tuple[McpPrompt, ...]:
-    """The prompts of a server's list, sorted; those whose names nobody could type are left out."""
+    """The prompts of a server's list, sorted, without those whose names cannot be typed."""
     found: dict[str, McpPrompt] = {}
     for each in offered if isinstance(offered, list) else ():
         name = each.get("name") if isinstance(each, dict) else None
@@ -40,12 +40,12 @@ def _arguments(offered: object) -> Iterator[McpPromptArgument]:
 
 
 def line(value: object) -> str:
-    """A text of a server on one line, cleaned and cut; "" for what is no text."""
+    """A text of a server on one line, cleaned and cut; "" for another type."""
     return " ".join(clean(value).split())[:LONGEST_LINE] if isinstance(value, str) else ""
 
 
 def usage(prompt: McpPrompt) -> str:
-    """What may follow the prompt's name: `REPO [STATE]`."""
+    """The usage after the prompt's name: `REPO [STATE]`."""
     words = (each.name.upper() if each.required else f"[{each.name.upper()}]" for each in prompt.arguments)
     return " ".join(words)
 

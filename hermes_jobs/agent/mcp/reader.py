@@ -1,6 +1,6 @@
-"""Resources and prompts of servers, read for a person who names them.
+"""Reads resources and prompts of servers for a user.
 
-A server wrote them: what is shown of them is cleaned, and anything may be missing or wrong.
+The input is untrusted: shown texts are cleaned, and anything may be missing or invalid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hermes_jobs.errors import Rejected
 
 
 class McpContent(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of what a resource holds, by its own address."""
+    """One part of a resource, with its own address."""
 
     uri: str
     mime_type: str
@@ -44,7 +44,8 @@ class McpContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpReader(msgspec.Struct, frozen=True, eq=False):
-    """Asks the servers of one configuration. For several threads. `questions` answers what they ask first."""
+    """Reads from the servers of one configuration. Thread-safe. `questions` answers the servers'
+    questions."""
 
     launches: Launches
     servers: Servers
@@ -52,16 +53,17 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
     listed: KnownResources
 
     def asking(self, person: Person | None) -> McpReader:
-        """The same for a person who answers what servers ask; None: nobody is there."""
+        """The same with a user who answers the servers' questions; None: nobody answers."""
         return McpReader(self.launches, self.servers, self.questions.by(person), self.listed)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The servers that are on, sorted."""
+        """The names of the enabled servers, sorted."""
         return tuple(sorted(self.launches.config))
 
     def resources(self, server: str, workdir: str) -> tuple[McpResource, ...]:
-        """What the server has, then its templates, each by address; kept as known. Raises `Rejected`."""
+        """The server's resources, then its templates, each by address; stored for `known`. Raises
+        `Rejected`."""
         answer = self._ask(server, workdir, "resources", {}, "resources")
         entries = [
             *(_resource(server, each, "uri") for each in _dicts(answer.get("resources"))),
@@ -72,11 +74,11 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         return tuple(found)
 
     def known(self, server: str) -> tuple[McpResource, ...]:
-        """What the server has listed last. Nobody is asked."""
+        """The server's last known resources, without a request."""
         return self.listed.of(server)
 
     def is_running(self, server: str, workdir: str) -> bool:
-        """Whether the server can be asked without being started."""
+        """Whether the server is running."""
         try:
             return self.servers.is_running(self.launches.launch(server, workdir))
         except (Rejected, KeyError):
@@ -118,7 +120,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         return found if isinstance(found, dict) else {}
 
     def _reply(self, launch: Launch, inquire: Inquire, named: str) -> Result | Failed:
-        """What the server says once all that it asks is answered; `named`: what is read, for people."""
+        """The server's reply, after answers to all its questions; `named`: the subject, for users."""
         refusals: list[str] = []
 
         def answered(asked: Mapping[str, Any], gone: Callable[[], bool]) -> dict[str, msgspec.Raw]:

@@ -1,6 +1,6 @@
-"""What a server asks while a resource or a prompt is read: the person who reads it answers, on the spot.
+"""Questions of a server during the read of a resource or a prompt: the reading user answers at once.
 
-Nothing of it is recorded: where the person goes away, what was to be read is not read.
+Nothing is recorded: without an answer the read fails.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hermes_jobs.domain.session.turn import OpenInput
 from hermes_jobs.engine.ports import Clock
 
 Person = Callable[[InputRequested, Callable[[], bool]], Sequence[InputAnswered]]
-"""Asks the person at this terminal. Of what is asked `turn` is empty, and `call` says what is read. The
-second tells whether the server does not wait any more. Raises `Rejected` where the person goes away."""
+"""Asks the user at this terminal. In the question, `turn` is empty, and `call` names the subject. The
+second argument returns whether the server has stopped waiting. Raises `Rejected` if the user leaves."""
 
 
 class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Answers for servers by a `person`; None: nobody is there. An answer is waited for `seconds`."""
+    """Answers for servers by a `person`; None: nobody answers. `seconds`: the time limit of an answer."""
 
     clock: Clock
     seconds: float
@@ -31,7 +31,7 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     person: Person | None = None
 
     def by(self, person: Person | None) -> ReaderQuestions:
-        """The same, answered by that person."""
+        """The same, with that user's answers."""
         return ReaderQuestions(clock=self.clock, seconds=self.seconds, redact=self.redact, person=person)
 
     def answers(self, server: str, what: str, asked: Mapping[str, Any], gone: Callable[[], bool]) -> bytes:

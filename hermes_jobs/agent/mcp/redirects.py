@@ -1,4 +1,4 @@
-"""How the answer to a login in the browser comes back: to an address of this host, or pasted."""
+"""Receives the result of a login in the browser: at an address of this host, or pasted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = Mapping[str, str]
 
 
 class Redirect(Protocol):
-    """Shows a person where to log in, and gets the answer."""
+    """Shows the login address to the user, and receives the redirect."""
 
     @property
     def uri(self) -> str:
@@ -34,7 +34,7 @@ class Redirect(Protocol):
 
 
 def state_of(address: str) -> str:
-    """The state in an address: what belongs together has the same one."""
+    """The state in an address, which identifies the login."""
     return _parameters(address).get("state", "")
 
 
@@ -43,16 +43,16 @@ def _parameters(address: str) -> dict[str, str]:
 
 
 class Loopback:
-    """Listens on this host (RFC 8252, section 7.3) until the browser comes back. Use it with `async with`.
+    """Listens on this host (RFC 8252, section 7.3) for the browser's redirect. Use it with `async with`.
 
-    `uri` is where, such as `http://localhost:8123/callback`; "": at any free port.
+    `uri` is its address, such as `http://localhost:8123/callback`; "": at any free port.
     """
 
     def __init__(self, uri: str, show: Callable[[str], None], seconds: float) -> None:
         self.uri = uri
         self._show = show
         self._seconds = seconds
-        self._state = secrets.token_hex(16)  # until there is an address, nothing fits
+        self._state = secrets.token_hex(16)  # matches nothing before the address is known
         self._found: asyncio.Future[Answer]
 
     async def __aenter__(self) -> Loopback:
@@ -117,7 +117,7 @@ class Loopback:
 
 
 class Paste:
-    """Lets the person paste the address to which their browser was sent, where nothing listens.
+    """Lets the user paste the address of the redirect, where nothing listens.
 
     `ask(text)` asks for a line; `uri` is as in `Loopback`, with a port that is hardly ever used.
     """

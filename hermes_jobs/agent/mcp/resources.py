@@ -1,6 +1,6 @@
-"""Resources of servers, and the file of those that a server has listed last: what completion offers.
+"""Resources of servers, and the file with a server's last known ones, for completion.
 
-Nobody is asked for what is read from the file, so it may be out of date.
+The file is read without a request to the server, so it may be out of date.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hermes_jobs.system.atomic_file import write_bytes
 
 
 class McpResource(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource of a server, or a template: its `uri` has places such as `{name}` that a person fills in."""
+    """A resource of a server, or a template: its `uri` has placeholders such as `{name}`."""
 
     server: str
     uri: str
@@ -26,37 +26,37 @@ class McpResource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def begun_uri(self) -> str:
-        """The address up to the first place to be filled in."""
+        """The address up to the first placeholder."""
         return self.uri.partition("{")[0] if self.is_template else self.uri
 
     @property
     def mention(self) -> str:
-        """How it is named in a chat, up to the first place to be filled in."""
+        """Its mention in a chat, up to the first placeholder."""
         word = f"{self.server}:{self.begun_uri}"
         return f'@"{word}"' if " " in word else f"@{word}"
 
 
 class KnownResources:
-    """What each server of a home has listed last, a file each in the folder."""
+    """The last known resources of each server of a home, one file per server."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def of(self, server: str) -> tuple[McpResource, ...]:
-        """What the server has listed last; nothing where that is not known."""
+        """The server's last known resources; empty if unknown."""
         try:
             return msgspec.json.decode(self._file(server).read_bytes(), type=tuple[McpResource, ...])
         except (OSError, msgspec.DecodeError):
             return ()
 
     def keep(self, server: str, resources: Sequence[McpResource]) -> None:
-        """What the server has listed now. A folder that cannot be written to is no reason to fail."""
+        """Store the server's current resources. Errors of writing are ignored."""
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_bytes(self._file(server), msgspec.json.encode(resources), durable=False)
 
     def forget(self, server: str) -> None:
-        """The server is not configured any more."""
+        """Remove the file of a server that was removed."""
         with suppress(OSError):
             self._file(server).unlink()
 

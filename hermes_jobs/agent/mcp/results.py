@@ -1,4 +1,5 @@
-"""What a call returned, as a text for the model. A server wrote it: anything may be missing or wrong."""
+"""Renders the result of a call as a text for the model. The input is untrusted: anything may be missing or
+invalid."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ import msgspec
 from hermes_jobs.agent.tools.output import cleaned
 
 KeepFile = Callable[[int, str, bytes], str]
-"""Keeps the n-th file of a result, with its suffix; the path under which it is found."""
+"""Stores the n-th file of a result, with its suffix; returns its path."""
 
 NOTHING = "(the tool returned nothing)"
 
 
 def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
-    """The text, and whether the call succeeded. Images and other files are kept apart, and named."""
+    """The text, and whether the call succeeded. Images and other files are stored separately, and named."""
     blocks = result.get("content")
     parts = list(_parts(blocks if isinstance(blocks, list) else [], keep))
     structured = result.get("structuredContent")

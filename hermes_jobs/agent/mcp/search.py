@@ -1,7 +1,7 @@
-"""Many tools of servers, offered by two: `tool_search` finds them, `tool_call` calls one.
+"""Replaces many tools of servers by two: `tool_search` finds them, `tool_call` calls one.
 
-Every request then has the same short list of tools. A call by `tool_call` is the call of the tool that it
-names, in all that follows: its effect, its question, its arguments, its answer.
+Every request then has the same short list of tools. A `tool_call` has the effect, approval, arguments and
+result of the named tool.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec,
 
 SEARCH, CALL = "tool_search", "tool_call"
 MOST_FOUND = 8
-IN_NAME = 3  # a word in a tool's name counts as much as so many in its description
+IN_NAME = 3  # the weight of a word in a tool's name, relative to its description
 
 
 class SearchableToolbox:
-    """The `engine.ports.Toolbox` over another one whose tools `hidden` are found and called so."""
+    """The `engine.ports.Toolbox` over another one; its tools `hidden` are found and called this way."""
 
     def __init__(self, inner: Toolbox, hidden: frozenset[str]) -> None:
         self._inner = inner
@@ -38,7 +38,7 @@ class SearchableToolbox:
         return self
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
-        """See the port: the two tools in place of the hidden ones."""
+        """See the port: the two tools instead of the hidden ones."""
         offered = self._inner.specs(toolsets)
         visible = [each for each in offered if each.name not in self._hidden]
         if len(visible) < len(offered):
@@ -77,7 +77,7 @@ class SearchableToolbox:
 
 
 def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutcome:
-    """The answer to a search, or to a call that could not be read."""
+    """The result of a search, or the error for an invalid call."""
     try:
         given = own.decode(call.arguments)
     except InvalidArguments as error:
@@ -89,20 +89,20 @@ def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutco
 
 
 class _Named(msgspec.Struct):
-    """The arguments of `tool_call`, as far as they name the call that is meant."""
+    """The arguments of `tool_call` that name the wrapped call."""
 
     name: str
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """The call that a call of `tool_call` stands for; every other one stands for itself."""
+    """The wrapped call of `tool_call`; other calls are returned unchanged."""
     if call.name != CALL:
         return call
     try:
         given = msgspec.json.decode(call.arguments, type=_Named)
         text = bytes(given.arguments).decode()
-        if text.startswith('"'):  # the object as a text, as small models write it
+        if text.startswith('"'):  # small models write the object as a text
             text = msgspec.json.decode(text, type=str)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return call

@@ -1,7 +1,7 @@
-"""The process of a stdio server, below the supervisor that commands have, and its stderr in a log.
+"""The process of a stdio server, under the same supervisor as commands, with its stderr in a log.
 
-The supervisor ends the server with everything that it has started: when it is asked to, when its pipe to this
-process closes, and when the server itself ends. The server's messages go through two pipes of their own.
+The supervisor kills the server and all its child processes: on request, when its pipe to this process closes,
+and when the server itself ends. The server's messages go through two separate pipes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hermes_jobs.agent.mcp.messages import Launch
 from hermes_jobs.agent.tools.processes import SHELLS, SUPERVISOR
 
 LOG_BYTES = 1 << 20
-LAST_SECONDS = 2.0  # that a server gets to end by itself, and then to end when it is told to
+LAST_SECONDS = 2.0  # seconds for a server to end by itself, and then after a signal
 TAIL_LINES = 20
 TAIL_CHARS = 2_000
 LONGEST_LINE = 4_000
@@ -44,7 +44,7 @@ class StderrLog:
         path.chmod(0o600)
 
     def add(self, line: str) -> None:
-        """Append a line; the file that has become too large takes the place of the older one."""
+        """Append a line; rotates a file that has become too large."""
         for secret in self._secrets:
             line = line.replace(secret, HIDDEN)
         self._lines.append(line)
@@ -69,7 +69,7 @@ class ServerProcess:
     """A started server: `stdin` and `stdout` are the descriptors of its messages."""
 
     def __init__(self, launch: Launch, log: StderrLog) -> None:
-        """Start it. Raises `OSError`, `ValueError` for what no process can be given."""
+        """Start it. Raises `OSError`, and `ValueError` for an impossible command line."""
         self.log = log
         if "/" not in launch.command and shutil.which(launch.command, path=launch.env.get("PATH")) is None:
             raise FileNotFoundError(errno.ENOENT, "no program of that name is on PATH")
@@ -119,7 +119,7 @@ class ServerProcess:
                 self.log.add(rest.decode(errors="replace"))
 
     def how_it_ended(self) -> str:
-        """How the server has ended, once its pipes have: the supervisor has told by then."""
+        """How the server has ended, after the end of its pipes: the supervisor has reported it then."""
         self._reader.join(1)  # its last lines
         said = self._supervisor.stdout
         words = said.read(200).decode() if said is not None and not said.closed else ""

@@ -1,4 +1,4 @@
-"""Tasks of servers, as workers see them: when to ask about one, and what its state means for the call."""
+"""Polls tasks of servers: when to poll, and the effect of a task's state on the call."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hermes_jobs.domain.session.turn import OpenTask
 from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
 
 LEAST, MOST = 0.5, 300.0
-"""Seconds between two looks, whatever a server suggests."""
+"""The least seconds between two polls, whatever a server suggests."""
 SLOWER, SLOWEST = 0.1, 60.0
-"""Looks become rarer with the time that a task takes: by this share of it, up to so many seconds."""
+"""The interval grows with the age of a task: this share of it, up to so many seconds."""
 PATIENCE = 600.0
-"""Seconds for which a server may be away before its task is given up."""
+"""Seconds for which a server may be unreachable before its task fails."""
 LOOK_SECONDS = 30.0
-"""For one look."""
+"""The timeout of one poll, in seconds."""
 CANCEL_SECONDS = 10.0
 LONGEST_MESSAGE = 300
 LONGEST_ID = 1_000
@@ -31,7 +31,7 @@ Waits = c.RequestInput | c.BeginServerTask | c.PollServerTask
 
 
 class Inquirer(Protocol):
-    """Asks the server of a call."""
+    """Sends requests to the server of a call."""
 
     def __call__(
         self, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
@@ -39,7 +39,7 @@ class Inquirer(Protocol):
 
 
 class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """For several threads. `seconds`: how long a task may take."""
+    """Thread-safe. `seconds`: the time limit of a task."""
 
     clock: Clock
     seconds: float
@@ -64,7 +64,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def look(
         self, server: str, task: OpenTask, context: ToolContext, cancel: Cancel, inquire: Inquirer
     ) -> Result | Waits | Failed:
-        """Ask about the task, or have it cancelled with its turn, or because it takes too long."""
+        """Poll the task, or cancel it with its turn or after its time limit."""
         named: dict[str, Any] = {"taskId": task.begun.task}
         now = self.clock.now()
         age = now - task.begun.at
@@ -102,7 +102,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 return Failed(kind="bad_result", message="its task is in no state that is known", sent=True)
 
     def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
-        """Nothing is known of the task: its server is away, for now or for good."""
+        """Handle a failed poll: the server is unreachable, perhaps temporarily."""
         if self.clock.now() - task.seen_at > PATIENCE:
             why = f"it was away for {PATIENCE / 60:g} minutes while it had a task: {failed.message}"
             return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
@@ -121,14 +121,14 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _pause(state: Mapping[str, Any], age: float) -> float:
-    """Seconds until the next look at a task of that age in seconds."""
+    """Seconds until the next poll of a task of that age in seconds."""
     suggested = state.get("pollIntervalMs")
     given = float(suggested) / 1000 if isinstance(suggested, int | float) else 1.0
     return min(max(given, LEAST, min(SLOWER * age, SLOWEST)), MOST)
 
 
 def _new_requests(state: Mapping[str, Any], task: OpenTask, context: ToolContext) -> dict[str, Any]:
-    """What the task asks, without what was answered: a server may take a while to notice."""
+    """The task's unanswered questions: a server may repeat answered ones for a while."""
     asked = state.get("inputRequests")
     given = {each.key for each in context.input.answers} if context.input is not None else set()
     answered = given.union(task.answered)

@@ -1,7 +1,7 @@
-"""The servers that this process uses: each has a connector on this host, started when first wanted.
+"""The servers that this process uses: each has a connector on this host, started on first use.
 
-Workers of one home share a connector: it listens in a folder below `run/mcp/`, named by the digest of all
-that the server is started with. Whoever asks holds it from then on, by a socket that ends with the process.
+Workers of one home share a connector: it listens in a folder below `run/mcp/`, named by the digest of the
+server's launch settings. A process that uses it holds it by an open socket.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.engine.ports.toolbox import nobody_listens
 
 PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
-"""Seconds before a request is sent again that no connector has begun: one was ending, or is busy."""
+"""Seconds before a request is repeated that no connector has begun: one was ending, or is busy."""
 Ask = Callable[[AskNow, Callable[[], bool]], bytes]
-"""Gives the answer to a question while a call is made; the second tells whether it is of no use any more."""
+"""Answers a question during a call; the second argument returns whether the answer is no longer needed."""
 HOST = "host"  # no server has that folder
 NOBODY = "the server asks for input first, and nobody can be asked here"
 
 
 def nobody_answers(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
-    """The `Ask` where nobody can be asked."""
+    """An `Ask` without a user."""
     return b'{"action":"decline"}'
 
 
 class Servers:
-    """For several threads. Close it to let the servers go."""
+    """Thread-safe. Close it to release the servers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -74,14 +74,14 @@ class Servers:
         self._holds: dict[str, socket.socket] = {}
 
     def close(self) -> None:
-        """Let all servers go."""
+        """Release all servers."""
         with self._lock:
             holds, self._holds = self._holds, {}
         for each in holds.values():
             each.close()
 
     def list_tools(self, launch: Launch, cancel: Cancel) -> Offer | Failed:
-        """What the server offers; it is started for that."""
+        """The server's catalogue; starts the server."""
         reply = self._ask(launch, cancel, lambda token: ListTools(token=token))
         return reply if isinstance(reply, Offer | Failed) else _lost(begun=False)
 
@@ -93,41 +93,41 @@ class Servers:
         ask: Ask = nobody_answers,
         tell: Callable[[str], None] = nobody_listens,
     ) -> Result | Asked | TaskGiven | Failed:
-        """Call a tool; `ask` is called with what the server asks meanwhile, `tell` with how far it is."""
+        """Call a tool; `ask` is called with the server's questions, `tell` with its progress."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, tell)
         return reply if isinstance(reply, Result | Asked | TaskGiven | Failed) else _lost(begun=True)
 
     def inquire(
         self, launch: Launch, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
     ) -> Result | Failed:
-        """Ask for what the server offers besides tools, as `Inquire` has it, where nobody can be asked."""
+        """Send an `Inquire` without a user to answer questions."""
         reply = self.read(launch, Inquire(what=what, arguments=arguments, timeout=timeout), cancel)
         return Failed(kind="asks", message=NOBODY) if isinstance(reply, Asked) else reply
 
     def read(
         self, launch: Launch, asked: Inquire, cancel: Cancel, ask: Ask = nobody_answers
     ) -> Result | Asked | Failed:
-        """The same; `ask` is called with what the server asks meanwhile."""
+        """The same; `ask` is called with the server's questions."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(asked, token=token), ask)
         return reply if isinstance(reply, Result | Asked | Failed) else _lost(begun=False)
 
     def log_of(self, launch: Launch) -> Path:
-        """Where the server's stderr is kept."""
+        """The log file of the server's stderr."""
         return self._folder_of(launch) / "stderr.log"
 
     def is_running(self, launch: Launch) -> bool:
-        """Whether the server has a connector, whoever has started it."""
+        """Whether the server has a connector."""
         return is_served(self._folder_of(launch))
 
     def prepare(self) -> None:
-        """Start, without waiting, what connectors are forked from: the next server needs no second more."""
+        """Start the connector host, without waiting: the next server then starts a second faster."""
         with self._lock:
             known = self._holds.get(HOST)
         if known is None or _has_ended(known):
             threading.Thread(target=self._hold_host, daemon=True).start()
 
     def let_host_go(self) -> None:
-        """Hold no more what connectors are forked from; the connectors continue."""
+        """Release the connector host; the connectors continue."""
         self._let_go(HOST)
 
     def _hold_host(self) -> None:
@@ -137,7 +137,7 @@ class Servers:
             with self._lock:
                 self._holds[HOST] = held
 
-    # --- asking -----------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------
 
     def _ask(
         self,
@@ -163,7 +163,7 @@ class Servers:
                     reply = _answered(connection, frame(request(token)), cancel, ask, tell)
             if cancel.reason is not None or not (isinstance(reply, Failed) and reply.kind == "ended"):
                 break
-            self._let_go(folder.name)  # it was ending when it was asked
+            self._let_go(folder.name)  # it was ending when the request arrived
             time.sleep(pause)
         return reply
 
@@ -173,7 +173,7 @@ class Servers:
         return self._folder / f"{launch.server}-{digest}"
 
     def _held(self, folder: Path, launch: Launch) -> str:
-        """Hold the server's connector, which is started where there is none; its token.
+        """Hold the server's connector, started if necessary; returns its token.
 
         Raises `NotStarted`.
         """
@@ -193,7 +193,7 @@ class Servers:
             if held is None:
                 raise NotStarted(Failed(kind="start", message="its connector could not be reached"))
             token = _token(folder)
-            with suppress(OSError):  # it has just ended: so will the request, which is then sent again
+            with suppress(OSError):  # it has just ended: the request will fail too, and is then repeated
                 held.sendall(frame(Hold(token=token)))
         with self._lock:
             before = self._holds.pop(folder.name, None)
@@ -216,7 +216,7 @@ def _answered(
     ask: Ask = nobody_answers,
     tell: Callable[[str], None] = nobody_listens,
 ) -> Reply:
-    """Send the request with the lease, and wait for the reply or for `cancel`."""
+    """Send the request with the lease, and wait for the reply or `cancel`."""
 
     def stop() -> None:
         with suppress(OSError):
@@ -227,7 +227,7 @@ def _answered(
     lease = cancel.share_lease()
     try:
         sent = socket.send_fds(connection, [request], [] if lease is None else [lease])
-        if rest := request[sent:]:  # sending nothing fails, too, where the other end has answered and closed
+        if rest := request[sent:]:  # an empty send fails too if the other end has replied and closed
             connection.sendall(rest)
         answer = receive(connection)
         while isinstance(answer, Begun | AskNow | CallProgress):
@@ -236,7 +236,7 @@ def _answered(
                 tell(answer.text)
             if isinstance(answer, AskNow):
                 given = ask(answer, lambda: _is_readable(connection))
-                if not _is_readable(connection):  # else the call has ended meanwhile
+                if not _is_readable(connection):  # else the call has ended
                     connection.sendall(frame(AnswerNow(key=answer.key, answer=given)))
             answer = receive(connection)
         return answer if isinstance(answer, Reply) else _lost(begun=begun)
@@ -249,17 +249,17 @@ def _answered(
 
 
 def _lost(*, begun: bool) -> Failed:
-    """The connector has ended, or was killed."""
+    """The failure if the connector has ended or was killed."""
     return Failed(kind="lost" if begun else "ended", message="the connection to it was lost", sent=begun)
 
 
 def _is_readable(connection: socket.socket) -> bool:
-    """Whether something has come, or the other end has closed it."""
+    """Whether data has arrived, or the other end was closed."""
     return bool(select.select([connection], [], [], 0)[0])
 
 
 def _has_ended(held: socket.socket) -> bool:
-    """Whether the other end of a connection on which nothing is ever said has closed it."""
+    """Whether the other end of a connection that carries no data was closed."""
     try:
         return held.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
     except BlockingIOError:

@@ -1,9 +1,8 @@
-"""MCP servers as sessions see them: which listing a new one freezes, and the tools of one that runs.
+"""MCP servers of sessions: the listings that a new session freezes, and the tools of a running one.
 
-A session's listings are facts of the log. A server is asked for its tools where the log has no listing for
-its configuration, after a call of this process has reached it, and when a person asks for it: each new
-listing is recorded, and later sessions use it.
-"""
+Listings are events of the log. A server's tools are listed if the log has no listing for its configuration,
+after a call of this process has reached it, and on a user's request: each new listing is recorded, and later
+sessions use it."""
 
 from __future__ import annotations
 
@@ -55,9 +54,9 @@ LONGEST_INSTRUCTIONS = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrozenServers:
-    """What a session starts with. `away`: why it lacks the tools of servers, a sentence each; `required`: of
-    those the names that it must not start without. `text` is for its prompt. `search`: the tools are too many
-    to be offered one by one."""
+    """The frozen servers of a new session. `away`: a sentence for each server whose tools are missing;
+    `required`: those of them without which it must not start. `text` is for its prompt. `search`: there are
+    too many tools to list them in requests."""
 
     catalogues: tuple[McpCatalogue, ...] = ()
     away: tuple[str, ...] = ()
@@ -84,9 +83,9 @@ class Never:
 
 
 class McpSessions:
-    """The servers of one configuration, by `launches`. For several threads.
+    """The servers of one configuration, by `launches`. Thread-safe.
 
-    Tools that take more than `inline_share` of a window are to be searched for. `state(stream)` and
+    Tools of more than `inline_share` of a window are offered by search. `state(stream)` and
     `change(decision, cause)` are the log's. `questions` and `tasks` are those of servers.
     """
 
@@ -124,26 +123,26 @@ class McpSessions:
 
     @property
     def rule_names(self) -> tuple[str, ...]:
-        """The names by which rules for approvals mean tools of servers."""
+        """The names of tools of servers in approval rules."""
         groups = (group_of(name) for name in self.config)
         return (*groups, *(tool.name for tool in self.current_tools()))
 
     def current_tools(self) -> tuple[Tool, ...]:
-        """The tools that new sessions get, as far as the log knows them. No server is asked."""
+        """The tools of new sessions, from the log, without a request to a server."""
         states = (self._state(known.stream_of(name)) for name in self.config)
         usable = [each.usable for each in states if each.usable is not None]
         return self.tools([McpCatalogue(server=each.server, digest=each.digest) for each in usable])
 
     def prompts(self) -> dict[str, tuple[McpPrompt, ...]]:
-        """The prompts that servers have listed, by server. No server is asked."""
+        """The recorded prompts, by server, without a request to a server."""
         states = {name: self._state(known.stream_of(name)) for name in sorted(self.config)}
         return {name: each.usable.prompts for name, each in states.items() if each.usable is not None}
 
     # --- a session's start ------------------------------------------------------------------------
 
     def freeze(self, is_on: Callable[[str], bool], workdir: str, window: int) -> FrozenServers:
-        """The listings for a new session whose toolsets are on by `is_on`; servers of which no listing is
-        known are asked, several at once. `window` is the model's, in tokens."""
+        """The listings for a new session whose enabled toolsets `is_on` gives; unknown servers are listed
+        in parallel. `window` is the model's, in tokens."""
         names = [name for name in sorted(self.config) if is_on(toolset_of(name))]
         if not names:
             return NO_SERVERS
@@ -167,7 +166,8 @@ class McpSessions:
         )
 
     def _text(self, offered: Sequence[McpToolsListed], away: Mapping[str, str], *, search: bool) -> str:
-        """What stands in the prompt: words of trusted servers, who is missing, and what is to be searched."""
+        """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
+        searched."""
         parts = [
             f"## {each.server}\n{catalogue.clean(each.instructions)[:LONGEST_INSTRUCTIONS]}"
             for each in offered
@@ -187,7 +187,7 @@ class McpSessions:
         return "\n\n".join(["# MCP servers", *parts]) if parts else ""
 
     def _usable(self, name: str, workdir: str) -> McpToolsListed | str:
-        """The listing that new sessions use; why there is none. A required server has to answer now."""
+        """The listing for new sessions, or why there is none. A required server must respond now."""
         state: known.ServerListings = self._state(known.stream_of(name))
         usable = state.usable
         config = self.config[name]
@@ -244,7 +244,7 @@ class McpSessions:
         self._change(decision, "mcp")
 
     def toolbox(self, base: Toolbox, started: SessionStarted) -> Toolbox | SearchableToolbox:
-        """The tools of a session: `base`, and those of its listings, as it has frozen them."""
+        """The tools of a session: `base`, and those of its frozen listings."""
         tools = self.tools(started.mcp)
         every = base.having(tools)
         return (
@@ -283,7 +283,7 @@ class McpSessions:
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)
             found = self._tasks.look(server, context.task, context, cancel, inquire)
-            if cancel.reason == CANCELLED and not context.is_ending:  # else that look has cancelled it
+            if cancel.reason == CANCELLED and not context.is_ending:  # else that poll has cancelled it
                 ending = replace(context, is_ending=True)
                 self._tasks.look(server, context.task, ending, Never(), inquire)
             return found
@@ -306,7 +306,7 @@ class McpSessions:
         return reply
 
     def _notice(self, server: str, workdir: str, listing: int) -> None:
-        """Record what the server lists now, where this process has not looked yet or the list has changed."""
+        """Record the server's listing, unless this process has done so and it is unchanged."""
         with self._lock:
             if self._seen.get(server) == listing:
                 return
@@ -333,5 +333,5 @@ class McpSessions:
 
 
 def _size(tool: McpTool) -> int:
-    """About how many characters of a request the tool takes."""
+    """The approximate number of characters of the tool in a request."""
     return len(tool.name) + len(tool.description) + len(msgspec.json.encode(tool.parameters))

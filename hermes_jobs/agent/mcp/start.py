@@ -1,4 +1,4 @@
-"""Starting connectors: by the process from which they are forked, one at a time for each server."""
+"""Starts connectors: forked from the connector host, one at a time for each server."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ INHERITED = (
     *("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
-"""Of this process's environment, for connectors; what a server gets is in its `Launch`."""
+"""Variables of this process's environment for connectors; a server's are in its `Launch`."""
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-STABLE_SECONDS = 60.0  # a server that lived so long is started again at once
-SHORT_PAUSE = 5.0  # seconds for which a call waits until the server may be started again
+STABLE_SECONDS = 60.0  # a server that ran so long is restarted at once
+SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How the connector before ended: the parts of `connector.Ended` that count, and how often in a row."""
+    """How the previous connector ended: the relevant fields of `connector.Ended`, and the number of failures
+    in a row."""
 
     at: float = 0.0
     lived: float = 0.0
@@ -44,7 +45,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class NotStarted(Exception):
-    """There is no connector; `failed` says why."""
+    """The connector could not be started; `failed` says why."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.message)
@@ -73,7 +74,7 @@ def connected(folder: Path, name: str = "socket") -> socket.socket | None:
 
 
 def is_served(folder: Path) -> bool:
-    """Whether a connector serves there: it has the lock."""
+    """Whether a connector serves there: it holds the lock."""
     try:
         descriptor = os.open(folder / "lock", os.O_RDONLY)
     except OSError:
@@ -89,7 +90,7 @@ def is_served(folder: Path) -> bool:
 
 @contextmanager
 def only_one(path: Path) -> Iterator[None]:
-    """Only one process of this host at a time."""
+    """Admit one process of this host at a time."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -104,7 +105,7 @@ def start(folder: Path, launch: Launch) -> None:
     write_bytes(folder / "token", token.encode(), durable=False)
     (folder / "token").chmod(0o600)
     text = msgspec.msgpack.encode(msgspec.structs.replace(launch, folder=str(folder), token=token))
-    for _ in range(3):  # one may have been ending
+    for _ in range(3):  # the previous one may have been ending
         try:
             host = hold_host(folder.parent)
             with host, host.makefile("rb") as said:
@@ -117,7 +118,7 @@ def start(folder: Path, launch: Launch) -> None:
 
 
 def not_started(folder: Path) -> Failed:
-    """Why no connector could be started, as far as its log says."""
+    """Why no connector could be started, from its log."""
     try:
         lines = (folder / "host.log").read_text(errors="replace").strip().splitlines()
     except OSError:
@@ -126,8 +127,8 @@ def not_started(folder: Path) -> Failed:
 
 
 def hold_host(folder: Path) -> socket.socket:
-    """A connection that holds the process from which connectors are forked; it is started where there is
-    none. Raises `NotStarted`."""
+    """A connection that holds the connector host, which is started if
+    necessary. Raises `NotStarted`."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     held = connected(folder, "host")
     if held is not None:
@@ -154,7 +155,7 @@ def _start_host(folder: Path) -> None:
             stderr=errors,
             start_new_session=True,
         )
-    threading.Thread(target=process.wait, daemon=True).start()  # so that no zombie is left of it
+    threading.Thread(target=process.wait, daemon=True).start()  # avoids a zombie
     assert process.stdout is not None
     with process.stdout:
         process.stdout.readline()

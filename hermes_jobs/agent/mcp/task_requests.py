@@ -1,4 +1,4 @@
-"""The extension of the protocol by which servers make tasks of calls, for the SDK, which has none of it.
+"""The protocol's extension for tasks, in which servers continue calls; the SDK does not have it.
 
 Source: the extension `io.modelcontextprotocol/tasks` of the specification of 2026-07-28.
 """
@@ -16,11 +16,11 @@ from mcp.types import CallToolResult, Request, RequestParams, Result
 from mcp.types.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 
 UNKNOWN = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
-"""Codes of servers that do not know a task: they were started again, or have forgotten it."""
+"""Error codes for an unknown task: the server was restarted, or has forgotten it."""
 
 
 class TaskHandle(Result):  # type: ignore[misc]
-    """In the place of a result: the server continues by itself."""
+    """Instead of a result: the server continues in a task."""
 
     result_type: Literal["task"] = "task"
     task_id: str
@@ -30,7 +30,7 @@ class TaskHandle(Result):  # type: ignore[misc]
 
 
 class _Task(Result):  # type: ignore[misc]
-    """How a task stands, with its result, its error, or what it asks."""
+    """The state of a task, with its result, its error, or its questions."""
 
     task_id: str
     status: str
@@ -68,7 +68,7 @@ class _UpdateTask(Request[_UpdateParams, Literal["tasks/update"]]):  # type: ign
 
 
 class TasksExtension(ClientExtension):  # type: ignore[misc]
-    """Says to servers that calls may become tasks."""
+    """Announces to servers that calls may become tasks."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
@@ -100,7 +100,7 @@ async def ask_about(client: Client, given: Mapping[str, Any]) -> bytes:
 
 
 async def cancel(client: Client, given: Mapping[str, Any]) -> bytes:
-    """Have the task cancelled. Raises what the SDK raises."""
+    """Cancel the task. Raises the SDK's errors."""
     params = _TaskParams(task_id=given["taskId"])
     await client.session.send_request(_CancelTask(params=params), Result)
     return msgspec.json.encode({})

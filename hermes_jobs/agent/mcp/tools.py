@@ -1,4 +1,4 @@
-"""The tools of a session's MCP servers, as `Tool` has them: effect, question, call.
+"""The tools of a session's MCP servers as `Tool`s: effect, approval, call.
 
 | server      | what it says of the tool     | effect     | asks |
 |-------------|------------------------------|------------|------|
@@ -9,8 +9,8 @@
 | trusted     | nothing                      | write      | yes  |
 | not trusted | anything                     | write      | yes  |
 
-The configuration may say otherwise for a tool. As for all tools: what was running when its worker died is
-repeated only where the effect is `read` or `idempotent`.
+The configuration may override this for a tool. As for all tools: a call whose worker died is repeated
+only if the effect is `read` or `idempotent`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Shown = Callable[[Result, ToolContext], tuple[str, bool]]
 
 
 class McpRules(CallRules):
-    """A rule can name one tool, or by `mcp_SERVER` all tools of a server."""
+    """A rule can name one tool, or all tools of a server as `mcp_SERVER`."""
 
     def __init__(self, server: str) -> None:
         self.group = group_of(server)
@@ -52,12 +52,12 @@ def toolset_of(server: str) -> str:
 
 
 def group_of(server: str) -> str:
-    """The name by which rules for approvals mean all tools of a server."""
+    """The name of all tools of a server in approval rules."""
     return f"{TOOLSET}_{server.replace('-', '_').lower()}"
 
 
 def effect_of(tool: McpTool, config: McpServer) -> Effect:
-    """What follows where a worker died during a call: the table above."""
+    """The effect, which decides about a repetition after a worker's crash: the table above."""
     own = config.tools.get(tool.name, UNSAID).effect
     if own is not None:
         return own
@@ -69,7 +69,7 @@ def effect_of(tool: McpTool, config: McpServer) -> Effect:
 
 
 def asks(tool: McpTool, config: McpServer) -> bool:
-    """Whether calls wait for a person, unless a rule says otherwise."""
+    """Whether calls need approval, unless a rule says otherwise."""
     own = config.tools.get(tool.name, UNSAID)
     if own.ask is not None:
         return own.ask
@@ -79,7 +79,7 @@ def asks(tool: McpTool, config: McpServer) -> bool:
 
 
 def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: Shown) -> Tool:
-    """The tool, as it is configured now, with the texts that the session has frozen."""
+    """The tool with its current configuration and the session's frozen texts."""
     effect, question = effect_of(tool, config), asks(tool, config)
     timeout = config.tools.get(tool.name, UNSAID).timeout or config.timeout
     why = "" if config.trust else ", which is not trusted"
@@ -121,7 +121,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
 
 
 def explained(server: str, failed: Failed, effect: Effect) -> str:
-    """What the model is told of a call without a result."""
+    """The model's message about a call without a result."""
     text = f"Error: the MCP server {server}: {failed.message}."
     if failed.kind == "scope":
         return f"{text} Tell the user."

@@ -1,1 +1,1 @@
-"""What is remembered between sessions: in files that people read and edit, and by others beside them."""
+"""What is remembered between sessions: in files that users read and edit, and by others beside them."""

@@ -34,7 +34,7 @@ class Cue:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of what the text means, as people or the memory wrote them. See `text.entities`."""
+        """The names of what the text means, as users or the memory wrote them. See `text.entities`."""
         return self._ask_names()
 
     @property

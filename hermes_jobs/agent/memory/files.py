@@ -41,7 +41,7 @@ class FileText(msgspec.Struct, frozen=True):
 
 
 class MemoryFiles:
-    """The files in one folder. One process at a time calls it; people do as they like."""
+    """The files in one folder. One process at a time calls it; users do as they like."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

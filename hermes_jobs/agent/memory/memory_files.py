@@ -1,4 +1,4 @@
-"""The memory of a home: its files follow from the log, and what people change in them becomes events."""
+"""The memory of a home: its files follow from the log, and what users change in them becomes events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SyncedMemory(SyncedFolder):
         self._known: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
 
     def sync(self) -> Memory:
-        """Take in what people changed and write the files as the log has them; the memory after that.
+        """Take in what users changed and write the files as the log has them; the memory after that.
 
         A file that cannot be read or written on this host is logged, and the log counts.
         """
@@ -76,7 +76,7 @@ class SyncedMemory(SyncedFolder):
         )
 
     def logged(self) -> Memory:
-        """The memory as the log has it; what people changed since the last `sync` is not in it."""
+        """The memory as the log has it; what users changed since the last `sync` is not in it."""
         return self._load()
 
     def entries(self, memory: Memory) -> tuple[Entry, ...]:
@@ -144,7 +144,7 @@ class SyncedMemory(SyncedFolder):
             self._take_in(target, found)
 
     def _take_in(self, target: MemoryTarget, found: FileText) -> Memory:
-        """The memory after what a person did to a target's file."""
+        """The memory after what a user did to a target's file."""
         memory, theirs = self._load(), entries_of(found.text)
         if theirs != memory.entries(target):
             memory = self._merged(target, Content(theirs, found.at))

@@ -5,4 +5,4 @@ from __future__ import annotations
 from pathlib import Path
 
 BUNDLED = Path(__file__).parent / "bundled"
-"""The skills that come with this program: a person's of the same name takes the place of one."""
+"""The skills that come with this program: a user's of the same name takes the place of one."""

@@ -140,7 +140,7 @@ class SkillCatalog:
         return NOTHING if entry.text is None else self.machine.lacks(entry.text.needs)
 
     def proposals(self) -> tuple[Skill, ...]:
-        """The home's skills for which writes wait for a person, also those that do not exist yet."""
+        """The home's skills for which writes wait for a user, also those that do not exist yet."""
         home = self._home
         home.sync()
         return tuple(skill for skill in home.all_known() if skill.proposals)
@@ -161,12 +161,12 @@ class SkillCatalog:
         return self._home.sync()
 
     def all_known(self) -> tuple[Skill, ...]:
-        """Every skill that the home ever had, after what people did by hand."""
+        """Every skill that the home ever had, after what users did by hand."""
         self._home.sync()
         return self._home.all_known()
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Carry out a person's change of the home's skills. Raises `Rejected`."""
+        """Carry out a user's change of the home's skills. Raises `Rejected`."""
         return self._home.change(change, cause)
 
     def writing(self, asked: SkillWriteRequest) -> Decision:
@@ -253,7 +253,7 @@ class SkillCatalog:
         return self._home.change(combine(changes, all_or_none=True), "skills undo")
 
     def sync(self) -> None:
-        """Take in what people changed, and lay out what the log has by now. Raises `LogUnavailable`."""
+        """Take in what users changed, and lay out what the log has now. Raises `LogUnavailable`."""
         self._home.sync()
 
     def _with_program(self) -> list[SkillEntry]:

@@ -38,7 +38,7 @@ def as_file(content: bytes) -> SkillFile:
 
 
 def read_file(real: Path, path: str) -> SkillFile:
-    """The file at a place that is no link; `path` is its name in the skill. Raises `UnusableText`."""
+    """The file at a place that is not a link; `path` is its name in the skill. Raises `UnusableText`."""
     try:
         descriptor = open_unseen(real, _READ)
         with os.fdopen(descriptor, "rb") as file:

@@ -37,7 +37,7 @@ class SkillFileHistory(FileHistory):
         }
 
     def add_found(self, found: OnDisk, skill: Skill) -> None:
-        """The files of a folder were read; what differs from what they held is what a person saved."""
+        """The files of a folder were read; what differs from what they held is what a user saved."""
         for path, file in found.files.items():
             text = file.content if skill.files.get(path) != file and not file.base64 else None
             content = StoredText(_digest(file), Mark(found.saved_at[path]), skill.version, text)

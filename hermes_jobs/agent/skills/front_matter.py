@@ -106,7 +106,7 @@ _MATTER = re.compile(
 )
 _FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^|>\[{&*!#\s].*)")
 _PLATFORMS = {"darwin": "macos", "osx": "macos", "mac": "macos", "win32": "windows", "win": "windows"}
-_PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar is a text: 1.10 is no number
+_PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar is a text: 1.10 is not a number
 
 
 class SkillText(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,13 +1,13 @@
-"""The guard: what in a skill's files could harm, and whether a skill may be written as it is.
+"""The guard: finds dangerous content in a skill's files, and decides whether the skill may be written.
 
 | verdict   | a write that the agent asks for        |
 |-----------|----------------------------------------|
 | safe      | is made                                |
-| caution   | waits for a person's approval          |
+| caution   | waits for a user's approval            |
 | dangerous | is refused, and nothing has changed    |
 
-A pattern is no proof: it keeps the known tricks out and says so, and nothing else relies on it.
-Files from elsewhere are looked at in the same way before anybody uses them as a skill.
+A pattern proves nothing: it finds known attacks, and no other check relies on it.
+Files from other sources are scanned in the same way before they are used as a skill.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ class Concern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict(concerns: Iterable[Concern]) -> Verdict:
-    """What the concerns come to together."""
+    """The verdict on all concerns together."""
     found = {concern.severity for concern in concerns}
     return "dangerous" if "dangerous" in found else "caution" if found else "safe"
 
 
 def concerns_of(files: Files) -> tuple[Concern, ...]:
-    """Everything that the rules name in a skill's files."""
+    """All matches of the rules in a skill's files."""
     return tuple(each for path in sorted(files) for each in _of_file(path, files[path]))
 
 
 def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
-    """What a write brings: what the rules name after it and did not name before it, file by file."""
+    """The concerns that a write adds: matches after it that were not there before, file by file."""
     found: list[Concern] = []
     for path, file in sorted(after.items()):
         if before.get(path) == file:
@@ -116,7 +116,7 @@ def _severity(finding: ScanFinding) -> Severity:
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):
-    """What the guard says of a file or a folder."""
+    """The guard's findings on a file or a folder."""
 
     path: str
     verdict: Verdict

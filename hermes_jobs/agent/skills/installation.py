@@ -170,7 +170,7 @@ def installing(
     """The change that installs a candidate as the skill `before`, in which `files` are to stand at last.
 
     The files as they came are written first, so that a later update knows what was changed here. `rules`:
-    what the guard found and a person accepted. The change raises `Rejected`.
+    what the guard found and a user accepted. The change raises `Rejected`.
     """
 
     def change(load: StateLoader) -> DecisionResult:

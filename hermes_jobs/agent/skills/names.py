@@ -1,4 +1,4 @@
-"""What a skill, its category and its files may be called."""
+"""Valid names of skills, categories and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def is_written(name: str) -> bool:
 
 
 def is_ignored(name: str) -> bool:
-    """Whether a file or folder of that name is no part of a skill: hidden ones, what editors leave behind."""
+    """Whether a file or folder of that name does not belong to a skill: hidden files, and files that editors
+    leave behind."""
     return _IGNORED.fullmatch(name) is not None
 
 
@@ -63,16 +64,16 @@ def checked_inside(path: str) -> str:
     if len(path) > MAX_PATH or "\\" in path or printable(path) != path or "\n" in path or "\t" in path:
         raise _refused(path, f"Use plain characters, at most {MAX_PATH}.")
     if any(not part or part == "." or is_ignored(part) for part in parts):
-        raise _refused(path, "Hidden and temporary files, and empty names, are no part of a skill.")
+        raise _refused(path, "Hidden and temporary files, and empty names, cannot belong to a skill.")
     return path
 
 
 def _refused(path: str, hint: str) -> Rejected:
-    return Rejected(f"{path[:MAX_PATH]!r} is no path in a skill.", kind="skill_path", hint=hint)
+    return Rejected(f"{path[:MAX_PATH]!r} is not a path in a skill.", kind="skill_path", hint=hint)
 
 
 def unknown(name: str, known: Iterable[str]) -> Rejected:
-    """The refusal of a name that no skill has, with the nearest that there are."""
+    """The error for an unknown skill name, with the most similar names."""
     if not name.strip():
         return Rejected("The skill's name is empty.", kind="usage", hint="Give the name of a skill.")
     near = get_close_matches(name.lower(), list(known), n=3, cutoff=0.4)

@@ -1,4 +1,4 @@
-"""What becomes of a curator's proposals: kept for a person, or refused at once; carried out, or out of date.
+"""What becomes of a curator's proposals: kept for a user, or refused at once; carried out, or out of date.
 
 A proposal writes nothing to a skill. Applying one is a single append: either all of it happens, or nothing.
 """

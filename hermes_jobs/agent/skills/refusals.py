@@ -1,4 +1,4 @@
-"""Writes of skills that the guard refused, found in the log again for a person who judges otherwise."""
+"""Writes of skills that the guard refused, found in the log again for a user who judges otherwise."""
 
 from __future__ import annotations
 

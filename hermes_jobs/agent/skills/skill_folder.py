@@ -1,4 +1,4 @@
-"""The home's skills: files that follow from the log, and what people change in them becomes events."""
+"""The home's skills: files that follow from the log, and what users change in them becomes events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SkillFolder(SyncedFolder):
         return self._disk.root
 
     def sync(self) -> dict[str, Skill]:
-        """Take in what people changed and lay out what the log has; all skills that exist, by name.
+        """Take in what users changed and lay out what the log has; all skills that exist, by name.
 
         What cannot be read or written on this host is logged, and the log counts.
         """
@@ -171,7 +171,7 @@ class SkillFolder(SyncedFolder):
                     self._history.add_laid_out(place, path, file, mark, skill.version)
 
     def _take_in(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> Skill:
-        """The skill after what a person did to its files."""
+        """The skill after what a user did to its files."""
         if not skill.exists and not self._can_begin(found):
             return skill
         version = self._versions.version(skill.name)

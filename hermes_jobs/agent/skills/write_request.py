@@ -1,4 +1,4 @@
-"""What becomes of a request to write a skill: the event, a proposal that waits for a person, or a refusal.
+"""What becomes of a request to write a skill: the event, a proposal that waits for a user, or a refusal.
 
 Everything here is decided on the skill as the log has it, again whenever that has moved on.
 """
@@ -77,7 +77,7 @@ def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
 
 
 def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> None:
-    """Raise `Rejected` where a file would go as a whole that a person wrote and the model has never read."""
+    """Raise `Rejected` where a file would go as a whole that a user wrote and the model has never read."""
     at_stake = _at_stake(skill, asked.request) & skill.persons
     if not asked.lineage or not at_stake:
         return
@@ -136,7 +136,7 @@ def approving(name: str, number: int | None) -> Decision:
 
 
 def allowing(asked: SkillWriteRequest) -> Decision:
-    """The change by which a person lets a write be made that the guard had refused."""
+    """The change by which a user lets a write be made that the guard had refused."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
@@ -152,7 +152,7 @@ def allowing(asked: SkillWriteRequest) -> Decision:
 
 
 def denying(name: str, number: int | None) -> Decision:
-    """The change by which a person refuses a proposed write."""
+    """The change by which a user refuses a proposed write."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -254,7 +254,7 @@ def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.
 
 
 def _support(skill: Skill) -> Sequence[str]:
-    """The files besides SKILL.md, some of which a person may have put beside it."""
+    """The files besides SKILL.md, some of which a user may have put beside it."""
     return sorted(set(skill.files) - {MAIN_FILE})
 
 

@@ -72,7 +72,7 @@ class FileWriter:
         """Put the content in the place of the file, on the disk when this returns; missing folders are made.
 
         `mode` None: that of the file before. `seen` is the file that the content was made from. What was
-        there is kept before it is touched. Raises `OSError`; `Rejected` for what is no regular file or is
+        there is kept before it is touched. Raises `OSError`; `Rejected` for what is not a regular file or is
         read-only (a rename would replace it all the same), and where somebody else changes it meanwhile.
         """
         folder, name = os.path.split(real)
@@ -120,7 +120,7 @@ class FileWriter:
     def look(self, real: str, at: int | None = None) -> Seen:
         """The file as it is, kept in the store. `at`: its open folder.
 
-        Raises `OSError`; `Rejected` for what is no regular file.
+        Raises `OSError`; `Rejected` for what is not a regular file.
         """
         folder, name = os.path.split(real)
         if at is None:

@@ -1,4 +1,4 @@
-"""Restores files to what they were: judges all of them first, touches them only if none speaks against it."""
+"""Restores files to earlier contents: checks all of them first, and writes only if all can be restored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Rewind:
-    """Takes changes back, as far as their contents are in the store."""
+    """Undoes changes whose contents are in the store."""
 
     def __init__(self, store: SnapshotStore, writer: FileWriter) -> None:
         self._store = store
@@ -76,7 +76,7 @@ class Rewind:
         return "changed", "somebody has created it since" if change.after is None else "it was changed since"
 
     def restore(self, judged: Sequence[Judged]) -> Outcome:
-        """Restore the files; those too that a person, or a rewind that was killed, has restored already.
+        """Restore the files; those too that a user, or a rewind that was killed, has restored already.
 
         Stops at the first one that cannot be. Those that were judged `changed` are overwritten. Files that an
         earlier rewind has restored are no change, and are left out.
@@ -114,12 +114,12 @@ class Rewind:
             raise Rejected(f"what {change.path} was is no longer kept.", kind="not_kept")
         mode = before.mode
         if found is not None and change.after is not None and found.mode != change.after.mode:
-            mode = found.mode  # somebody has set it since, and means it
+            mode = found.mode  # somebody has set it since, on purpose
         return self._writer.replace(change.path, content, mode=mode, planned=check).change
 
 
 def _same(one: FileState | None, other: FileState | None) -> bool:
-    """Whether both are no file, or hold the same."""
+    """Whether both are absent, or have the same content."""
     return one is other is None or (one is not None and one.same_content(other))
 
 

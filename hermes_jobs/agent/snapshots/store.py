@@ -187,7 +187,7 @@ class SnapshotStore:
 
 
 def format_size(size: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes for users."""
     for unit, bytes_each in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)):
         if size >= bytes_each:
             return f"{size / bytes_each:.1f}".removesuffix(".0") + f" {unit}"

@@ -8,9 +8,9 @@
 | true or false        | `"true"`, `"False"`, `"yes"`, `1` …                                          |
 | one of several words | the word in other case, with blanks around it                                |
 | a text               | a number, true or false; a list that holds just the text                     |
-| what may be left out | `null`; an empty string where that is no value                               |
+| what may be left out | `null`; an empty string where that is not a value                            |
 
-What fits none of these is left as it is, for the validation to refuse.
+Anything else stays unchanged, and the validation refuses it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def is_withheld(name: str, value: str) -> bool:
 def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> dict[str, str]:
     """The environment without the virtual environment at `prefix`; None: the one that this process runs in.
 
-    Its folder of programs leaves PATH, and VIRTUAL_ENV goes where it names it. Another one that the person
+    Its folder of programs leaves PATH, and VIRTUAL_ENV goes where it names it. Another one that the user
     has activated stays. Where this process runs in no virtual environment nothing is left out.
     """
     if prefix is None:

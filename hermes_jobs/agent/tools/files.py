@@ -147,7 +147,7 @@ class Files:
             if seen.st_size > MAX_PATCHED_BYTES:
                 raise ToolFailed(f"{path} is too large to be patched: {seen.st_size:,} bytes. Use `sed`.")
             refuse_binary(file, path, seen.st_size)
-            # Bytes that are no UTF-8 come through as they were.
+            # Bytes that are not UTF-8 come through as they were.
             text = file.read().decode(errors="surrogateescape")
         done = patched(text, old_string, new_string, replace_all=replace_all)
         try:

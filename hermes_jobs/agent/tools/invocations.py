@@ -47,7 +47,7 @@ class Invocation:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The arguments that are no options."""
+        """The arguments that are not options."""
         plain = [each for each in self.arguments if each != "--"]
         return tuple(each for each in plain if not each.startswith("-") or each == "-")
 

@@ -29,7 +29,7 @@ EVERY_COMMAND = "every command asks in the mode `edits`"
 
 
 class Permit:
-    """The judgement of one call. `asked` is the verdict of its tool, as if a person could be asked."""
+    """The judgement of one call. `asked` is the verdict of its tool, as if a user could be asked."""
 
     def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, asked: Verdict) -> None:
         self._tool = tool
@@ -72,7 +72,7 @@ class Permit:
         return None
 
     def _allowed(self, question: str, source: str, used: Sequence[CallPattern]) -> Verdict:
-        """Approved as by a person where the very call was, else as far as any other call."""
+        """Approved as by a user where the very call was, else as far as any other call."""
         by = f"{source}: {' and '.join(map(pattern_text, used))}"
         return Verdict("allow", question, by=by, approved=all(each.exact for each in used))
 

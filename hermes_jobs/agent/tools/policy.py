@@ -83,7 +83,7 @@ class CommandPolicy:
         return self._dangerous("typing into a running program", context)
 
     def reach(self, command: str, context: ToolContext) -> SandboxReach:
-        """How far a command may reach that runs now: further where a person has approved it."""
+        """How far a command may reach that runs now: further where a user has approved it."""
         try:
             found = self._invocations(command, context)
         except Unparsable:

@@ -27,7 +27,7 @@ Mode = Literal["auto", "on", "off"]
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxReach:
-    """How far a command may reach beyond the usual: `everything`, for what a person has approved and cannot
+    """How far a command may reach beyond the usual: `everything`, for what a user has approved and cannot
     work in a sandbox; else the places in `visible`, of which `None` stands for all but the home."""
 
     everything: bool = False

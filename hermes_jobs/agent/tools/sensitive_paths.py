@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = ("secret", "startup")
 
 
 def named(table: str) -> tuple[str, ...]:
-    """The paths of `secrets` and `startup`, from the person's home, or of `system_secrets`."""
+    """The paths of `secrets` and `startup`, from the user's home, or of `system_secrets`."""
     return tuple(load("sensitive_paths")[table])
 
 
@@ -59,7 +59,7 @@ def _deepest() -> int:
 
 
 def _below(path: str, user_home: str) -> Iterator[str]:
-    """The path from the person's home, and the folders there above it; nothing for a path elsewhere."""
+    """The path from the user's home, and the folders there above it; nothing for a path elsewhere."""
     for home in (user_home.casefold(), _real_home(user_home)):
         if path.startswith(f"{home.rstrip('/')}/"):
             parts = path[len(home.rstrip("/")) + 1 :].split("/", _deepest())

@@ -18,7 +18,7 @@ is then asked to (TERM), and killed `GRACE` seconds later. Where the worker is g
 it is killed at once: another worker may continue with the step. The lease is looked at last just before the
 command takes the place of its process, and then for as long as that runs. The lock, which keeps others of
 this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
-shell command AFTERWARDS then ends what was begun elsewhere and is no process below this one, such as a
+shell command AFTERWARDS then ends what was begun elsewhere and is not a process below this one, such as a
 container.
 
 Unless SANDBOX is empty, the command runs in the sandbox that it describes (see `sandbox_layer`), or not at

@@ -42,7 +42,7 @@ MAX_TIMEOUT = 600.0
 class TerminalOptions:
     """`environ` is the worker's environment, unfiltered; `secrets` are values that no command may inherit.
 
-    `granted` are variables that every command on this host gets, secrets that the person lets it have.
+    `granted` are variables that every command on this host gets, secrets that the user lets it have.
     `timeout` is used where a call names none. With `docker` each command runs in a container of its own.
     `background` starts those that outlive their call.
     """

@@ -68,7 +68,7 @@ def _made(item: Item, before: Todo | None = None) -> Todo:
 
 
 def shown(todos: Sequence[Todo]) -> str:
-    """The list as the model and people read it."""
+    """The list as the model and users read it."""
     if not todos:
         return "The list is empty."
     open_items = sum(each.status not in ENDED for each in todos)

@@ -39,7 +39,7 @@ class InvalidArguments(Exception):
 
 
 def shared(name: str) -> Paths:
-    """The `writes` of a tool that changes one thing which is no file: calls of one reply keep their order."""
+    """The `writes` of a tool that changes something other than a file: calls of a reply keep their order."""
     return lambda _arguments: (name,)
 
 
@@ -85,7 +85,7 @@ class CallRules:
         return False
 
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
-        """What a person can approve with the call, for longer than once."""
+        """What a user can approve with the call, for longer than once."""
         return CallPattern(tool=tool, pattern="*", folder=context.workdir)
 
 

@@ -28,7 +28,7 @@ MAX_PATH = 4096
 
 
 def deletes_whole_folder(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it deletes a system folder, the person's home, or all that is in one."""
+    """Whether it deletes a system folder, the user's home, or all that is in one."""
     if invocation.name == "find":
         starts = find_starts(invocation.arguments)
         deletes = "-delete" in invocation.arguments and not is_narrowed(invocation.arguments)
@@ -147,7 +147,7 @@ def _may_be_secret(pattern: str, user_home: str) -> bool:
 
 
 def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it reads all that is in the person's home, keys among them."""
+    """Whether it reads all that is in the user's home, keys among them."""
     above = {"/", "/home", "/Users", "/root", os.path.normpath(context.paths.user_home)}
     if invocation.name == "find":
         runs = {"-exec", "-execdir", "-ok", "-okdir"}.intersection(invocation.arguments)
@@ -159,7 +159,7 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
     if invocation.name not in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
         if invocation.name in words("secrets", "home_lookers"):
             return False
-        above.discard("/")  # a lone slash is no folder to most of the others
+        above.discard("/")  # a lone slash is not a folder to most of the others
         named_words = [each for each in named_words if each.startswith("/")]  # and `..` to build from
     return not above.isdisjoint((invocation.path(each) or "").removesuffix("/*") for each in named_words)
 

@@ -82,7 +82,7 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
 
 
 def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether `tar` compresses with a program that is no known compressor."""
+    """Whether `tar` compresses with a program that is not a known compressor."""
     programs = values(invocation, "I", "--use-compress-program")
     return any(
         each.split(" ")[0].rpartition("/")[2] not in words("interpreters", "packers") for each in programs

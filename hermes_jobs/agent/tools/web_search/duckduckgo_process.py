@@ -54,7 +54,7 @@ def answered(asked: DuckDuckGoQuery) -> Answered:
 def _failure(error: Exception) -> Answered:
     """What the library's exception means.
 
-    It says the same of an empty page as of one that asks whether a person is there.
+    It says the same of an empty page as of one that asks whether a user is there.
     """
     from ddgs.exceptions import RatelimitException, TimeoutException
 

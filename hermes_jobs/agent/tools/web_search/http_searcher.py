@@ -49,7 +49,7 @@ class _Answered(msgspec.Struct, frozen=True):
 
 
 class HttpSearcher:
-    """A provider at its address. The address is the person's own word and may be private: nothing that the
+    """A provider at its address. The address is the user's own word and may be private: nothing that the
     model says reaches it but the query, and redirects are not followed.
     """
 

@@ -70,7 +70,7 @@ class WebSearcher(Protocol):
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """Its name for users."""
 
     def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
         """The results. Raises `SearchFailed`, `StepInterrupted`."""
