@@ -91,8 +91,8 @@ REFUSED = {
     "empty patch": ({"action": "patch", "name": "tidy", "new_string": "x"}, "old_string is empty"),
     "twice": ({"action": "patch", "name": "tidy", "old_string": "t", "new_string": "x"}, "times"),
     "outside": ({"action": "write_file", "name": "tidy", "path": "../a", "content": "x"}, "no path in"),
-    "main file": ({"action": "write_file", "name": "tidy", "path": "SKILL.md"}, "no path in a skill"),
-    "absolute": ({"action": "write_file", "name": "tidy", "path": "/etc/passwd"}, "no path in a skill"),
+    "main file": ({"action": "write_file", "name": "tidy", "path": "SKILL.md"}, "not a path in a skill"),
+    "absolute": ({"action": "write_file", "name": "tidy", "path": "/etc/passwd"}, "not a path in a skill"),
     "huge": (
         {"action": "write_file", "name": "tidy", "path": FILE, "content": "x" * 1_048_577},
         "at most 1,048,576",

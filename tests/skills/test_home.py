@@ -185,11 +185,11 @@ def test_a_file_beside_skill_md_is_read_and_patched_like_any_other(host):
     assert host.read("tidy/forms.md") == "How forms are filled in."
     host.ask("write_file", "tidy", path="forms.md", content="Anew.")
     assert host.read("tidy/forms.md") == "Anew."
-    with pytest.raises(Rejected, match="is no path in a skill"):
+    with pytest.raises(Rejected, match="is not a path in a skill"):
         host.ask("write_file", "tidy", path="other.md", content="x")
     with pytest.raises(Rejected, match="has no file"):
         host.ask("patch", "tidy", path="other.md", old_string="a", new_string="b")
-    with pytest.raises(Rejected, match="is no path in a skill"):
+    with pytest.raises(Rejected, match="is not a path in a skill"):
         host.ask("remove_file", "tidy", path="../draft/SKILL.md")
     host.ask("remove_file", "tidy", path="forms.md")
     assert not (host.root / "tidy/forms.md").exists()

@@ -82,7 +82,7 @@ def test_files_lie_in_the_four_folders(path):
     ],
 )
 def test_every_other_path_is_refused(path):
-    with pytest.raises(Rejected, match="is no path in a skill") as refused:
+    with pytest.raises(Rejected, match="is not a path in a skill") as refused:
         checked_path(path)
     assert refused.value.hint
 
