@@ -90,7 +90,7 @@ REFUSED = {
     ),
     "empty patch": ({"action": "patch", "name": "tidy", "new_string": "x"}, "old_string is empty"),
     "twice": ({"action": "patch", "name": "tidy", "old_string": "t", "new_string": "x"}, "times"),
-    "outside": ({"action": "write_file", "name": "tidy", "path": "../a", "content": "x"}, "no path in"),
+    "outside": ({"action": "write_file", "name": "tidy", "path": "../a", "content": "x"}, "not a path in"),
     "main file": ({"action": "write_file", "name": "tidy", "path": "SKILL.md"}, "not a path in a skill"),
     "absolute": ({"action": "write_file", "name": "tidy", "path": "/etc/passwd"}, "not a path in a skill"),
     "huge": (

@@ -1,1 +1,1 @@
-"""What is remembered between sessions: in files that users read and edit, and by others beside them."""
+"""The memory across sessions: entries in files that users read and edit, and external providers."""

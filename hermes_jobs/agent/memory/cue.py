@@ -1,4 +1,5 @@
-"""What things are recalled by: a turn's text, its vector, and what it names; each asked for when needed."""
+"""The query of recall: a turn's text, its vector, and the entities that it names; the latter computed on
+demand."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from hermes_jobs.agent.memory.question_vector import NO_VECTOR, QuestionVector
 
 
 class Cue:
-    """`vector` and `names` are asked once, by whoever has something to compare them with."""
+    """`vector` and `names` are computed once, on first use."""
 
     def __init__(
         self,
@@ -24,20 +25,20 @@ class Cue:
 
     @cached_property
     def asked(self) -> QuestionVector:
-        """The vector of the text, and what came of asking for it."""
+        """The vector of the text, with the outcome of the request for it."""
         return self._ask_vector()
 
     @property
     def vector(self) -> bytes:
-        """The vector of the text; empty where there is none."""
+        """The vector of the text; empty if there is none."""
         return self.asked.vector
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of what the text means, as users or the memory wrote them. See `text.entities`."""
+        """The names of the entities in the text, as users or the memory wrote them. See `text.entities`."""
         return self._ask_names()
 
     @property
     def told(self) -> QuestionVector:
-        """What came of asking for the vector, if anybody asked."""
+        """The outcome of the request for the vector, if one was made."""
         return self.asked if "asked" in self.__dict__ else NO_VECTOR

@@ -1,4 +1,4 @@
-"""Recall of the memory's own entries: those that a prompt has no room for, when a message is about them."""
+"""Recalls memory entries that do not fit into the prompt, if a message is about them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from hermes_jobs.text.search.ranking import by_length, rarity
 from hermes_jobs.text.tokens import tokens
 
 FOUND = 8  # entries, at most
-OF_BEST = 0.4  # of the best one's score, which an entry has to have
-COMMON = 0.2  # the share of entries beyond which a word alone recalls none of them
-SHORT = 3  # letters that a word alone needs, where it has no digit, and more in a script other than Latin
+OF_BEST = 0.4  # the least score of an entry, relative to the best one
+COMMON = 0.2  # a word in a larger share of the entries recalls none by itself
+SHORT = (
+    3  # least letters of a word that recalls by itself; more in scripts other than Latin, fewer with digits
+)
 OTHERS = frozenset(
     {"och", "att", "det", "som", "har", "ett", "jag", "ikke", "hva", "hun"}  # Swedish, Danish, Norwegian
     | {"nie", "jak", "czy", "jest", "dla", "ale", "jsem", "bez", "nad", "ili"}  # Polish, Czech, Croatian
     | {"bir", "icin", "ama", "cok", "nem", "hogy", "egy", "ezt", "oli"}  # Turkish, Hungarian, Finnish
 )
-"""Words that any sentence has, in languages whose function words no list has."""
+"""Common words in languages without a list of function words."""
 HEADING = "From your memory, what is not in the prompt:"
 
 
 class EntryIndex:
-    """BM25 over the stems of entries and tags; entries are short, so that each stem counts once."""
+    """BM25 over the stems of entries and tags; entries are short, so each stem counts once."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -44,7 +46,7 @@ class EntryIndex:
         self._weights = by_length([len(each.text) for each in entries])
 
     def best(self, text: str) -> tuple[Entry, ...]:
-        """The entries that the text is about, best first; none where only common words meet."""
+        """The entries that match the text, best first; none if only common words match."""
         asked, of = roots(text), len(self._entries)
         rare = {root for root in asked if is_telling(root) and 0 < self._holding[root] <= max(1, COMMON * of)}
         ranked = sorted(
@@ -59,8 +61,8 @@ class EntryIndex:
 
 
 class EntryRecall:
-    """Recalls entries. `tail(lineage)`: those that a session's prompt has no room for; `room` in tokens;
-    `vectors` None: not by their meaning."""
+    """Recalls entries. `tail(lineage)`: those that do not fit into a session's prompt; `room` in tokens;
+    `vectors` None: no search by vectors."""
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class EntryRecall:
         self._indexed: tuple[tuple[Entry, ...], EntryIndex] = ((), EntryIndex(()))
 
     def __call__(self, session: Session, cue: Cue) -> Recalled:
-        """The entries that the text is about and that neither the prompt nor this conversation has."""
+        """The entries that match the text and are in neither the prompt nor this conversation."""
         tail = self._tail(session.lineage)
         if not tail:
             return Recalled()
@@ -117,12 +119,12 @@ def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
 
 
 def _is_of(entry: Entry, session: Session) -> bool:
-    """Whether the conversation itself wrote the entry, and so has it."""
+    """Whether this conversation wrote the entry, and so contains it."""
     return entry.evidence is not None and entry.evidence.session == session.id
 
 
 def is_telling(root: str) -> bool:
-    """Whether a word recalls an entry by itself."""
+    """Whether a word is specific enough to recall an entry by itself."""
     if is_unspaced(root) or any(letter.isdigit() for letter in root):
         return True
     long_enough = len(root) >= SHORT if root.isascii() else len(root) > SHORT

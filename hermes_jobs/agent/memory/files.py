@@ -1,9 +1,9 @@
-"""MEMORY.md and USER.md of one home: reading them, and writing one whole or not at all.
+"""MEMORY.md and USER.md of one home: reading them, and replacing one atomically.
 
-A text is written beside the file, made safe, and exchanged with it: whatever stood there by then, also what
-an editor saved a moment ago, is in hand afterwards and can be taken in. Two kinds of files may be left by a
-process that died: an unfinished one, which is nothing, and a ready one, which holds what a file had.
-"""
+A text is written to a temporary file, synced to the disk, and exchanged with the file: the previous content,
+even if an editor has just saved it, is then in the temporary file and can be imported. A process that died
+may leave two kinds of temporary files: an unfinished one, which is ignored, and a ready one, which has a
+file's previous content."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 MAX_BYTES = 1 << 24
 MODE = 0o600
 UNFINISHED, READY = ".unfinished", ".ready"
-BEING_SAVED_NS = 100_000_000  # for which an empty file may be one that an editor is about to fill
-LOOKS = 10  # at such a file
+BEING_SAVED_NS = 100_000_000  # seconds for which an editor may be about to fill an empty file
+LOOKS = 10  # seconds between two reads of such a file
 
 
 class Unusable(Exception):
-    """Why a file cannot be taken in; it is left as it is."""
+    """A file cannot be imported; it stays unchanged. The message says why."""
 
 
 class FileText(msgspec.Struct, frozen=True):
-    """What a file has, and its modification time in ns."""
+    """A file's content, and its modification time in ns."""
 
     text: str
     at: int
 
 
 class MemoryFiles:
-    """The files in one folder. One process at a time calls it; users do as they like."""
+    """The files in one folder. Used by one process at a time, while users may edit the files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, target: MemoryTarget) -> FileText | None:
-        """What the file has; None where there is none. Raises `Unusable`, `OSError`.
+        """The file's content; None if there is no file. Raises `Unusable`, `OSError`.
 
-        An editor may empty the file before it writes it: one that was just emptied is looked at again.
+        An editor may empty the file before writing it: a file that was just emptied is read again.
         """
         path = self.path(target)
         found = _read(path)
@@ -61,9 +61,9 @@ class MemoryFiles:
         return found
 
     def write(self, target: MemoryTarget, text: str) -> Mark | None:
-        """Put the text in the file's place; what stood there by then is left over. Raises `OSError`.
+        """Replace the file by the text; the previous content goes to `left_over`. Raises `OSError`.
 
-        None: somebody saved a file meanwhile where there was none, and theirs stays.
+        None: a file was created meanwhile where there was none, and is kept.
         """
         path = self.path(target)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,8 +84,8 @@ class MemoryFiles:
         return mark
 
     def left_over(self, target: MemoryTarget) -> Iterator[FileText]:
-        """What stood in the file's place when it was written, and was not taken in yet; each is gone after
-        that. Raises `OSError`."""
+        """Contents that were replaced and not imported yet; each is removed after it is
+        returned. Raises `OSError`."""
         path = self.path(target)
         for unfinished in path.parent.glob(f".{path.name}.*{UNFINISHED}"):
             unfinished.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ class MemoryFiles:
             ready.unlink(missing_ok=True)
 
     def path(self, target: MemoryTarget) -> Path:
-        """Where the file is; a link leads to its end, or to itself where it has none."""
+        """The file's path, links resolved; a broken link gives itself."""
         return Path(os.path.realpath(self._folder / NAMES[target]))
 
 
@@ -117,7 +117,7 @@ def _read(path: Path) -> FileText | None:
 
 
 def _made_ready(path: Path, text: str) -> Path:
-    """A file beside that one, which holds the text and is on disk."""
+    """A temporary file with the text, synced to the disk."""
     descriptor, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text.encode("utf-8", "replace"))

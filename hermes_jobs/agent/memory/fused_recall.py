@@ -1,4 +1,4 @@
-"""Built-in recall: the memory's entries and earlier conversations, each by several tracks."""
+"""Built-in recall: the memory's entries and earlier conversations, each by several methods."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class RecallPart(Protocol):
     """Recalls things of one kind."""
 
     def __call__(self, session: Session, cue: Cue) -> Recalled:
-        """What fits the cue. Raises `HermesJobsError`."""
+        """The matches of the cue. Raises `HermesJobsError`."""
 
 
 class FusedRecall:
-    """See `Recall`. `vectors` None: nothing is found by its meaning. `names` gives those that aliases mean.
-    A part that fails is left out."""
+    """See `Recall`. `vectors` None: no search by vectors. `names` resolves aliases. A part that fails is
+    skipped."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class FusedRecall:
         self._parts = parts
 
     def __call__(self, session: Session, text: str) -> Recalled:
-        """What all parts recall, with what the vector of the text has cost."""
+        """The results of all parts, with the cost of the text's vector."""
         cue = Cue(text, vector=partial(self._asked, text), names=partial(self._named, text))
         found = []
         for part in self._parts:

@@ -1,4 +1,4 @@
-"""The memory of a home: its files follow from the log, and what users change in them becomes events."""
+"""The memory of a home: its files are derived from the log, and users' edits become events."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_ed
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, states_at, text_of
 from hermes_jobs.engine.engine import Engine
 
-EMPTY = "\n"  # whether an empty file was read cannot be told
-ROUNDS = 5  # of reading and writing a file that somebody else writes to
+EMPTY = "\n"  # reads of an empty file cannot be detected
+ROUNDS = 5  # attempts to read and write a file that another process writes to
 
 
 class RecordedWrite(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class RecordedWrite(msgspec.Struct, frozen=True):
 class SyncedMemory(SyncedFolder):
     """The memory of one log in the files of one home.
 
-    `shown` is a folder on the home's file system, for what the files have held and whether they were read.
+    `shown` is a folder on the home's file system, for past contents of the files and whether they were read.
     Methods raise `LogUnavailable`.
     """
 
@@ -48,9 +48,9 @@ class SyncedMemory(SyncedFolder):
         self._known: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
 
     def sync(self) -> Memory:
-        """Take in what users changed and write the files as the log has them; the memory after that.
+        """Import users' edits and write the files from the log; returns the memory after that.
 
-        A file that cannot be read or written on this host is logged, and the log counts.
+        A file that cannot be read or written on this host is reported in the process's log and skipped.
         """
         try:
             with self._locked():
@@ -68,19 +68,19 @@ class SyncedMemory(SyncedFolder):
         return self._load()
 
     def writes(self) -> tuple[RecordedWrite, ...]:
-        """Everything that was ever written, in order."""
+        """All writes, in order."""
         return tuple(
-            # The memory's stream holds nothing but the memory's events.
+            # The memory's stream has no other events.
             RecordedWrite(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
             for each in self._engine.log.read(STREAM)
         )
 
     def logged(self) -> Memory:
-        """The memory as the log has it; what users changed since the last `sync` is not in it."""
+        """The memory in the log, without users' edits since the last `sync`."""
         return self._load()
 
     def entries(self, memory: Memory) -> tuple[Entry, ...]:
-        """What the log knows of each entry."""
+        """The log's data on each entry."""
         key = (memory.version, self._forgotten())
         if self._known[0] != key:
             recorded = (
@@ -93,7 +93,7 @@ class SyncedMemory(SyncedFolder):
         return cast(Memory, self._engine.state(STREAM))
 
     def _sync_file(self, target: MemoryTarget) -> None:
-        """Read and write until the file has what the log has, at most `ROUNDS` times."""
+        """Read and write until the file equals the log, at most `ROUNDS` times."""
         try:
             for _ in range(ROUNDS):
                 self._take_in_left_over(target)
@@ -104,11 +104,11 @@ class SyncedMemory(SyncedFolder):
                 self._write(target, memory)
         except Unusable as reason:
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
-        except OSError as error:  # the other file may be well
+        except OSError as error:  # the other file may be usable
             self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
 
     def _write_over(self, forgotten: int) -> None:
-        """Let the files have what the log has, whatever they hold: it may be what was forgotten."""
+        """Overwrite the files from the log: they may contain forgotten text."""
         memory = self._load()
         self._history.begin_again(forgotten)
         for target in TARGETS:
@@ -130,7 +130,7 @@ class SyncedMemory(SyncedFolder):
                 self._history.add_written(target, self._files.path(target), content)
 
     def _write(self, target: MemoryTarget, memory: Memory) -> None:
-        """Write the file, and take in what was saved in the last moment before that."""
+        """Write the file, and import an edit saved just before that."""
         entries = memory.entries(target)
         mark = self._files.write(target, text_of(entries) or EMPTY)
         if mark is None:
@@ -144,7 +144,7 @@ class SyncedMemory(SyncedFolder):
             self._take_in(target, found)
 
     def _take_in(self, target: MemoryTarget, found: FileText) -> Memory:
-        """The memory after what a user did to a target's file."""
+        """Import a user's edit of a target's file; returns the memory after that."""
         memory, theirs = self._load(), entries_of(found.text)
         if theirs != memory.entries(target):
             memory = self._merged(target, Content(theirs, found.at))

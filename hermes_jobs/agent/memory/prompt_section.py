@@ -1,4 +1,5 @@
-"""The memory as a section of the system prompt: who the user is, then everything else, each with its fill."""
+"""The memory as a section of the system prompt: the user's profile, then the notes, each with its fill
+level."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ FRESH = "It was read when this session began; what you save meanwhile stands her
 
 
 def prompt_section(placement: Placement, limits: Limits) -> str:
-    """The section; empty where nothing is remembered."""
+    """The section; empty if the memory is empty."""
     parts = [
         f"# {heading} [{fill(placement.whole(target), limits.of(target))}]\n{SEPARATOR.join(lines)}"
         for target, heading in HEADINGS
@@ -30,7 +31,7 @@ def prompt_section(placement: Placement, limits: Limits) -> str:
 
 
 def without_entry(prompt: str, entry: str) -> str:
-    """The prompt without that entry of the memory; the same where it does not have it."""
+    """The prompt without that entry of the memory; unchanged if it does not have it."""
     mark, whole = re.escape(SEPARATOR), re.escape(entry)
     headings = "|".join(re.escape(heading) for _, heading in HEADINGS)
     first = rf"(?P<head>^# (?:{headings}) \[[^\n]*\]\n)"
@@ -47,7 +48,7 @@ def without_entry(prompt: str, entry: str) -> str:
 
 
 def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> str:
-    """The prompt with that entry at the end of its target, or in the place of `old`; the same where it has
+    """The prompt with that entry at the end of its target, or in the place of `old`; unchanged if it has
     it."""
     if is_shown(entry, prompt):
         return prompt
@@ -65,7 +66,7 @@ def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> 
 
 
 def _lines(placement: Placement, target: MemoryTarget) -> list[str]:
-    """The entries, with a note in the place of each that a rule leaves out."""
+    """The entries, with a note instead of each that a rule excludes."""
     return [
         each.text if rule is None else f"[an entry was left out by the rule “{rule}”]"
         for each, rule in placement.prompt.items()

@@ -1,4 +1,4 @@
-"""One memory provider in one process: an instance per conversation, and every call contained."""
+"""One memory provider in one process: an instance per conversation; its errors are isolated."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Switch = Callable[[MemoryProvider, ProviderSession], object]
 
 
 class _ProviderInstance:
-    """A conversation's instance of the provider, made when it is first needed.
+    """A conversation's instance of the provider, created on first use.
 
-    `session`: the session that the instance was last given; `switched`: the id of the last session that
-    `on_session_switch` named.
+    `session`: the last session passed to the instance; `switched`: the id of the last session of
+    `on_session_switch`.
     """
 
     def __init__(self, session: ProviderSession) -> None:
@@ -32,7 +32,7 @@ class _ProviderInstance:
 
 
 class ProviderHost:
-    """A provider by name. No call takes longer than its limit; only methods that say so raise.
+    """A provider by name. Each call has a time limit; only methods that say so raise.
 
     `switch(provider, session)` calls the instance's hook for a conversation that continues as that session.
     """
@@ -59,14 +59,14 @@ class ProviderHost:
         return self._circuit.describe(error)
 
     def probe(self, what: str, act: Act[T], otherwise: T) -> T:
-        """Call an instance that belongs to no session; `otherwise` where that fails."""
+        """Call an instance without a session; returns `otherwise` if that fails."""
         limit = self._limits.begin
         return self._circuit.ask(what, lambda: act(self._factory(self._setup)), limit, otherwise)
 
     def ask(self, session: ProviderSession, what: str, act: Act[T], otherwise: T) -> T:
-        """Call the conversation's instance, after `on_session_switch` where the session is a newer one.
+        """Call the conversation's instance, after `on_session_switch` if the session is newer.
 
-        `otherwise` where the call fails or takes too long, or the circuit is open.
+        Returns `otherwise` if the call fails or times out, or the circuit is open.
         """
         instance = self._instance(session)
         call_or_default, limit = self._circuit.call_or_default, self._limits.ask
@@ -78,14 +78,14 @@ class ProviderHost:
         return self._circuit.ask(what, lambda: act(provider), limit, otherwise)
 
     def call_tool(self, session: ProviderSession, name: str, arguments: dict[str, Any]) -> str:
-        """Run one of its tools. Raises what the tool raises, for the model to read, and `CallTimeout`."""
+        """Run one of its tools. Raises the tool's errors, for the model, and `CallTimeout`."""
         provider = self._provider(self._instance(session), session)
         return within(self._limits.tool, lambda: provider.handle_tool_call(name, arguments))
 
     def tell(self, session: ProviderSession, act: Act[object]) -> None:
-        """Call the conversation's instance with something to learn, one call at a time.
+        """Pass new data to the conversation's instance, one call at a time.
 
-        Raises what it raises, `CallTimeout`, `CircuitOpen`.
+        Raises its errors, `CallTimeout`, `CircuitOpen`.
         """
         instance = self._instance(session)
         provider = self._provider(instance, session)
@@ -116,7 +116,7 @@ class ProviderHost:
         return self._instances.get(_key(session), lambda: _ProviderInstance(session))
 
     def _provider(self, instance: _ProviderInstance, session: ProviderSession) -> MemoryProvider:
-        """The provider, initialized for that session where there was none. Raises as `tell`."""
+        """The provider, created and initialized for that session if necessary. Raises as `tell`."""
         with instance.beginning:
             if instance.provider is None:
                 instance.provider = self._circuit.call(lambda: self._initialized(session), self._limits.begin)
@@ -129,7 +129,8 @@ class ProviderHost:
         return provider
 
     def _go_on(self, instance: _ProviderInstance, into: ProviderSession, seconds: float) -> None:
-        """Switch an instance that was not switched yet; a late switch ends with the newest session."""
+        """Call `on_session_switch` for an instance that needs it; a late switch ends with the newest
+        session."""
         with acquired(instance.learning, seconds):
             if instance.switched == into.id:
                 return

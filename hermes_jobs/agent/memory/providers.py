@@ -1,4 +1,4 @@
-"""All memories of one process: our own, always first, and at most one beside it."""
+"""All memories of one process: the built-in one first, and at most one external provider."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 BLOCK_TOKENS = 1_000
 KINDS = frozenset({"conversation", "scheduled"})
-"""Kinds of sessions whose events an added provider is given."""
+"""Kinds of sessions whose events an external provider gets."""
 
 Block = Callable[[Session], str]
 
@@ -43,11 +43,11 @@ class Providers:
 
     @property
     def external(self) -> ProviderHost | None:
-        """The one beside ours."""
+        """The external provider."""
         return self._external
 
     def add(self, provider: ProviderHost) -> bool:
-        """Put a provider beside ours; whether it was taken. A second one is refused."""
+        """Add an external provider; returns whether it was accepted. A second one is refused."""
         if self._external is not None:
             logger.warning(
                 "memory provider %s is left out: there may be one beside the built-in one, and that is %s",
@@ -62,18 +62,18 @@ class Providers:
         return True
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         if self._external is not None:
             self._external.close()
 
     # --- for a turn -----------------------------------------------------------------------------
 
     def block(self, session: Session) -> str:
-        """What the memories put into a session's system prompt, our own first."""
+        """The memories' sections of a session's system prompt, the built-in one first."""
         return "\n\n".join(block for block in (self._block(session), self._external_block(session)) if block)
 
     def recall(self, session: Session, text: str) -> Recalled:
-        """What the memories bring to mind for a turn, within the limit. See `Recall`."""
+        """The recalled context for a turn, within the limit. See `Recall`."""
         own = self._recall(session, text)
         found = [own.text]
         if self._external is not None:
@@ -84,14 +84,14 @@ class Providers:
         return replace(own, text=_cut(joined, self._room))
 
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools of the provider beside ours."""
+        """The tools of the external provider."""
         if self._external is None:
             return ()
         none: tuple[ToolSpec, ...] = ()
         return self._external.probe("get_tool_schemas", lambda each: tuple(each.get_tool_schemas()), none)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
-        """Run one of those tools for a session. Raises whatever it raises."""
+        """Run one of those tools for a session. Raises its errors."""
         assert self._external is not None, f"{name} belongs to nobody"
         session = ProviderSession(id=context.session, source=context.source, lineage=context.lineage)
         return redact_findings(self._external.call_tool(session, name, dict(arguments)))
@@ -105,7 +105,7 @@ class Providers:
         return _cut(redact_findings(block.strip()), BLOCK_TOKENS)
 
     def before_compression(self, session: Session) -> None:
-        """Let the provider beside ours see what is about to give way to a summary, and wait for it."""
+        """Pass the messages to be summarised to the external provider, and wait for it."""
         if self._external is None or kind_of(session) not in KINDS:
             return
         turns = _turns(session.messages)
@@ -152,7 +152,7 @@ def switch(provider: MemoryProvider, session: ProviderSession) -> None:
 
 
 def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after: Session) -> None:
-    """Call the hook for one event. Raises what the hook raises."""
+    """Call the hook for one event. Raises the hook's errors."""
     match event:
         case e.TurnCompleted():
             turn = before.find(event.turn)
@@ -174,14 +174,14 @@ def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after:
 
 
 def _hook(provider: MemoryProvider, name: str, *values: object, **named: object) -> None:
-    """Call a method that need not be there."""
+    """Call an optional method."""
     method = getattr(provider, name, None)
     if method is not None:
         method(*values, **named)
 
 
 def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    """What was said and answered; work in between is left out."""
+    """The user's messages and the answers, without the work in between."""
     turns: list[Turn] = []
     said = ""
     for message in messages:
@@ -193,7 +193,7 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 
 
 def _cut(text: str, room: int) -> str:
-    """As many whole lines as fit into so many tokens; of a first line that does not, its beginning."""
+    """The whole lines that fit into so many tokens; if the first does not, its beginning."""
     if token_weight(text) <= room * CHARACTERS_A_TOKEN:
         return text
     fits = head(text, room * CHARACTERS_A_TOKEN)

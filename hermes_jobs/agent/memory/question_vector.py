@@ -16,12 +16,12 @@ from hermes_jobs.text.tokens import tokens
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 5.0  # after which recall continues without it
-GRACE = 1.0  # until the client itself has said that they have passed
+SECONDS = 5.0  # seconds after which recall continues without it
+GRACE = 1.0  # until the client itself reports the timeout
 
 
 class QuestionVector(msgspec.Struct, frozen=True, kw_only=True):
-    """`vector` is empty where there is none; `failed` says why, where one was wanted. `paid`: the call."""
+    """`vector` is empty if there is none; `failed`: the reason, if one was requested. `paid`: the call."""
 
     vector: bytes = b""
     failed: str = ""
@@ -32,8 +32,8 @@ NO_VECTOR = QuestionVector()
 
 
 class QuestionVectors:
-    """Asks for them, where there are vectors to compare them with; not for a minute after three failures in a
-    row. `longest`: characters that are embedded; `least`: the cosine from which on a text counts as found."""
+    """Requests them if there are vectors to compare with; pauses for a minute after three failures in a
+    row. `longest`: characters that are embedded; `least`: the least cosine of a match."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class QuestionVectors:
 
     @property
     def model(self) -> str:
-        """The model whose vectors they are compared with."""
+        """The model of the stored vectors."""
         return self._embedder.model
 
     def of(self, text: str) -> QuestionVector:
@@ -76,7 +76,7 @@ class QuestionVectors:
         return self._embedder.embed([text], CancelToken(), seconds=SECONDS)
 
     def _paid(self, model: str, used: Usage, asked: str) -> tuple[PaidCall, ...]:
-        """The call, with an estimate where nothing was reported: it may be on a bill all the same."""
+        """The call, with an estimate if no usage was reported: it may be billed."""
         cost = self._embedder.cost_usd
         estimated = Usage(tokens(asked)) if used == NO_USAGE else NO_USAGE
         call = PaidCall(

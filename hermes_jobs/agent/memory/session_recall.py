@@ -15,21 +15,21 @@ from hermes_jobs.text.entities import names_it
 from hermes_jobs.text.search.fusion import fused
 from hermes_jobs.text.search.question import as_question
 
-MEANT = 2  # things that are looked for by their names
-FOUND = 6  # passages, each with what was said around it
-HELD = 0.25  # of the text's words, by how rare they are, that a passage has to hold
-TEXT_CHARS = 400  # shown of a passage
+MEANT = 2  # entities that are searched by name
+FOUND = 6  # passages, each with its neighbours
+HELD = 0.25  # the least share of the text's words, weighted by rarity, in a passage
+TEXT_CHARS = 400  # shown characters of a passage
 
 
 class SessionRecall:
-    """Searches all conversations but the current one. `vectors` None: not by their meaning."""
+    """Searches all conversations but the current one. `vectors` None: no search by vectors."""
 
     def __init__(self, archive: ConversationSearch, vectors: QuestionVectors | None = None) -> None:
         self._archive = archive
         self._vectors = vectors
 
     def __call__(self, session: Session, cue: Cue) -> Recalled:
-        """The passages found, best first, each with its neighbours; empty where none was found."""
+        """The passages found, best first, each with its neighbours."""
         query = as_question(cue.text)
         tracks: dict[RecallTrack, Sequence[Passage]] = {
             "words": self._found(session, query) if query else (),
@@ -57,7 +57,8 @@ class SessionRecall:
         return self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND, least=HELD)
 
     def _naming(self, session: Session, cue: Cue) -> Sequence[Passage]:
-        """What was said of things that the text means without their names; its own words find the others."""
+        """Passages about entities that the text refers to by other names; the text's own words find the
+        rest."""
         names = [name for name in cue.names if not names_it(cue.text, name)][:MEANT]
         each_found = [self._found(session, f'"{name}"') for name in names]
         in_turn = chain.from_iterable(zip_longest(*each_found))
@@ -71,7 +72,7 @@ class SessionRecall:
 
 
 def _positions(passage: Passage) -> Iterator[int]:
-    """Of all that is shown with it."""
+    """The positions of the passage and its neighbours."""
     yield passage.hit.position
     yield from (each.position for each in (passage.before, passage.after) if each is not None)
 

@@ -1,1 +1,1 @@
-"""What a model is told before anything is said."""
+"""The system prompt."""

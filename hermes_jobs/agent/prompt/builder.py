@@ -1,4 +1,4 @@
-"""The system prompt: which sections it has, in which order, built once a session and then frozen."""
+"""Builds the system prompt: its sections and their order; built once per session and then frozen."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ delivered as it stands. Where it would hold nothing that anybody needs to hear, 
 
 
 class Guidance(msgspec.Struct, frozen=True):
-    """A text for whoever has one of these tools; none named: any tool at all."""
+    """A text for agents with one of these tools; empty: with any tool."""
 
     text: str
     tools: frozenset[str] = frozenset()
 
     def holds(self, names: Collection[str]) -> bool:
-        """Whether it is of use with these tools."""
+        """Whether it applies to these tools."""
         return bool(self.tools.intersection(names) if self.tools else names)
 
 
@@ -69,18 +69,18 @@ write a skill down, and ask before you create or delete one. Patch one that misl
 )
 
 Tools = Callable[[Sequence[str] | None], Sequence[ToolSpec]]
-"""The tools of these toolsets, None: of the configured ones, as `Toolbox.specs` tells them."""
+"""The tools of these toolsets, None: of the configured ones; see `Toolbox.specs`."""
 
 Servers = Callable[[Sequence[str] | None, str, str], "ServersOfSession"]
 """The MCP servers of a session with these toolsets, in that folder, for that model."""
 
 Block = Callable[[Session], str]
-"""A section that another part writes for a session, such as what it remembers; empty: none."""
+"""A section that another part provides for a session, such as the memory's; empty: none."""
 
 
 class ServersOfSession(Protocol):
-    """The MCP servers of a new session: listings, why others are away, a section of its
-    prompt, and whether the tools are to be searched for."""
+    """The MCP servers of a new session: listings, why others are missing, a section of
+    its prompt, and whether their tools are searched."""
 
     @property
     def catalogues(self) -> tuple[McpCatalogue, ...]: ...
@@ -93,7 +93,7 @@ class ServersOfSession(Protocol):
 
 
 class SessionPrompt:
-    """Builds a session's prompt; `blocks` stand after the caller's message, before the project's words.
+    """Builds a session's prompt; `blocks` come after the caller's message, before the project's text.
 
     `zone` is where days begin; None for this machine's.
     """
@@ -120,7 +120,7 @@ class SessionPrompt:
         self._servers = servers
 
     def start(self, session: Session) -> SessionStarted:
-        """The session's start, its prompt frozen. Raises `Rejected` where `SOUL.md` cannot be read."""
+        """The session's start, its prompt frozen. Raises `Rejected` if `SOUL.md` cannot be read."""
         opening = session.opening or Opening()
         source = session.current.source if session.current else "cli"
         workdir = opening.workdir or self._workdir
@@ -162,11 +162,11 @@ class SessionPrompt:
 
 
 def normalised(text: str) -> str:
-    """Lines that end in one way, without blanks at their ends; one newline at the end of all."""
+    """The text with plain newlines, without trailing blanks, and with one newline at its end."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"[ \t]+$", "", lines, flags=re.MULTILINE).strip("\n") + "\n"
 
 
 def guidance_for(names: Collection[str]) -> str:
-    """What to tell an agent with tools of these names; empty without tools."""
+    """The guidance for an agent with tools of these names; empty without tools."""
     return "\n\n".join(each.text for each in GUIDANCE if each.holds(names))

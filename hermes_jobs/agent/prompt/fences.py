@@ -1,9 +1,9 @@
-"""What is recalled for one turn: put into the request's copy of a message, and taken out of what is echoed.
+"""Fences around recalled context: added to the request's copy of a message, and removed from the model's
+echoes.
 
-The fence tells the model that what stands in it is background. It never reaches storage: a model that repeats
-one has it removed from what is shown and from what is kept. The result depends on the text alone, not on how
-it was cut into pieces. A tag right after a backtick is spoken of, not used.
-"""
+The fence marks its content as background for the model. It is never stored: if a model repeats one, it is
+removed from the shown and the stored text. The result depends on the text alone, not on its chunks. A tag
+right after a backtick is a mention, not a fence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TAGS = Tags(OPEN.strip("<>"))
 
 
 def with_recall(message: UserMessage, recall: str) -> UserMessage:
-    """The request's copy of the message, with what was recalled in a fence; as it is where nothing was."""
+    """The request's copy of the message, with the recalled context in a fence; unchanged if there is none."""
     recall = re.sub(rf"</?{OPEN[1:]}", "", recall, flags=re.IGNORECASE).strip()
     if not recall:
         return message
@@ -31,26 +31,26 @@ def with_recall(message: UserMessage, recall: str) -> UserMessage:
 
 
 def without_fences(text: str) -> str:
-    """The text without fences; one that is never closed goes to the end."""
+    """The text without fences; an unclosed one extends to the end."""
     message = FenceFilter()
     return message.feed(text) + message.finish()
 
 
 class FenceFilter:
-    """Takes text piece by piece and gives back what stands outside of fences. For one answer, one thread."""
+    """Removes fences from text in chunks. For one answer, one thread."""
 
     def __init__(self) -> None:
         self._held = ""
         self._inside = False
         self._had_fence = False
-        self._spaces: str | None = ""  # what may still turn out to surround a fence; None once text was shown
+        self._spaces: str | None = ""  # text that may surround a fence; None after text was shown
 
     def feed(self, text: str) -> str:
-        """The next piece; what of the text may be shown. What may be the beginning of a tag is held back."""
+        """Handle the next chunk; returns the text to show. The possible beginning of a tag is held back."""
         return self._read(self._held + text, final=False)
 
     def finish(self) -> str:
-        """The end of the text: what was held back is read as it stands."""
+        """Handle the end of the text: the held text is parsed as it is."""
         rest = self._read(self._held, final=True)
         return rest if self._had_fence else (self._spaces or "") + rest
 
@@ -82,7 +82,7 @@ class FenceFilter:
 
 
 class FenceStripper:
-    """A model whose echoes of fences are removed, from what is shown, said and thought."""
+    """A model whose echoes of fences are removed from the shown text, the answer and the reasoning."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

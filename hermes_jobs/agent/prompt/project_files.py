@@ -1,6 +1,6 @@
-"""What a working folder says about itself to agents: the first of four well-known files."""
+"""A working folder's instructions for agents: the first of four well-known files."""
 
-# Opened by descriptor, so that what was checked is what is read.
+# Opened by descriptor, so that the checked file is the one that is read.
 from __future__ import annotations
 
 import os
@@ -15,17 +15,17 @@ HEAD_CHARACTERS, TAIL_CHARACTERS = 14_000, 4_000
 MAX_BYTES = 1 << 20
 
 KINDS: tuple[Kind, ...] = ("instruction", "exfiltration", "credential", "hidden")
-"""A project may well say how its machines are set up, so what persists on them passes."""
+"""Rules that are not applied: a project may explain the setup of its machines."""
 
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe by that name must not make anybody wait
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe of that name must not block
 
 
 class LeftOutFile(Exception):
-    """Why a file is not shown."""
+    """A file is omitted. The message says why."""
 
 
 def project_context(workdir: str | None) -> str:
-    """The file's text under a heading, scanned and cut; empty where there is none. Never raises."""
+    """The file's text under a heading, scanned and cut; empty if there is none. Never raises."""
     for name in NAMES if workdir else ():
         assert workdir is not None
         try:
@@ -33,13 +33,13 @@ def project_context(workdir: str | None) -> str:
         except LeftOutFile as reason:
             text = f"[{name} was left out: {reason}.]"
         if text.strip():
-            # What is left out costs nothing: only what is shown is looked through.
+            # Only the shown part is scanned.
             return f"# What {name} says about this folder\n\n{scanned(cut(text.strip(), name))}"
     return ""
 
 
 def cut(text: str, name: str) -> str:
-    """The text within its limit: beginning and end, and between them a note of what is missing."""
+    """The text within its limit: beginning and end, and between them a note about the missing part."""
     if len(text) <= MAX_CHARACTERS:
         return text
     missing = len(text) - HEAD_CHARACTERS - TAIL_CHARACTERS
@@ -48,7 +48,7 @@ def cut(text: str, name: str) -> str:
 
 
 def read_project_file(folder: Path, name: str) -> str:
-    """The text; empty where there is none. Raises `LeftOutFile` for what must not or cannot be shown."""
+    """The text; empty if there is no file. Raises `LeftOutFile` if it must not or cannot be shown."""
     try:
         real = (folder / name).resolve(strict=True)
     except (OSError, RuntimeError):

@@ -1,1 +1,1 @@
-"""How the agent learns from its conversations once the answers are out."""
+"""Reviews of finished turns: they save memory entries and skills."""

@@ -1,6 +1,6 @@
 """`review.*`: a review begins as a session of its own that continues from the conversation as it was.
 
-That of the curator of skills, `review.curate`, begins with their inventory.
+The curator's review, `review.curate`, begins with the inventory of skills.
 """
 
 from __future__ import annotations
@@ -79,13 +79,12 @@ def review_prompt(kind: ReviewKind) -> str:
 
 
 ToolsetsOn = Callable[[Sequence[str] | None], Collection[str]]
-"""The toolsets that have tools among those named, None: among the configured ones."""
+"""The toolsets with tools among the given ones, None: among the configured ones."""
 
 
 class BeginReview(msgspec.Struct, frozen=True, eq=False):
-    """Begins the review that is due. `model` is the one that reviews; None: the conversation's own. It gets
-    the tools for what is on in the conversation, as `toolsets_on` says. `verify`: how what it saves is
-    verified."""
+    """Begins a due review. `model`: the reviewing model; None: the conversation's own. It gets the tools of
+    the conversation's enabled toolsets, by `toolsets_on`. `verify`: how its writes are verified."""
 
     ids: Ids
     model: str | None
@@ -93,7 +92,7 @@ class BeginReview(msgspec.Struct, frozen=True, eq=False):
     verify: VerifyMode
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """The review's session and its one turn, begun together with the event that says so."""
+        """Start the review's session and its one turn, in one append with the review's event."""
         turn = self.ids.name("t")
 
         def change(load: StateLoader) -> DecisionResult:
@@ -133,7 +132,7 @@ class BeginReview(msgspec.Struct, frozen=True, eq=False):
 
 
 def review_toolsets(on: Collection[str]) -> tuple[str, ...]:
-    """What a review of a conversation with these toolsets may use: it writes nothing that is off there."""
+    """The toolsets of a review of a conversation with these toolsets: disabled ones are not written to."""
     if "memory" in on and "skills" in on:
         return ("review",)
     return ("memory-review",) if "memory" in on else ("skills-review",)
@@ -143,7 +142,7 @@ TOOLSETS = ("curate",)
 
 
 def requesting(review: str, reason: str) -> Decision:
-    """The change by which a look through the skills becomes due."""
+    """The change that requests a review of all skills."""
 
     def change(load: StateLoader) -> DecisionResult:  # noqa: ARG001 - the port's
         fact = ReviewRequested(review=review, kind="curate", reason=reason)
@@ -153,14 +152,14 @@ def requesting(review: str, reason: str) -> Decision:
 
 
 class BeginCuration(msgspec.Struct, frozen=True, eq=False):
-    """Begins the look that is due, by `model`. `stock` lists the skills, empty where there are none."""
+    """Begins a due review of all skills, by `model`. `stock` lists the skills; empty if there are none."""
 
     ids: Ids
     model: str
     stock: Callable[[], str]
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """The session and its one turn; where there are no skills, that is the end of it."""
+        """Start the session and its one turn; without skills, complete the review."""
         turn, stock = self.ids.name("t"), self.stock()
 
         def change(load: StateLoader) -> DecisionResult:

@@ -1,4 +1,4 @@
-"""All skills that an agent has: the home's, those in folders that are only read, and the bundled ones."""
+"""All skills of an agent: the home's, those in read-only folders, and the bundled ones."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from hermes_jobs.errors import Rejected
 
 
 class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that can be read. `folder` is where it lies here; `paths` are its files besides SKILL.md.
+    """A skill that can be read. `folder` is its folder on this host; `paths` are its files besides SKILL.md.
 
     `text` None: its front matter cannot be read, and `problem` says why. `skill` None: it is not the home's.
-    `is_bundled`: it comes with this program.
+    `is_bundled`: it is part of hermes-jobs.
     """
 
     place: SkillPlace
@@ -51,11 +51,11 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name by which it is asked for."""
+        """Its name for tools and commands."""
         return self.place.name
 
     def hidden(self, toolsets: Collection[str] | None, platform: str) -> str:
-        """Why an agent with these toolsets (None: any) is not told of it; empty where it is."""
+        """Why it is not listed for an agent with these toolsets (None: any); empty if it is."""
         if self.skill is not None and self.skill.is_archived:
             return "it is archived; to undo its last write takes that back"
         if self.text is None:
@@ -71,8 +71,8 @@ class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
 class SkillCatalog:
     """The skills of one home and of further folders, as they are now. Safe for many threads.
 
-    The home's come first, then the folders in their order, then the bundled ones: a name that was taken is
-    not given again. Methods raise `LogUnavailable`.
+    The home's come first, then the folders in their order, then the bundled ones: the first skill of a
+    name is used. Methods raise `LogUnavailable`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SkillCatalog:
     # --- reading --------------------------------------------------------------------------------
 
     def volumes(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
-        """Every skill by name, and what lies there and cannot be used."""
+        """Every skill by name, and the problems of unusable folders."""
         home = self._home
         found = {name: _of_home(home, skill) for name, skill in home.sync().items()}
         problems = [*home.problems]
@@ -136,17 +136,17 @@ class SkillCatalog:
         )
 
     def lacking(self, entry: SkillEntry) -> Needs:
-        """What the skill needs and this machine does not have."""
+        """The skill's requirements that this machine lacks."""
         return NOTHING if entry.text is None else self.machine.lacks(entry.text.needs)
 
     def proposals(self) -> tuple[Skill, ...]:
-        """The home's skills for which writes wait for a user, also those that do not exist yet."""
+        """The home's skills with writes that wait for approval, also skills that do not exist yet."""
         home = self._home
         home.sync()
         return tuple(skill for skill in home.all_known() if skill.proposals)
 
     def past(self, name: str) -> Skill:
-        """The home's skill of that name as it is, also where it was deleted. Raises `Rejected`."""
+        """The home's skill of that name, also a deleted one. Raises `Rejected`."""
         home = self._home
         home.sync()
         known = [skill.name for skill in home.all_known()]
@@ -157,11 +157,11 @@ class SkillCatalog:
     # --- writing --------------------------------------------------------------------------------
 
     def of_home(self) -> Mapping[str, Skill]:
-        """The home's own skills by name, which alone are written to."""
+        """The home's own skills by name, the only writable ones."""
         return self._home.sync()
 
     def all_known(self) -> tuple[Skill, ...]:
-        """Every skill that the home ever had, after what users did by hand."""
+        """Every skill that the home ever had, after importing users' edits."""
         self._home.sync()
         return self._home.all_known()
 
@@ -170,12 +170,12 @@ class SkillCatalog:
         return self._home.change(change, cause)
 
     def writing(self, asked: SkillWriteRequest) -> Decision:
-        """The change that an agent's request comes to. Raises `Rejected` for what this host rules out."""
+        """The change for an agent's request. Raises `Rejected` for a request that this host refuses."""
         self.check(asked)
         return writing(asked, guard=self._guard)
 
     def check(self, asked: SkillWriteRequest) -> None:
-        """Raise `Rejected` for a request that this host rules out."""
+        """Raise `Rejected` for a request that this host refuses."""
         home = self._home
         home.sync()
         if not is_read(asked.name) and asked.request.action != "create":
@@ -193,11 +193,11 @@ class SkillCatalog:
             raise Rejected(f"{path} of {asked.name} cannot be written: {blocked}.", kind="skill_path")
 
     def approve(self, name: str, number: int | None = None) -> DecisionResult:
-        """Let a proposed write be made. Raises `Rejected`."""
+        """Approve a proposed write. Raises `Rejected`."""
         return self._home.change(approving(self.past(name).name, number), "skills approve")
 
     def allow(self, name: str) -> DecisionResult:
-        """Let the newest write of a skill be made that the guard refused. Raises `Rejected`."""
+        """Make the newest write of a skill that the guard refused. Raises `Rejected`."""
         refused = last_refused(self._home.log, name, REFUSED)
         if refused is None:
             raise Rejected(
@@ -220,7 +220,7 @@ class SkillCatalog:
         category: str = "",
         rules: tuple[str, ...] = (),
     ) -> DecisionResult:
-        """Install a candidate as the skill `before`, in which `files` are to stand. Raises `Rejected`."""
+        """Install a candidate as the skill `before`, with these `files`. Raises `Rejected`."""
         request = SkillRequest(action="create", category=category)
         self.check(SkillWriteRequest(name=before.name, request=request, author="user"))
         decision = installing(before, candidate, files, category=category, rules=rules)
@@ -232,11 +232,11 @@ class SkillCatalog:
         return self._home.past(name)
 
     def deny(self, name: str, number: int | None = None) -> DecisionResult:
-        """Refuse a proposed write. Raises `Rejected`."""
+        """Deny a proposed write. Raises `Rejected`."""
         return self._home.change(denying(self.past(name).name, number), "skills deny")
 
     def undo(self, name: str, to: int | None = None, *, also: Sequence[Decision] = ()) -> DecisionResult:
-        """Take back the last write of a skill, or all since its version `to`, with what belongs to the same
+        """Undo the last write of a skill, or all since its version `to`, with the other events of the same
         append. Raises `Rejected`."""
         skill = self.past(name)
         if to is None:
@@ -253,7 +253,7 @@ class SkillCatalog:
         return self._home.change(combine(changes, all_or_none=True), "skills undo")
 
     def sync(self) -> None:
-        """Take in what users changed, and lay out what the log has now. Raises `LogUnavailable`."""
+        """Import users' edits, and write the files from the log. Raises `LogUnavailable`."""
         self._home.sync()
 
     def _with_program(self) -> list[SkillEntry]:
@@ -270,7 +270,7 @@ class SkillCatalog:
             )
 
     def _refuse_foreign(self, name: str) -> None:
-        """A name that is taken by what lies there and is not the home's cannot be given."""
+        """Refuse a name that is taken by an unusable folder."""
         for problem in self._home.problems:
             if name in problem.path.split("/"):
                 raise Rejected(
@@ -289,7 +289,7 @@ class SkillCatalog:
 
 
 def _refuse_nested(asked: SkillWriteRequest, skills: Sequence[Skill]) -> None:
-    """No skill lies in the folder of another."""
+    """Refuse a skill in the folder of another."""
     category = asked.request.category or ""
     if category in {skill.name for skill in skills if not skill.category}:
         raise Rejected(
@@ -310,7 +310,7 @@ def _of_home(home: SkillFolder, skill: Skill) -> SkillEntry:
 
 
 def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
-    """The skills of a folder that is only read; one that cannot be is a problem."""
+    """The skills of a read-only folder; an unreadable one is a problem."""
     try:
         places, found = disk.places(links=True)
     except OSError as error:

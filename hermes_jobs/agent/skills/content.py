@@ -1,4 +1,4 @@
-"""One file of a skill: its bytes as a text where they are one, and what is too large or odd to be used."""
+"""One file of a skill: its bytes, as a text if possible, and the limits of usable files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hermes_jobs.agent.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not make anybody wait
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not block
 
 Signature = tuple[int, int, int, int]
 
 
 class UnusableText(Exception):
-    """Why a file or a folder cannot be used."""
+    """A file or a folder cannot be used. The message says why."""
 
 
 def content_of(file: SkillFile) -> bytes:
@@ -27,7 +27,7 @@ def content_of(file: SkillFile) -> bytes:
 
 
 def as_file(content: bytes) -> SkillFile:
-    """Bytes as a text where they are one."""
+    """The bytes as a text, if they are UTF-8."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -38,7 +38,7 @@ def as_file(content: bytes) -> SkillFile:
 
 
 def read_file(real: Path, path: str) -> SkillFile:
-    """The file at a place that is not a link; `path` is its name in the skill. Raises `UnusableText`."""
+    """The file at a path without links; `path` is its name in the skill. Raises `UnusableText`."""
     try:
         descriptor = open_unseen(real, _READ)
         with os.fdopen(descriptor, "rb") as file:
@@ -59,5 +59,5 @@ def read_file(real: Path, path: str) -> SkillFile:
 
 
 def signature_of(status: os.stat_result) -> Signature:
-    """What changes with a file's content."""
+    """A value that changes with a file's content."""
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

@@ -1,4 +1,4 @@
-"""The home's skills as a curator sees them: what there is, how it is used, what says nearly the same."""
+"""The curator's view of the home's skills: inventory, usage, similar pairs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
 
 ALIKE = 0.5
-"""From this cosine on two skills are worth comparing: copies have 1, skills of one trade 0.1 to 0.3."""
+"""The least cosine of a similar pair: copies have 1, skills of one field 0.1 to 0.3."""
 
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W\d_]")
 
 
 def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...]:
-    """The pairs whose texts are alike, with their cosine from 0 to 1, the most alike first."""
+    """The pairs with similar texts, with their cosine from 0 to 1, the most similar first."""
     counts = {name: Counter(_WORD.findall(text.lower())) for name, text in texts.items()}
     occurs = Counter(word for words in counts.values() for word in words)
     vectors = {
@@ -61,7 +61,7 @@ STOCK_CHARACTERS = 60_000
 
 
 class SkillUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a skill was used; moments are ISO 8601, empty for never."""
+    """The uses of a skill; times are ISO 8601, empty for never."""
 
     uses: int = 0
     completed: int = 0
@@ -71,11 +71,11 @@ class SkillUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Uses = Callable[[Collection[str]], Mapping[str, SkillUsage]]
-"""Tells how the skills of these names are used."""
+"""Returns the uses of the skills of these names."""
 
 
 class Curator:
-    """Tells of the skills and takes proposals about them. Every method may raise `Rejected`."""
+    """Lists the skills and records proposals about them. Every method may raise `Rejected`."""
 
     def __init__(self, shelf: SkillCatalog, uses: Uses, today: Callable[[], str]) -> None:
         """`today` is the day, as YYYY-MM-DD."""
@@ -84,7 +84,7 @@ class Curator:
         self._today = today
 
     def inventory(self) -> str:
-        """The skills there are, a line each, and the pairs that are alike; empty where there are none."""
+        """The skills, a line each, and the similar pairs; empty if there are no skills."""
         skills = self._active()
         if not skills:
             return ""
@@ -100,7 +100,7 @@ class Curator:
         return text if len(text) <= STOCK_CHARACTERS else f"{text[:STOCK_CHARACTERS]}\n[… more is left out]"
 
     def read(self, name: str, path: str) -> str:
-        """One skill whole, or a file of it."""
+        """A whole skill, or one of its files."""
         volume = self._shelf.find(name)
         file = self._shelf.file(volume, path)
         return f"{path} is no text." if file.base64 else file.content
@@ -116,7 +116,7 @@ class Curator:
         reason: str,
         evidence: Evidence,
     ) -> Decision:
-        """The change by which a merge is proposed."""
+        """The change that proposes a merge."""
         merge = Merge(into=into, skills=skills, content=content, category=category, reason=reason)
         active = self._active()
         for name in merge.skills:
@@ -127,12 +127,12 @@ class Curator:
         return propose_merge(review, merge, evidence)
 
     def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
-        """The change by which it is proposed to put a skill away."""
+        """The change that proposes to archive a skill."""
         self._check_own(skill, self._active())
         return propose_archive(review, skill, reason, evidence)
 
     def apply(self, curation: Curation, numbers: Collection[int], by: str) -> DecisionResult:
-        """Carry proposals out, all or none; no `numbers`: those that are left."""
+        """Apply proposals, all or none; no `numbers`: all remaining ones."""
         skills = self._shelf.of_home()
         for proposal in chosen_of(curation, numbers):
             proposed = proposal.proposed

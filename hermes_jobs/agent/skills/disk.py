@@ -1,9 +1,9 @@
-"""Folders of skills on disk: what lies there, and writing a file so that it is there whole or not at all.
+"""Folders of skills on disk: finding skills, and writing files atomically.
 
     NAME/SKILL.md, NAME/references/…        a skill
     CATEGORY/NAME/SKILL.md                  a skill in a category
 
-Links are not followed, whatever they point at.
+Links are never followed.
 """
 
 # Opened by descriptor, folder by folder, so that no link that appears meanwhile leads elsewhere.
@@ -26,14 +26,14 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE, Files
 MAX_FILES = 1_000
 MAX_LEVELS = 8
 UNFINISHED = ".unfinished"
-LOWER_CASE = "skill.md"  # SKILL.md as some write it
+LOWER_CASE = "skill.md"  # other spellings of SKILL.md
 SETTLED_NS = 2_000_000_000  # a file that was touched more recently may change without looking changed
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What lies there and is not used, and why."""
+    """An unusable path, and why."""
 
     path: str
     reason: str
@@ -43,7 +43,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class SkillPlace(msgspec.Struct, frozen=True):
-    """Where a skill lies: its category ("" for none) and its name."""
+    """The place of a skill: its category ("" for none) and its name."""
 
     category: str
     name: str
@@ -53,7 +53,7 @@ class SkillPlace(msgspec.Struct, frozen=True):
 
 
 class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill's folder. `blocked` are the paths that lie there and cannot be used; nothing touches them.
+    """A skill's folder. `blocked` are the paths that cannot be used; they are never changed.
 
     `saved_at`: the modification time of each file, in ns.
     """
@@ -69,7 +69,7 @@ class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disk:
-    """One folder of skills. Remembers what it read, so that only what changed is read again."""
+    """One folder of skills. Caches contents, so that only changed files are read again."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -80,9 +80,9 @@ class Disk:
     def places(
         self, known: Collection[SkillPlace] = (), *, links: bool = False
     ) -> tuple[list[SkillPlace], list[Problem]]:
-        """Where skills lie, in order; also those of the known ones whose SKILL.md is gone.
+        """The places of skills, in order; also of known ones whose SKILL.md is gone.
 
-        `links`: a skill's folder may be a link. Raises `OSError` where the root cannot be read.
+        `links`: a skill's folder may be a link. Raises `OSError` if the root cannot be read.
         """
         found: dict[str, SkillPlace] = {}
         problems: list[Problem] = []
@@ -102,7 +102,7 @@ class Disk:
         return list(found.values()), problems
 
     def read(self, place: SkillPlace) -> OnDisk | None:
-        """Everything in a skill's folder; None where there is no file. Raises `OSError`."""
+        """All files in a skill's folder; None if there are none. Raises `OSError`."""
         folder = self.root / str(place)
         problems: list[Problem] = []
         files: dict[str, SkillFile] = {}
@@ -136,7 +136,7 @@ class Disk:
         return read_file(real, path)
 
     def holds(self, place: SkillPlace, path: str, file: SkillFile | None) -> bool:
-        """Whether a file reads so at this moment; None: there is none."""
+        """Whether a file has that content now; None: there is no file."""
         folder = self.root / str(place)
         real = folder / path
         if path == MAIN_FILE and not os.path.lexists(real):
@@ -159,7 +159,7 @@ class Disk:
                 problems.append(Problem(f"{name}/{MAIN_FILE}", "its folder is a category of other skills"))
             try:
                 inside = _folders(self.root / name, problems, f"{name}/", links=links)
-            except OSError as error:  # what lies beside it is there all the same
+            except OSError as error:  # the other files are still usable
                 problems.append(Problem(name, f"it cannot be read ({error.strerror})"))
                 inside = [place.name for place in known if place.category == name]
             for inner in inside:
@@ -179,7 +179,7 @@ class Disk:
     # --- writing --------------------------------------------------------------------------------
 
     def write(self, place: SkillPlace, path: str, file: SkillFile) -> Mark:
-        """Put a file there, whole and on disk, or not at all. Raises `OSError`, also for a link there."""
+        """Write a file atomically, synced to the disk. Raises `OSError`, also if the path is a link."""
         if path == MAIN_FILE:
             (self.root / str(place) / LOWER_CASE).unlink(missing_ok=True)
         content = content_of(file)
@@ -205,7 +205,7 @@ class Disk:
         return mark
 
     def remove(self, place: SkillPlace, path: str) -> None:
-        """Take a file away, and the folders that are empty without it. Raises `OSError`."""
+        """Remove a file, and the folders that are empty without it. Raises `OSError`."""
         target = self.root / str(place) / path
         target.unlink(missing_ok=True)
         folder = target.parent
@@ -213,7 +213,7 @@ class Disk:
             folder = folder.parent
 
     def move(self, place: SkillPlace, to: SkillPlace) -> None:
-        """Let a skill's folder lie elsewhere, where nothing lies yet. Raises `OSError`."""
+        """Move a skill's folder to a free place. Raises `OSError`."""
         target = self.root / str(to)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         (self.root / str(place)).rename(target)
@@ -237,7 +237,7 @@ def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder or leads to one: a link to itself leads nowhere, like any that is broken."""
+    """Whether it is a folder or a link to one; false for broken links and loops."""
     try:
         return entry.is_dir()
     except OSError:
@@ -245,7 +245,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _has_main(folder: Path) -> bool:
-    """Whether a skill lies there, or what may be one: of what cannot be looked into, reading it tells why."""
+    """Whether the folder is a skill, or unreadable: reading it gives the reason."""
     try:
         return any((folder / name).is_file() for name in (MAIN_FILE, LOWER_CASE))
     except OSError:
@@ -290,7 +290,7 @@ def _made(folder: str, parent: int) -> None:
 
 
 def _emptied(folder: Path) -> bool:
-    """Remove the folder if nothing but caches is left in it; whether it is gone."""
+    """Remove the folder if only caches are left in it; returns whether it was removed."""
     cache = folder / "__pycache__"
     with suppress(OSError):
         for each in cache.glob("*.pyc"):

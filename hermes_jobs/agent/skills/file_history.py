@@ -1,4 +1,4 @@
-"""What the files of skills in one home have held and hold, by the skill's name and the file's path."""
+"""Past and current contents of the files of skills in one home, by skill and path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SkillFileHistory(FileHistory):
         self._root = root
 
     def before(self, found: OnDisk, past: Sequence[Skill]) -> Mapping[str, Holding]:
-        """What the files of a folder held before they were saved as they are."""
+        """The contents of a folder's files before their last saved state."""
         return {
             path: Holding(
                 contents=contents,
@@ -37,19 +37,19 @@ class SkillFileHistory(FileHistory):
         }
 
     def add_found(self, found: OnDisk, skill: Skill) -> None:
-        """The files of a folder were read; what differs from what they held is what a user saved."""
+        """Add the contents read from a folder; differences to the last ones are a user's edits."""
         for path, file in found.files.items():
             text = file.content if skill.files.get(path) != file and not file.base64 else None
             content = StoredText(_digest(file), Mark(found.saved_at[path]), skill.version, text)
             self.add_read(_key(found.place, path), self._file(found.place, path), content)
 
     def add_laid_out(self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int) -> None:
-        """The file was written as the log has it at that version."""
+        """Add the file as written from the log at that version."""
         content = StoredText(_digest(file), mark, version)
         self.add_written(_key(place, path), self._file(place, path), content)
 
     def removed(self, place: SkillPlace, path: str) -> None:
-        """The file was removed."""
+        """Add the removal of the file."""
         self.remove(_key(place, path), self._file(place, path))
 
     def _contents_of(
@@ -89,19 +89,19 @@ class SyncedVersions(LogEntries[_Skill]):
         super().__init__(root / FILE, log_id, field="skills", entry=_Skill)
 
     def version(self, name: str) -> int | None:
-        """The version that lies there; None: none."""
+        """The version on disk; None: none."""
         found = self.entries.get(name)
         return found.version if found else None
 
     def places(self) -> Iterator[SkillPlace]:
-        """Where the skills lie."""
+        """The places of the skills."""
         for name, skill in self.entries.items():
             yield SkillPlace(skill.category, name)
 
     def add(self, place: SkillPlace, version: int) -> None:
-        """This version lies there now."""
+        """Set the version on disk."""
         self.entries[place.name] = _Skill(version, place.category)
 
     def remove(self, name: str) -> None:
-        """Nothing of the skill lies there."""
+        """The skill has no files on disk."""
         self.entries.pop(name, None)

@@ -1,8 +1,8 @@
-"""SKILL.md as it is read: leniently, so that skills which others wrote work as they are.
+"""Parses SKILL.md leniently, so that skills from other sources work unchanged.
 
-https://agentskills.io/specification; how much to forgive follows its guide for clients.
+https://agentskills.io/specification; tolerated errors follow its guide for clients.
 
-What a skill needs of the machine (variables, commands and packages) is written as:
+A skill's requirements (variables, commands and packages) are written as:
 
 | written as                                                  | by                          |
 |-------------------------------------------------------------|-----------------------------|
@@ -10,7 +10,7 @@ What a skill needs of the machine (variables, commands and packages) is written 
 | `required_environment_variables: [NAME or {name: NAME}]`    | Hermes Agent                |
 | `metadata.openclaw.requires: {env, bins}`                   | OpenClaw                    |
 
-They may also stand under `metadata` or `metadata.hermes`.
+They may also be under `metadata` or `metadata.hermes`.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ NOTHING = Needs()
 
 
 class Available(msgspec.Struct, frozen=True):
-    """What is here: whether commands get a variable, and whether a command is found."""
+    """The environment of this machine: whether commands get a variable, and whether a command is found."""
 
     has_variable: Callable[[str], bool] = lambda _name: True
     has_command: Callable[[str], bool] = lambda _name: True
 
     def lacks(self, needs: Needs) -> Needs:
-        """What is not here. Of packages nothing is known: they may be anywhere."""
+        """The missing requirements. Packages are not checked: they may be anywhere."""
         return Needs(
             variables=tuple(name for name in needs.variables if not self.has_variable(name)),
             commands=tuple(name for name in needs.commands if not self.has_command(name)),
@@ -68,7 +68,7 @@ class Available(msgspec.Struct, frozen=True):
 
 
 def needs_of(fields: Mapping[str, Any]) -> Needs:
-    """What a front matter says is needed; names that are none are left out."""
+    """The requirements in a front matter; invalid names are skipped."""
     metadata = _mapping(fields.get("metadata"))
     places = (fields, metadata, _mapping(metadata.get("hermes")))
     found: dict[str, list[str]] = {"variables": [], "commands": [], "packages": []}
@@ -99,7 +99,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 MAX_DEPTH = 8
 LISTS = ("platforms", "tags", "requires_toolsets")
-OWN = "hermes"  # the key under `metadata` that holds what the standard has no field for
+OWN = "hermes"  # the key under `metadata` for fields that are not in the standard
 
 _MATTER = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
@@ -110,7 +110,7 @@ _PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar is 
 
 
 class SkillText(msgspec.Struct, frozen=True, kw_only=True):
-    """What SKILL.md says. `fields` are all of the front matter's, `is_plain` when a strict reader takes them.
+    """A parsed SKILL.md. `fields` are all of the front matter's; `is_plain`: a strict reader accepts them.
 
     `platforms` and `requires_toolsets` empty: any.
     """
@@ -134,7 +134,7 @@ def platform_name(system: str = sys.platform) -> str:
 
 @lru_cache(maxsize=512)
 def read(text: str) -> SkillText:
-    """What the text says. Raises `Rejected`, kind `front_matter`, where it cannot be read as a skill."""
+    """Parse the text. Raises `Rejected`, kind `front_matter`, if it is not a valid skill."""
     match = _MATTER.match(text)
     if match is None:
         raise refused("SKILL.md does not begin with front matter between two lines of `---`.")
@@ -168,7 +168,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
 
 
 def owned(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands under `metadata.hermes`, and what is written elsewhere and belongs there."""
+    """The fields under `metadata.hermes`, including those written elsewhere that belong there."""
     metadata = mapping(fields.get("metadata"))
     own = dict(mapping(metadata.get(OWN)))
     for key in ("version", *LISTS):
@@ -179,18 +179,18 @@ def owned(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """The value where it is one with fields; else an empty one."""
+    """The value if it is a mapping; else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def refused(message: str) -> Rejected:
-    """What is wrong with a front matter."""
+    """The error for an invalid front matter."""
     hint = "It needs `name: …` and `description: …`, each on a line of its own, and a text below."
     return Rejected(message, kind="front_matter", hint=hint)
 
 
 def _fields(front: str) -> tuple[dict[str, Any], bool]:
-    """The fields, and whether a strict reader takes them as they stand."""
+    """The fields, and whether a strict reader accepts them."""
     try:
         return _loaded(front), _is_plain(front)
     except yaml.YAMLError as error:

@@ -1,4 +1,4 @@
-"""Skills from elsewhere: which there are, what they would change here, and the events that install them."""
+"""Installs skills from other sources: candidates, merges with local changes, and events."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes, evo
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.three_way_merge import is_conflict, merge
 
-MAX_LEVELS = 5  # folders below the top in which skills are looked for
+MAX_LEVELS = 5  # depth of the search for skills
 
 
 class InstallCandidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that can be installed. `problems`: what lies in its folder and cannot be used."""
+    """A skill that can be installed. `problems`: the unusable files in its folder."""
 
     name: str
     description: str
@@ -40,7 +40,7 @@ def digest(files: Files) -> str:
 
 
 def candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
-    """The skills in what was fetched, by name. Raises `Rejected` where there is none that can be read."""
+    """The fetched skills, by name. Raises `Rejected` if there is none that can be read."""
     top = fetched.folder / fetched.path
     if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
         raise Rejected(f"There is no folder {fetched.path!r} in {fetched.source}.", kind="usage")
@@ -94,7 +94,7 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
 def chosen(
     found: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
 ) -> list[InstallCandidate]:
-    """The candidates of these names, or the only one. Raises `Rejected` where that is not clear."""
+    """The candidates of these names, or the only one. Raises `Rejected` if the choice is ambiguous."""
     known = ", ".join(each.name for each in found)
     missing = [name for name in names if name not in {each.name for each in found}]
     if missing:
@@ -111,14 +111,14 @@ def chosen(
 
 
 def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:
-    """Whether a skill that came from the one is brought up to date by the other."""
+    """Whether a skill from the first source is updated from the second."""
     return (one.source, one.path) == (other.source, other.path)
 
 
 def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, tuple[str, ...]]:
-    """What came (`base`) as it was changed here (`mine`) and there (`theirs`).
+    """The three-way merge of the installed files (`base`), the local (`mine`) and the new ones (`theirs`).
 
-    Also the files in which both changed the same: those are theirs.
+    Also the conflicting files, for which `theirs` is used.
     """
     kept = {path: _kept(base.get(path), mine.get(path), theirs.get(path)) for path in {*base, *mine, *theirs}}
     conflicts = tuple(sorted(path for path, (_, clash) in kept.items() if clash))
@@ -128,7 +128,7 @@ def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, 
 def _kept(
     was: e.SkillFile | None, here: e.SkillFile | None, there: e.SkillFile | None
 ) -> tuple[e.SkillFile | None, bool]:
-    """The file as it is to be, None: no more; and whether both changed the same of it."""
+    """The merged file, None: removed; and whether there was a conflict."""
     if here in (was, there):
         return there, False
     if there == was:
@@ -140,7 +140,7 @@ def _kept(
 
 
 def installed_files(past: Sequence[Skill]) -> Files:
-    """The files of a skill as they came: the newest state with the digest of its origin, else none."""
+    """The files of a skill as installed: the newest state with the digest of its origin, else none."""
     origin = past[-1].origin
     if origin is None:
         return {}
@@ -148,7 +148,7 @@ def installed_files(past: Sequence[Skill]) -> Files:
 
 
 def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:
-    """Raise `Rejected` where a skill of that name is there, and came from elsewhere."""
+    """Raise `Rejected` if there is a skill of that name from another source."""
     if not skill.exists or (skill.origin is not None and is_same_place(skill.origin, origin)):
         return
     whence = "was written here" if skill.origin is None else f"comes from {skill.origin.source}"
@@ -167,10 +167,10 @@ def installing(
     category: str = "",
     rules: tuple[str, ...] = (),
 ) -> Decision:
-    """The change that installs a candidate as the skill `before`, in which `files` are to stand at last.
+    """The change that installs a candidate as the skill `before`, with `files` as its final state.
 
-    The files as they came are written first, so that a later update knows what was changed here. `rules`:
-    what the guard found and a user accepted. The change raises `Rejected`.
+    The original files are written first, so that a later update can detect local changes. `rules`: the
+    guard's findings that the user accepted. The change raises `Rejected`.
     """
 
     def change(load: StateLoader) -> DecisionResult:

@@ -1,4 +1,4 @@
-"""What an agent is told of its skills, in three tiers: names and descriptions, one whole, one file of one."""
+"""Presents skills to an agent, in three tiers: names and descriptions, a whole skill, one file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hermes_jobs.domain.skill.skill import MAIN_FILE
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.scan import scan
 
-INDEX_CHARACTERS = 30_000  # beyond them the index has names alone
-GENERAL = "general"  # how skills without a category are headed
+INDEX_CHARACTERS = 30_000  # a larger index has only names
+GENERAL = "general"  # the heading of skills without a category
 
 INDEX = """\
 # Skills
@@ -25,13 +25,13 @@ read it with skill_view and work by it."""
 
 
 class SkillPresenter:
-    """Speaks to agents about the skills on a shelf."""
+    """Presents the skills of a catalog to agents."""
 
     def __init__(self, shelf: SkillCatalog) -> None:
         self._shelf = shelf
 
     def index(self, toolsets: Collection[str] | None) -> str:
-        """The section of a system prompt; empty where there is nothing to tell."""
+        """The section of a system prompt; empty if there are no skills."""
         lines = _lines(self._told(toolsets))
         whole = "\n".join(lines)
         if not whole:
@@ -57,7 +57,7 @@ class SkillPresenter:
         return "\n".join(_lines(text)) or "There are no skills yet."
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
-        """A skill whole, or one of its files. Raises `Rejected`."""
+        """A whole skill, or one of its files. Raises `Rejected`."""
         volume = self._shelf.find(name)
         if path and path != MAIN_FILE:
             return self._file(volume, path)
@@ -82,7 +82,7 @@ class SkillPresenter:
         *,
         provisional: bool = False,
     ) -> Decision:
-        """The change that a request comes to. Raises `Rejected`."""
+        """The change for a request. Raises `Rejected`."""
         asked = SkillWriteRequest(
             name=name,
             request=request,
@@ -106,14 +106,14 @@ class SkillPresenter:
 
 
 def without_skill(prompt: str, name: str) -> str:
-    """The prompt without that skill in its index; the same where it is not there."""
+    """The prompt without that skill in its index; unchanged if it is not there."""
     before, index, after = prompt.partition(INDEX)
     line = rf"^- {re.escape(name)}(?::[^\n]*)?\n?"
     return before + index + re.sub(line, "", after, count=1, flags=re.MULTILINE)
 
 
 def with_skill(prompt: str, name: str, main: str, *, read: bool) -> str:
-    """The prompt with that skill in its index, described as in `main`; `read`: its text stands below, too."""
+    """The prompt with that skill in its index, described as in `main`; `read`: with its text below."""
     line = f"- {name}: {described(main)}\n"
     before, index, after = without_skill(prompt, name).partition(INDEX)
     found = f"{before}{index}\n{line}{after}" if index else f"{before.rstrip()}\n\n{INDEX}\n\n{line}"
@@ -131,7 +131,7 @@ def _category(category: str, volumes: Sequence[SkillEntry]) -> Iterator[str]:
 
 
 def described(main: str) -> str:
-    """The description that a SKILL.md has; where a rule fits it, a note stands for it: prompts hold this."""
+    """The description in a SKILL.md; a note instead if a scan rule matches, because prompts contain it."""
     try:
         text = front_matter.read(main).description
     except Rejected:

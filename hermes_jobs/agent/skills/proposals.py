@@ -1,6 +1,6 @@
-"""What becomes of a curator's proposals: kept for a user, or refused at once; carried out, or out of date.
+"""A curator's proposals: recorded for the user or refused; applied or outdated.
 
-A proposal writes nothing to a skill. Applying one is a single append: either all of it happens, or nothing.
+A proposal changes no skill. Proposals are applied in a single append: all or none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FILE = re.compile(rf"\b(?:{'|'.join(SUBFOLDERS)})/[\w./-]*\w")
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """Skills that are to give way to one that says what they said."""
+    """A merge of skills into one."""
 
     into: str
     skills: tuple[str, ...]
@@ -36,13 +36,13 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
     category: str | None = None
 
     def request(self, skill: Skill) -> e.SkillRequest:
-        """The write of the one that stays, which is this one so far."""
+        """The write of the remaining skill, whose current state is given."""
         action: e.SkillAction = "edit" if skill.exists else "create"
         return e.SkillRequest(action=action, content=self.content, category=self.category)
 
 
 def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
-    """A change that proposes a merge. The change raises `Rejected` where the skills cannot be merged."""
+    """A change that proposes a merge. The change raises `Rejected` if the skills cannot be merged."""
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
@@ -72,7 +72,7 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
 
 
 def propose_archive(review: str, skill: str, reason: str, evidence: e.Evidence) -> Decision:
-    """The change by which it is proposed to put a skill away."""
+    """The change that proposes to archive a skill."""
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
@@ -92,7 +92,7 @@ def propose_archive(review: str, skill: str, reason: str, evidence: e.Evidence) 
 
 
 def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
-    """The change that carries proposals out, all of them or none; no `numbers`: those that are left."""
+    """The change that applies proposals, all or none; no `numbers`: all remaining ones."""
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
@@ -111,7 +111,7 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
 
 
 def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
-    """The proposals of those numbers that can be carried out. Raises `Rejected`."""
+    """The proposals of those numbers. Raises `Rejected` if one cannot be applied."""
     review = curation.review
     known = {each.number: each for each in curation.proposals}
     if not known:
@@ -167,7 +167,7 @@ def _carried_out(load: StateLoader, proposal: CurationProposal) -> Iterator[Stre
 
 
 def asked_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteRequest:
-    """The write of the skill that stays."""
+    """The write of the remaining skill."""
     merge = Merge(
         into=proposed.into,
         skills=proposed.skills,
@@ -185,7 +185,7 @@ def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
     return StreamEvents(skill.stream, (fact,))
 
 
-# --- what may be proposed ----------------------------------------------------------------------
+# --- checks of proposals -----------------------------------------------------------------------
 
 
 def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> DecisionResult:
@@ -223,7 +223,7 @@ def _readable(name: str) -> str:
 
 
 def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
-    """Raise `Rejected` where the merged text could not be written, or brings what needs looking at."""
+    """Raise `Rejected` if the merged text is invalid, or the guard has new findings in it."""
     if into.is_archived:
         raise _refused(f"The skill {into.name} is archived.", "Merge into another one.")
     asked = SkillWriteRequest(name=into.name, request=merge.request(into), author=BY, evidence=evidence)

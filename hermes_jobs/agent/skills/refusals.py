@@ -1,4 +1,4 @@
-"""Writes of skills that the guard refused, found in the log again for a user who judges otherwise."""
+"""Finds writes of skills that the guard refused in the log, so that a user can allow them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOOL = "skill_manage"
 
 
 class _Arguments(msgspec.Struct):
-    """What the tool was called with."""
+    """The arguments of the tool."""
 
     action: e.SkillAction
     name: str
@@ -41,14 +41,14 @@ class _Arguments(msgspec.Struct):
 
 
 class RefusedWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A refused write, and the call that asked for it."""
+    """A refused write, and its call."""
 
     request: e.SkillRequest
     evidence: e.Evidence
 
 
 def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
-    """The newest write of that skill that was answered with an error which holds `refusal`; None for none.
+    """The newest write of that skill whose error contains `refusal`; None for none.
 
     It reads the log from its end, as far as needed.
     """

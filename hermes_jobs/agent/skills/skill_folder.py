@@ -1,4 +1,4 @@
-"""The home's skills: files that follow from the log, and what users change in them becomes events."""
+"""The home's skills: files derived from the log, and users' edits become events."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
 
-ROUNDS = 3  # of reading and writing while somebody else writes to a file
+ROUNDS = 3  # attempts while another process writes to a file
 
 
 class SkillFolder(SyncedFolder):
     """The skills of one log in the folder of one home.
 
-    `shown` is a folder on the home's file system, for what the files have held and whether they were read.
+    `shown` is a folder on the home's file system, for past contents of the files and whether they were read.
     Methods raise `LogUnavailable`.
     """
 
@@ -41,18 +41,18 @@ class SkillFolder(SyncedFolder):
 
     @property
     def log(self) -> EventLog:
-        """The log that they follow from."""
+        """The log of the skills."""
         return self._engine.log
 
     @property
     def root(self) -> Path:
-        """The folder that they lie in."""
+        """The folder of the skills."""
         return self._disk.root
 
     def sync(self) -> dict[str, Skill]:
-        """Take in what users changed and lay out what the log has; all skills that exist, by name.
+        """Import users' edits and write the files from the log; returns all existing skills by name.
 
-        What cannot be read or written on this host is logged, and the log counts.
+        Files that cannot be read or written on this host are reported in the process's log and skipped.
         """
         with self._threads:
             try:
@@ -68,24 +68,24 @@ class SkillFolder(SyncedFolder):
             return {name: skill for name, skill in sorted(self._skills.items()) if skill.exists}
 
     def known(self, name: str) -> Skill:
-        """The skill as of the last sync; version 0 where there never was one."""
+        """The skill as of the last sync; version 0 if it never existed."""
         with self._threads:
             return self._skills.get(name) or Skill(stream=stream_of(name))
 
     def all_known(self) -> tuple[Skill, ...]:
-        """Every skill that there ever was, as of the last sync."""
+        """Every skill, also deleted ones, as of the last sync."""
         with self._threads:
             return tuple(self._skills[name] for name in sorted(self._skills))
 
     def past(self, name: str) -> tuple[Skill, ...]:
         """The skill at each of its versions, from version 0 on."""
         stream = stream_of(name)
-        # A skill's stream holds nothing but a skill's events.
+        # A skill's stream has no other events.
         events = [recorded.event for recorded in self._engine.log.read(stream)]
         return history(stream, events)  # type: ignore[arg-type]
 
     def why_blocked(self, name: str, path: str) -> str | None:
-        """Why a file of a skill cannot be written on this host; None where it can."""
+        """Why a file of a skill cannot be written on this host; None if it can."""
         with self._threads:
             blocked = self._blocked.get(name)
         if not blocked:
@@ -97,7 +97,7 @@ class SkillFolder(SyncedFolder):
     # --- sync -----------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        """Fold what is new in the log."""
+        """Fold the new events of the log."""
         self._unread = set()
         for head in self._engine.log.streams(PREFIX):
             name = head.stream.removeprefix(PREFIX)
@@ -114,7 +114,7 @@ class SkillFolder(SyncedFolder):
         return self._skills[name]
 
     def _sync_all(self) -> bool:
-        """One round; whether all files are as the log has them, and nobody wrote to one meanwhile."""
+        """One round; returns whether all files equal the log, and no file was written meanwhile."""
         self.problems, self._blocked = (), {}
         forgotten = self._forgotten()
         if forgotten != self._known_forgotten:
@@ -158,7 +158,7 @@ class SkillFolder(SyncedFolder):
         return done
 
     def _write_over(self, there: Mapping[str, SkillPlace], forgotten: int) -> None:
-        """Let the files have what the log has, whatever they hold: it may be what was forgotten."""
+        """Overwrite the files from the log: they may contain forgotten text."""
         self._history.begin_again(forgotten)
         for name, place in there.items():
             skill = self._skills.get(name)
@@ -171,7 +171,7 @@ class SkillFolder(SyncedFolder):
                     self._history.add_laid_out(place, path, file, mark, skill.version)
 
     def _take_in(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> Skill:
-        """The skill after what a user did to its files."""
+        """Import a user's edits of a skill's files; returns the skill."""
         if not skill.exists and not self._can_begin(found):
             return skill
         version = self._versions.version(skill.name)
@@ -190,7 +190,7 @@ class SkillFolder(SyncedFolder):
         return after
 
     def _can_begin(self, found: OnDisk | None) -> bool:
-        """Whether a folder that lies there is a skill that can be taken in."""
+        """Whether the folder is a new skill that can be imported."""
         main = found.files.get(MAIN_FILE) if found is not None else None
         if found is None or main is None:
             return False
@@ -237,14 +237,14 @@ class SkillFolder(SyncedFolder):
 
 
 def _is_synced(skill: Skill, found: OnDisk | None) -> bool:
-    """Whether the files are what the log has."""
+    """Whether the files equal the log."""
     if found is None:
         return not skill.exists
     return skill.files == found.files and (not skill.exists or skill.category == found.place.category)
 
 
 def _usable(skill: Skill, found: OnDisk | None) -> FolderFiles | None:
-    """What was found, with the log's own where something lies that cannot be used."""
+    """The files found, with the log's content in place of unusable ones."""
     if found is None:
         return None
     kept = {path: skill.files[path] for path in found.blocked & skill.files.keys()}

@@ -1,4 +1,4 @@
-"""SKILL.md as it is written: strictly, so that every reader of https://agentskills.io takes it."""
+"""Writes SKILL.md strictly, so that every reader of https://agentskills.io accepts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD = ("name", "description", "license", "compatibility", "allowed-tools", 
 
 
 def strict(text: str, name: str) -> str:
-    """The text as the skill of that name is written; as it is where it is strict. Raises `Rejected`."""
+    """The text in strict form for the skill of that name; unchanged if it is strict. Raises `Rejected`."""
     said = _checked(text, name)
     if not _is_strict(said):
         text = f"---\n{_front(said)}---\n\n{said.body}\n"
@@ -33,7 +33,7 @@ def strict(text: str, name: str) -> str:
 
 
 def checked_file(path: str, content: str) -> str:
-    """The content of a support file, which is not too large. Raises `Rejected`."""
+    """Check the size of a support file's content. Raises `Rejected`."""
     size = len(content.encode("utf-8", "replace"))
     if size > MAX_FILE_BYTES:
         raise Rejected(
@@ -79,7 +79,7 @@ def _is_strict(said: SkillText) -> bool:
 
 
 def _front(said: SkillText) -> str:
-    """The front matter, its fields in the standard's order, what it does not know under `metadata`."""
+    """The front matter, its fields in the standard's order, unknown ones under `metadata`."""
     metadata = dict(mapping(said.fields.get("metadata")))
     foreign = {key: value for key, value in said.fields.items() if key not in STANDARD}
     for key in ("version", *LISTS):
@@ -99,7 +99,7 @@ def _front(said: SkillText) -> str:
         sort_keys=False,
         width=float("inf"),
     )
-    return dumped.replace("---", "-\\x2d-")  # stands in double quotes alone: the end mark is nowhere else
+    return dumped.replace("---", "-\\x2d-")  # only in double quotes: the end mark is nowhere else
 
 
 def _lists(said: SkillText) -> Mapping[str, list[str]]:
@@ -111,7 +111,7 @@ def _lists(said: SkillText) -> Mapping[str, list[str]]:
 
 
 def _pruned(value: Any) -> Any:
-    """The value without what is empty: strict readers know no empty collections."""
+    """The value without empty collections, which strict readers refuse."""
     if isinstance(value, dict):
         kept = {str(key): _pruned(each) for key, each in value.items()}
         return {key: each for key, each in kept.items() if each not in (None, "", [], {})}
@@ -121,7 +121,7 @@ def _pruned(value: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents lists below their key, and quotes what would look like the end of the front matter."""
+    """Indents lists below their key, and quotes text that looks like the end of the front matter."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

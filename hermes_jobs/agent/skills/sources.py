@@ -9,7 +9,7 @@
 | another https://…                              | a .zip or .tar.gz, or one SKILL.md: #PATH is |
 |                                                | a folder in it                               |
 
-Nothing of it is run: no hooks, no submodules.
+Nothing is executed: no hooks, no submodules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class FetchedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies in `folder`. `source` and `path` name it again; `revision` is the commit of a repository."""
+    """Fetched files in `folder`. `source` and `path` identify them; `revision` is the commit of a
+    repository."""
 
     folder: Path
     source: str
@@ -51,7 +52,7 @@ class FetchedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
-    """A git repository, a state of it (empty: the one it offers first), and a folder in it."""
+    """A git repository, a revision (empty: the default branch), and a folder in it."""
 
     address: str
     revision: str = ""
@@ -59,7 +60,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fetch(source: str, into: Path) -> FetchedSkill:
-    """Lay what `source` names into an empty folder. Raises `Rejected`, kinds `usage` and `fetch`."""
+    """Fetch `source` into an empty folder. Raises `Rejected`, kinds `usage` and `fetch`."""
     local = Path(source).expanduser()
     if local.is_dir():
         return FetchedSkill(folder=local, source=str(local.absolute()))
@@ -83,7 +84,7 @@ NAMED = (
 
 
 def repository_of(source: str) -> Repository | None:
-    """The git repository that is named; None for what is none."""
+    """The named git repository; None if it is not one."""
     forge = _FORGE.fullmatch(source.partition("#")[0])
     address, _, more = source.partition("#")
     revision, _, path = more.partition(":")
@@ -104,7 +105,7 @@ def repository_of(source: str) -> Repository | None:
 
 
 def _cloned(repository: Repository, into: Path) -> str:
-    """Check the repository's state out into the folder; the commit. Raises `Rejected`."""
+    """Check out the repository into the folder; returns the commit. Raises `Rejected`."""
     _refuse_password(repository.address)
     if repository.revision.startswith("-"):
         raise Rejected(f"{repository.revision!r} is no revision.", kind="usage", hint=NAMED)
@@ -116,14 +117,14 @@ def _cloned(repository: Repository, into: Path) -> str:
 
 
 def _cause(stderr: str) -> str:
-    """What git printed up to its first fatal error; the advice that follows says nothing of the cause."""
+    """Git's output up to its first fatal error, without the advice after it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     fatal = next((at for at, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
     return " ".join(lines[: fatal + 1])[-300:] or "nothing"
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What git prints, with no hooks and no protocols but safe ones. Raises `Rejected`, kind `fetch`."""
+    """Git's output, without hooks and with safe protocols only. Raises `Rejected`, kind `fetch`."""
     safe = ["-c", f"core.hooksPath={os.devnull}", "-c", "core.symlinks=false", "-c", "core.fsmonitor=false"]
     environ = {**os.environ, "GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"}
     environ["GIT_TERMINAL_PROMPT"] = "0"
@@ -154,7 +155,7 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def _downloaded(address: str) -> bytes:
-    """What lies at the address. Raises `Rejected`."""
+    """The content at the address. Raises `Rejected`."""
     import httpx2
 
     _refuse_unsafe(address)
@@ -177,7 +178,7 @@ def _downloaded(address: str) -> bytes:
 
 
 def _unpack(content: bytes, into: Path) -> None:
-    """Lay an archive or one SKILL.md into the folder. Raises `Rejected`."""
+    """Unpack an archive or one SKILL.md into the folder. Raises `Rejected`."""
     try:
         if content.startswith(b"PK"):
             _unzip(content, into)

@@ -1,6 +1,6 @@
-"""What becomes of a request to write a skill: the event, a proposal that waits for a user, or a refusal.
+"""Decides a request to write a skill: an event, a proposal that needs approval, or a refusal.
 
-Everything here is decided on the skill as the log has it, again whenever that has moved on.
+Decisions are made on the skill's state in the log, and repeated if that has changed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from hermes_jobs.text.patch import patched
 
 REFUSED = "The guard refused this: "
 CHANGED = "The user has changed {path} since you read it (version {version})."
-PRESENT = 20_000  # characters of a file that a refusal shows
-SHOWN = 5  # concerns that an answer names
-WHOLE = ("edit", "write_file")  # what stands for all that a file held before
+PRESENT = 20_000  # characters of a file in a refusal
+SHOWN = 5  # concerns in an answer
+WHOLE = ("edit", "write_file")  # stands for the whole previous content of a file
 
 
 class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with who makes it, and in which turn. `lineage`: of the session whose model makes it.
-    `provisional`: what is written is to be verified."""
+    """A request with its author and turn. `lineage`: of the session whose model makes it.
+    `provisional`: the write is to be verified."""
 
     name: str
     request: e.SkillRequest
@@ -49,7 +49,7 @@ class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
-    """A change that carries out a request; with `guard` its content is scanned first.
+    """A change that executes a request; with `guard` its content is scanned first.
 
     The change raises `Rejected`.
     """
@@ -77,7 +77,7 @@ def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
 
 
 def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> None:
-    """Raise `Rejected` where a file would go as a whole that a user wrote and the model has never read."""
+    """Raise `Rejected` if a whole file would be replaced that a user wrote and the model has never read."""
     at_stake = _at_stake(skill, asked.request) & skill.persons
     if not asked.lineage or not at_stake:
         return
@@ -97,7 +97,8 @@ def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> No
 
 
 def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
-    """The files that a request writes or removes whole; a patch shows by its old_string that it was read."""
+    """The files that a request writes or removes whole; a patch proves by its old_string that the file was
+    read."""
     match request.action:
         case "edit":
             return {MAIN_FILE}
@@ -136,7 +137,7 @@ def approving(name: str, number: int | None) -> Decision:
 
 
 def allowing(asked: SkillWriteRequest) -> Decision:
-    """The change by which a user lets a write be made that the guard had refused."""
+    """The change by which a user makes a write that the guard refused."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(asked.name))
@@ -152,7 +153,7 @@ def allowing(asked: SkillWriteRequest) -> Decision:
 
 
 def denying(name: str, number: int | None) -> Decision:
-    """The change by which a user refuses a proposed write."""
+    """The change by which a user denies a proposed write."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -164,7 +165,7 @@ def denying(name: str, number: int | None) -> Decision:
 
 
 def undoing(name: str) -> Decision:
-    """A change that takes back a skill's last write. The change raises `Rejected`."""
+    """A change that undoes a skill's last write. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -178,7 +179,7 @@ def undoing(name: str) -> Decision:
 
 
 def restoring(name: str, then: Skill) -> Decision:
-    """A change after which a skill is as it was `then`. The change raises `Rejected`."""
+    """A change that restores a skill to its state `then`. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
@@ -189,7 +190,7 @@ def restoring(name: str, then: Skill) -> Decision:
 
 
 def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
-    """The event for a request on this skill; None where it changes nothing. Raises `Rejected`."""
+    """The event for a request on this skill; None if it changes nothing. Raises `Rejected`."""
     request = asked.request
     said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
     writes: Mapping[str, Any] = {**said, "provisional": asked.provisional}
@@ -254,7 +255,7 @@ def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.
 
 
 def _support(skill: Skill) -> Sequence[str]:
-    """The files besides SKILL.md, some of which a user may have put beside it."""
+    """The files besides SKILL.md, including those that a user added."""
     return sorted(set(skill.files) - {MAIN_FILE})
 
 
@@ -301,7 +302,7 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
     )
 
 
-# --- what is answered ------------------------------------------------------------------------
+# --- answers ---------------------------------------------------------------------------------
 
 
 def _told(concerns: Iterable[Concern]) -> str:

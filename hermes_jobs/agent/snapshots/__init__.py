@@ -1,1 +1,1 @@
-"""Snapshots of files: what file tools replaced, kept in the home so that it can be restored."""
+"""Snapshots of files: contents replaced by file tools, stored in the home so that they can be restored."""

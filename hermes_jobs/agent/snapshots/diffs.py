@@ -1,4 +1,4 @@
-"""The diff of a changed file, or why there is none to show."""
+"""The diff of a changed file, or why there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_DIFFED_BYTES = 4 * 1024 * 1024
 
 
 class FileDiff(msgspec.Struct, frozen=True):
-    """The lines of a unified diff; where `note` says in parentheses why there are none, none."""
+    """The lines of a unified diff; or none, and `note` has the reason in parentheses."""
 
     lines: tuple[str, ...]
     added: int = 0
@@ -29,7 +29,7 @@ def diff_of(
 ) -> FileDiff:
     """The diff from one state and its content to another; `path` is the name in its head.
 
-    A state None: there is no file. A content None beside a state: it is not known.
+    A state None: there is no file. A content None beside a state: unknown.
     """
     if protected:
         return FileDiff((), note="(it holds keys or passwords: not shown)")
@@ -46,7 +46,7 @@ def diff_of(
 
 
 def _text(content: bytes) -> str | None:
-    """The content as text; None where it is none, or too much to be compared."""
+    """The content as text; None if it is binary or too large to be compared."""
     if len(content) > MAX_DIFFED_BYTES or b"\0" in content:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Replaces and removes files atomically, and keeps what was there before in the snapshots."""
+"""Replaces and removes files atomically, and stores the previous contents in the snapshots."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH120
@@ -20,21 +20,21 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.system.randomness import random_hex
 
 NO_SNAPSHOTS = SnapshotStore(Path(os.devnull), KeepLimits(seconds=0))
-"""The store of an installation that keeps nothing."""
+"""A store that stores nothing."""
 
 PLAIN_MODE = 0o666  # of a new file, less the umask
 
 
 class Replaced(msgspec.Struct, frozen=True):
-    """A change that was made, and the content that was there before; None: no file, or too large to read."""
+    """A completed change, and the previous content; None: no file, or too large to read."""
 
     change: FileChange
     old: bytes | None
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A file as it was found: its state, and its content where that is small enough to be kept. All are None
-    where there was no file."""
+    """A file before a change: its state, and its content if small enough to be stored. All are None if there
+    was no file."""
 
     status: os.stat_result | None = None
     state: FileState | None = None
@@ -46,17 +46,17 @@ Planned = Callable[[FileChange], None]
 
 
 def nothing_planned(change: FileChange) -> None:
-    """The `Planned` of who notes nothing."""
+    """A `Planned` without effect."""
 
 
 class FileWriter:
-    """Writes at real paths, which the caller has checked; a folder on the way that has become a link since
-    is refused."""
+    """Writes at real paths, which the caller has checked; refuses a path in which a folder has become a
+    link since."""
 
     def __init__(
         self, store: SnapshotStore, verify: Callable[[int, str], None] = lambda _descriptor, _path: None
     ) -> None:
-        """`verify(descriptor, path)` raises where the open folder is not the one at that path."""
+        """`verify(descriptor, path)` raises if the open folder is not the one at that path."""
         self._store = store
         self._verify = verify
 
@@ -69,12 +69,11 @@ class FileWriter:
         seen: os.stat_result | None = None,
         planned: Planned = nothing_planned,
     ) -> Replaced:
-        """Put the content in the place of the file, on the disk when this returns; missing folders are made.
+        """Replace the file by the content, synced to the disk; missing folders are created.
 
-        `mode` None: that of the file before. `seen` is the file that the content was made from. What was
-        there is kept before it is touched. Raises `OSError`; `Rejected` for what is not a regular file or is
-        read-only (a rename would replace it all the same), and where somebody else changes it meanwhile.
-        """
+        `mode` None: the previous one. `seen` is the file from which the content was made. The previous
+        content is stored first. Raises `OSError`; `Rejected` for a special or read-only file (a rename would
+        replace it anyway), and if another process changes it meanwhile."""
         folder, name = os.path.split(real)
         made = _missing_folders(folder)
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -99,7 +98,7 @@ class FileWriter:
     def remove(
         self, real: str, folders: tuple[str, ...] = (), *, planned: Planned = nothing_planned
     ) -> Replaced:
-        """Remove the file; what was there is kept first. Of `folders` those that are empty then go with it.
+        """Remove the file, after storing its content, and those of `folders` that are empty then.
 
         Raises as `replace`.
         """
@@ -118,9 +117,9 @@ class FileWriter:
         return Replaced(change, before.content)
 
     def look(self, real: str, at: int | None = None) -> Seen:
-        """The file as it is, kept in the store. `at`: its open folder.
+        """The current file, stored. `at`: its open folder.
 
-        Raises `OSError`; `Rejected` for what is not a regular file.
+        Raises `OSError`; `Rejected` for a special file.
         """
         folder, name = os.path.split(real)
         if at is None:
@@ -141,7 +140,8 @@ class FileWriter:
         return Seen(status, self._store.keep(content, mode), content)
 
     def state(self, real: str) -> FileState | None:
-        """The file's present state, with its digest whatever its size; nothing is kept. Raises as `look`."""
+        """The file's current state, with its digest whatever its size; nothing is stored. Raises as
+        `look`."""
         folder, name = os.path.split(real)
         try:
             with self._opened(folder) as at:
@@ -169,7 +169,7 @@ class FileWriter:
 
     @contextlib.contextmanager
     def _opened(self, folder: str) -> Iterator[int]:
-        """The folder by a descriptor, so that it stays the one that was checked."""
+        """The folder as a descriptor, so that it stays the checked one."""
         at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             self._verify(at, folder)
@@ -180,8 +180,8 @@ class FileWriter:
 
 @contextlib.contextmanager
 def _temporary(at: int, mode: int | None) -> Iterator[tuple[int, str]]:
-    """A new file in the open folder, by descriptor and name; removed if an exception comes."""
-    name = f".{random_hex(8)}.tmp"  # not after the file, whose name may be as long as can be
+    """A new file in the open folder, by descriptor and name; removed on an exception."""
+    name = f".{random_hex(8)}.tmp"  # without the file's name, which may have the maximum length
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PLAIN_MODE, dir_fd=at)
     try:
         if mode is not None:
@@ -202,7 +202,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _missing_folders(folder: str) -> list[str]:
-    """The folders on the way that do not exist, outermost first."""
+    """The missing folders of the path, outermost first."""
     missing: list[str] = []
     while folder and not os.path.lexists(folder):
         missing.append(folder)
@@ -211,7 +211,7 @@ def _missing_folders(folder: str) -> list[str]:
 
 
 def _open(name: str, at: int) -> int:
-    """For reading, without blocking: opening a pipe would otherwise wait for a writer."""
+    """Open for reading, without blocking: opening a pipe would otherwise wait for a writer."""
     return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
 
 
@@ -229,7 +229,7 @@ def _kind(status: os.stat_result) -> str:
 
 
 def _refuse_changed(now: os.stat_result | None, seen: os.stat_result | None, real: str) -> None:
-    """Raise `Rejected` unless it is still the file that was seen, unchanged."""
+    """Raise `Rejected` unless it is still the same, unchanged file."""
     fields = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
     same = now is seen is None or (
         now is not None

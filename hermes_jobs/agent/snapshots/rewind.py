@@ -30,7 +30,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The changes that were made, and the first file that could not be restored, with the reason."""
+    """The completed changes, and the first file that could not be restored, with the reason."""
 
     done: tuple[FileChange, ...]
     failed: str = ""
@@ -76,10 +76,10 @@ class Rewind:
         return "changed", "somebody has created it since" if change.after is None else "it was changed since"
 
     def restore(self, judged: Sequence[Judged]) -> Outcome:
-        """Restore the files; those too that a user, or a rewind that was killed, has restored already.
+        """Restore the files, including those that a user or a killed rewind has already restored.
 
-        Stops at the first one that cannot be. Those that were judged `changed` are overwritten. Files that an
-        earlier rewind has restored are no change, and are left out.
+        Stops at the first failure. Files judged `changed` are overwritten. Files that an earlier rewind has
+        restored are skipped.
         """
         done: list[FileChange] = []
         for each in judged:
@@ -124,5 +124,5 @@ def _same(one: FileState | None, other: FileState | None) -> bool:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
+    """The folder, or its nearest existing parent."""
     return next(each for each in (folder, *folder.parents) if each.exists())

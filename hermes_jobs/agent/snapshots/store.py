@@ -4,7 +4,7 @@
     writes/CALL.json    the change that a call is about to make; written before the file is touched
     pruned              its time is that of the last pruning
 
-A content is on the disk before the file that had it is replaced: whatever dies in between, nothing is lost.
+A content is synced to the disk before its file is replaced, so that a crash in between loses nothing.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ logger = logging.getLogger(__name__)
 CONTENTS, WRITES, PRUNED = "contents", "writes", "pruned"
 CALL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 PRUNE_EVERY = 600.0  # seconds
-LEVEL = 1  # of the compression: the tools wait for it
+LEVEL = 1  # fast: the tools wait for the compression
 MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeepLimits:
-    """The most bytes of one file and of all together, and for how many seconds a content is kept; 0 seconds:
-    nothing is kept."""
+    """The most bytes of one file and of all together, and the seconds for which a content is stored; 0
+    seconds: nothing is stored."""
 
     file_bytes: int = 10 * MEGABYTE
     total_bytes: int = 500 * MEGABYTE
@@ -55,7 +55,7 @@ class SnapshotStore:
         self._added = 0
 
     def keep(self, content: bytes, mode: int, *, durable: bool = True) -> FileState:
-        """Keep a content, with the mode of its file; the state says where it could not be kept, and why."""
+        """Store a content, with the mode of its file; the state has the reason if it could not be stored."""
         digest = hashlib.sha256(content).hexdigest()
         state = FileState(digest=digest, size=len(content), mode=mode)
         reason = self.refusal(len(content))
@@ -68,13 +68,13 @@ class SnapshotStore:
         return msgspec.structs.replace(state, not_kept=reason)
 
     def refusal(self, size: int) -> str:
-        """Why a content of that size is not kept; empty where it is."""
+        """Why a content of that size is not stored; empty if it is."""
         if self.limits.seconds <= 0:
             return "switched off"
         return format_size(size) if size > self.limits.file_bytes else ""
 
     def load(self, digest: str) -> bytes | None:
-        """The content with that digest; None where it is not there, or no longer whole."""
+        """The content with that digest; None if it is missing or corrupt."""
         if not digest:
             return None
         try:
@@ -84,17 +84,17 @@ class SnapshotStore:
         return content if hashlib.sha256(content).hexdigest() == digest else None
 
     def plan(self, call: str, change: FileChange) -> None:
-        """Note the change that a call is about to make, unless nothing is kept. Raises `OSError`."""
+        """Store the change that a call is about to make, unless snapshots are off. Raises `OSError`."""
         if self.limits.seconds <= 0:
             return
         try:
             encoded = msgspec.json.encode(change)
-        except UnicodeEncodeError:  # a path of other bytes than UTF-8, which the log cannot hold either
+        except UnicodeEncodeError:  # a path that is not UTF-8, which the log cannot store either
             return
         write_bytes(self._made(WRITES) / f"{call}.json", encoded)
 
     def planned(self, call: str) -> FileChange | None:
-        """The change that a call was about to make; None where it made none."""
+        """The change that a call was about to make; None if there is none."""
         if not CALL.fullmatch(call):
             return None
         try:
@@ -111,7 +111,7 @@ class SnapshotStore:
                 (self.folder / WRITES / f"{call}.json").unlink(missing_ok=True)
 
     def files_holding(self, found: Callable[[str], bool]) -> Iterator[Path]:
-        """The kept contents and planned changes in whose text something is found."""
+        """The stored contents and planned changes with a match in their text."""
         for _, _, path in self._files():
             with suppress(OSError, zlib.error):
                 stored = path.read_bytes()
@@ -120,9 +120,9 @@ class SnapshotStore:
                     yield path
 
     def prune(self, now: float) -> int:
-        """Delete what is too old, then the oldest contents until the rest fits; how many files that were.
+        """Delete expired contents, then the oldest until the rest fits; returns the number of files.
 
-        Where nothing is kept any more, what was kept before gets as old as by default.
+        If snapshots are off, stored contents expire after the default time.
         """
         seconds = self.limits.seconds if self.limits.seconds > 0 else DEFAULT_LIMITS.seconds
         deleted = 0
@@ -139,7 +139,7 @@ class SnapshotStore:
         return deleted
 
     def prune_if_due(self, now: float) -> None:
-        """Prune where nobody did for a while, or much was added since."""
+        """Prune if the last time is long ago, or much was added since."""
         marker = self.folder / PRUNED
         try:
             due = now - marker.stat().st_mtime >= PRUNE_EVERY
@@ -158,7 +158,7 @@ class SnapshotStore:
     def _write(self, digest: str, content: bytes, *, durable: bool) -> None:
         place = self._place(digest)
         with suppress(FileNotFoundError):
-            os.utime(place)  # as if it were new: it is needed for as long as a new one
+            os.utime(place)  # as new: it is needed for as long as a new one
             return
         self._made(CONTENTS, digest[:2])
         packed = zlib.compress(content, LEVEL)
@@ -176,7 +176,7 @@ class SnapshotStore:
         return folder
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
-        """When each was last needed, its size, and its path."""
+        """The time of last use, size and path of each file."""
         for name in (CONTENTS, WRITES):
             for here, _, names in os.walk(self.folder / name):
                 for each in names:

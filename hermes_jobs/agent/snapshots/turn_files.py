@@ -1,6 +1,6 @@
-"""What a turn's file tools changed, all writes together.
+"""The net changes of a turn's file tools.
 
-It is read from the log, and for calls that were killed from the snapshots."""
+They are read from the log, and for killed calls from the snapshots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NetChange(msgspec.Struct, frozen=True, kw_only=True):
     """A file before the turn's first change of it, and after the last one.
 
     `unsure`: the last write was killed; the file may still be as in `unwritten`. `later` is another turn of
-    the session that has written it since. `calls` are those that did, in order.
+    the session that has written it since. `calls` are the writing calls, in order.
     """
 
     path: str
@@ -37,11 +37,11 @@ class NetChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a turn in the order of their paths; `standing` are the same, with what was restored
-    since.
+    """The files of a turn in the order of their paths; `standing` are the same, after later
+    restorations.
 
-    `commands` counts commands that ran. `lost` are calls that were killed, of which nobody here knows
-    what they were about to change. `restored` are the restorations with their moments, oldest first.
+    `commands` counts commands that ran. `lost` are killed calls whose planned changes are not on this
+    host. `restored` are the restorations with their times, oldest first.
     """
 
     files: tuple[NetChange, ...] = ()
@@ -95,7 +95,7 @@ def files_of(events: Sequence[RecordedEvent], turn: str, store: SnapshotStore) -
 
 
 def last_rewind(known: TurnFiles) -> tuple[NetChange, ...]:
-    """The changes of the last rewind that was not taken back yet, to be taken back themselves."""
+    """The changes of the last rewind that was not undone yet, for undoing it."""
     rewinds: list[e.FilesRestored] = []
     for _, event in known.restored:
         if not event.undo:
@@ -157,7 +157,7 @@ class _Reader:
 
     @property
     def commands(self) -> int:
-        """How many commands ran."""
+        """The number of commands."""
         return len(self._commands)
 
     def _add(self, change: NetChange) -> None:

@@ -1,6 +1,6 @@
-"""Honcho (https://honcho.dev): a service that forms a picture of the user from what is said.
+"""Honcho (https://honcho.dev): a service that builds a profile of the user from conversations.
 
-Needs `pip install 'hermes-jobs[honcho]'` and HONCHO_API_KEY; a server of one's own may need no key.
+Needs `pip install 'hermes-jobs[honcho]'` and HONCHO_API_KEY; a self-hosted server may need no key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ASK = ToolSpec(
 
 class HonchoMemory:
     """See `MemoryProvider`. Options: `base_url` (None: Honcho's own), `workspace`, and the names of the two
-    who speak there: `user`, `assistant`."""
+    speakers: `user`, `assistant`."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -71,7 +71,7 @@ class HonchoMemory:
         self._session = self._client.session(_name(session.id))
 
     def system_prompt_block(self) -> str:
-        """What is known of the user, whatever the conversation is about."""
+        """The profile of the user, independent of the conversation."""
         card = self._users.context().peer_card or []
         return "\n".join(["# What Honcho knows of the user", *(f"- {line}" for line in card)]) if card else ""
 
@@ -83,7 +83,7 @@ class HonchoMemory:
         return self._picture(query)
 
     def queue_prefetch(self, query: str) -> None:
-        """See `MemoryProvider`. The next text most likely continues with the matter."""
+        """See `MemoryProvider`. The next text probably has the same subject."""
         self._ready = self._picture(query)
 
     def sync_turn(self, user: str, assistant: str) -> None:
@@ -125,5 +125,5 @@ class HonchoMemory:
 
 
 def _name(text: object) -> str:
-    """The text as a name that the service takes."""
+    """The text as a valid name of the service."""
     return _NOT_IN_NAMES.sub("-", str(text)) or "x"

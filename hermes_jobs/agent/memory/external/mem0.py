@@ -1,4 +1,5 @@
-"""Mem0 (https://mem0.ai): facts that a service draws from each exchange, searched before each turn.
+"""Mem0 (https://mem0.ai): a service that extracts facts from each exchange; they are searched before each
+turn.
 
 Needs `pip install 'hermes-jobs[mem0]'` and MEM0_API_KEY. The client's own statistics are switched off.
 """
@@ -35,7 +36,7 @@ SEARCH = ToolSpec(
 
 
 class Mem0Memory:
-    """See `MemoryProvider`. Options: `base_url` (None: Mem0's own), `user`, whom the service knows."""
+    """See `MemoryProvider`. Options: `base_url` (None: Mem0's own), `user`, the user's id at the service."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -49,7 +50,7 @@ class Mem0Memory:
         return importlib.util.find_spec("mem0") is not None and bool(self._setup.secret(KEY))
 
     def initialize(self, session: ProviderSession) -> None:
-        """See `MemoryProvider`. Asks the service whether the key is good."""
+        """See `MemoryProvider`. Checks the key at the service."""
         # Read by the client when it is imported.
         os.environ.setdefault("MEM0_TELEMETRY", "False")
         os.environ.setdefault("MEM0_DIR", str(self._setup.folder))
@@ -71,7 +72,7 @@ class Mem0Memory:
         return self._search(query)
 
     def queue_prefetch(self, query: str) -> None:
-        """Nothing: what the next text is about is not known, and what was just said is in the session."""
+        """Has no effect: the next text is unknown, and the last exchange is in the session."""
 
     def sync_turn(self, user: str, assistant: str) -> None:
         """See `MemoryProvider`."""
