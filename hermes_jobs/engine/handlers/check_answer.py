@@ -8,9 +8,10 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.experiment import Experiment
 from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.engine.bounded_schema import faults_within
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.system.bounded_regex import is_found
-from hermes_jobs.text.json_schema import document_in, faults
+from hermes_jobs.system.bounded_process import is_found
+from hermes_jobs.text.json_schema import document_in
 
 TOLD = 500
 """Characters of what a check says."""
@@ -42,10 +43,17 @@ class CheckAnswer:
                 late = f"there is no match within {PATTERN_SECONDS:.0f} seconds"
                 return e.CheckResult(is_kept is True, late if is_kept is None else "")
             case "schema":
-                try:
-                    found = faults(check.rule, document_in(answer))
-                except ValueError as error:
-                    found = (str(error),)
+                found = _schema_faults(check.rule, answer)
                 return e.CheckResult(not found, "; ".join(found)[:TOLD])
             case "command":
                 return self._run(check.rule, answer, cancel)
+
+
+def _schema_faults(schema: str, answer: str) -> tuple[str, ...]:
+    try:
+        found = faults_within(schema, document_in(answer), PATTERN_SECONDS)
+    except ValueError as error:
+        return (str(error),)
+    if found is None:
+        return (f"the schema's patterns take more than {PATTERN_SECONDS:.0f} seconds",)
+    return found

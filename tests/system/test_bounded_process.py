@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.system.bounded_regex import is_found
+from hermes_jobs.system.bounded_process import is_found
 
 
 @pytest.mark.parametrize(
