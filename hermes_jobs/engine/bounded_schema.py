@@ -11,7 +11,7 @@ from hermes_jobs.text.json_schema import faults, has_patterns
 
 
 def faults_within(schema: str, document: str, seconds: float) -> tuple[str, ...] | None:
-    """What is wrong with the document, as `faults` says; None where its patterns take longer than `seconds`."""
+    """What is wrong with the document, as `faults` says; None where patterns take longer than `seconds`."""
     if not has_patterns(schema):
         return faults(schema, document)
     ended = run_within(python_module(__spec__.name), json.dumps([schema, document]), seconds)

@@ -74,7 +74,7 @@ def test_what_is_dangerous_is_refused_and_may_be_installed_anyway(home: Home, so
     (source / "SKILL.md").write_text(DANGEROUS)
     refused = home.run("skills", "install", str(source), "--yes")
     assert refused.code == 1
-    assert "The guard calls evil dangerous. Nothing was installed." in refused.err
+    assert "The guard calls evil dangerous. It was not installed." in refused.err
     assert home.run("skills", "list", "--json").json == []
     (done,) = home.run("skills", "install", str(source), "--yes", "--anyway", "--json").json
     assert (done["skill"], done["status"]) == ("evil", "installed")
@@ -122,6 +122,29 @@ def test_an_update_shows_the_difference_keeps_both_sides_and_is_undone(home: Hom
     assert "First of theirs." in text_of(home)
     home.run("skills", "undo", "tidy")
     assert "First of mine." in text_of(home)
+
+
+def test_one_that_cannot_be_updated_does_not_keep_the_others_from_it(
+    home: Home, tmp_path: Path, source: Path
+) -> None:
+    gone = lay(tmp_path / "gone", {"SKILL.md": skill_text("gone")})
+    installed(home, gone)
+    installed(home, source)
+    (gone / "SKILL.md").unlink()
+    lay(source, {"SKILL.md": skill_text("tidy", "Do it better.")})
+    ran = home.run("skills", "update", "--yes")
+    assert (ran.code, "gone cannot be updated: There is no skill in" in ran.err) == (1, True), ran
+    assert "Do it better." in text_of(home)
+    alone = home.run("skills", "update", "gone", "--json")
+    assert (alone.code, alone.out) == (1, ""), alone
+
+
+def test_of_several_those_that_are_not_dangerous_are_installed(home: Home, tmp_path: Path) -> None:
+    both = lay(tmp_path / "both", {"evil/SKILL.md": DANGEROUS, "tidy/SKILL.md": skill_text("tidy")})
+    ran = home.run("skills", "install", str(both), "--all", "--yes", "--json")
+    assert ran.code == 1
+    assert {each["skill"]: each["status"] for each in ran.json} == {"evil": "failed", "tidy": "installed"}
+    assert "The guard calls evil dangerous. It was not installed." in ran.err
 
 
 NEEDY = """\
@@ -187,7 +210,7 @@ def test_a_name_that_is_taken_is_refused(home: Home, source: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["install", "nosuch"], 2, "There is no folder 'nosuch'."),
+        (["install", "nosuch"], 2, "There is no folder or file 'nosuch'."),
         (["install", "{source}", "--name", "No Name"], 1, "cannot be the name of a skill"),
         (["install", "{source}", "--skill", "x"], 2, "There is no skill 'x' there."),
         (["update", "nosuch"], 2, "There is no skill 'nosuch'"),

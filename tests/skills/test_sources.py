@@ -92,6 +92,12 @@ def zipped(files: Mapping[str, str]) -> bytes:
     return made.getvalue()
 
 
+def encrypted(archive: bytes) -> bytes:
+    """A .zip whose entries say that they are encrypted."""
+    first = archive.index(b"PK\x01\x02") + 8
+    return archive[:first] + b"\x01\x00" + archive[first + 2 :]
+
+
 def tarred(files: Mapping[str, str]) -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
@@ -117,6 +123,14 @@ def tarred(files: Mapping[str, str]) -> bytes:
         (
             "https://gitlab.com/a/b/-/tree/dev/x",
             Repository(address="https://gitlab.com/a/b.git", revision="dev", path="x"),
+        ),
+        (
+            "https://github.com/a/b/blob/main/skills/pdf/SKILL.md",
+            Repository(address="https://github.com/a/b.git", revision="main", path="skills/pdf"),
+        ),
+        (
+            "https://github.com/a/b/blob/main/SKILL.md",
+            Repository(address="https://github.com/a/b.git", revision="main"),
         ),
         ("https://example.com/a.git", Repository(address="https://example.com/a.git")),
         ("file:///srv/a#v1:x", Repository(address="file:///srv/a", revision="v1", path="x")),
@@ -153,6 +167,15 @@ def test_a_repository_is_fetched_at_a_state(tmp_path: Path) -> None:
     assert sorted(pdf.files) == ["SKILL.md", "scripts/a.sh"]
 
 
+@pytest.mark.parametrize("content", [zipped(FILES), tarred(FILES), skill_text("pdf").encode()])
+def test_a_file_is_taken_as_what_lies_at_an_address(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "into").mkdir()
+    (tmp_path / "given").write_bytes(content)
+    fetched = fetch(str(tmp_path / "given"), tmp_path / "into")
+    assert fetched.source == str(tmp_path / "given")
+    assert "pdf" in {each.name for each in candidates(fetched)}
+
+
 @pytest.mark.parametrize("make", [zipped, tarred])
 def test_an_archive_is_unpacked(site: Site, tmp_path: Path, make: object) -> None:
     assert callable(make)
@@ -170,7 +193,7 @@ def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ("nosuch", "no folder 'nosuch'"),
+        ("nosuch", "no folder or file 'nosuch'"),
         ("~/nosuch/folder", "no folder"),
         ("http://example.com/x.zip", "is not an https address"),
         ("https://me:word@example.com/x.zip", "with a password would be recorded"),
@@ -189,7 +212,8 @@ def test_what_cannot_be_fetched_is_refused(tmp_path: Path, named: str, said: str
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        (None, "404"),
+        (None, "the server answered 404 Not Found.$"),
+        (encrypted(zipped(FILES)), "is encrypted"),
         (b"<html>", "no SKILL.md"),
         (b"PK\x03\x04 broken", "cannot be unpacked"),
         (b"\x1f\x8b broken", "cannot be unpacked"),

@@ -3,7 +3,9 @@
 | named as                                       | is                                           |
 |------------------------------------------------|----------------------------------------------|
 | a folder that exists                           | used where it lies                           |
-| https://github.com/OWNER/REPO[/tree/REV/PATH]  | that repository; GitLab, Codeberg as well    |
+| a file that exists                             | a .zip or .tar.gz, or one SKILL.md           |
+| https://github.com/OWNER/REPO[/tree/REV/PATH]  | that repository; GitLab, Codeberg as well;   |
+|                                                | /blob/REV/PATH/SKILL.md means the folder     |
 | ….git, git@…, ssh://…, file://…, git+https://… | a git repository: #REV:PATH is its state and |
 |                                                | a folder in it                               |
 | another https://…                              | a .zip or .tar.gz, or one SKILL.md: #PATH is |
@@ -20,6 +22,7 @@ import re
 import subprocess
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -35,9 +38,10 @@ GIT_SECONDS = 180.0
 HTTP_SECONDS = 30.0
 _FORGE = re.compile(
     r"https://(?P<host>github\.com|gitlab\.com|codeberg\.org)/(?P<owner>[\w.-]+)/(?P<repo>[\w.-]+?)(?:\.git)?/?"
-    r"(?:/(?:-/)?(?:tree|src/branch)/(?P<rev>[^/#]+)(?:/(?P<path>[^#?]+))?)?"
+    r"(?:/(?:-/)?(?:tree|blob|src/branch)/(?P<rev>[^/#]+)(?:/(?P<path>[^#?]+))?)?"
 )
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:[^#]+")
+_ENCRYPTED = 0x1  # the flag of a .zip's entry
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -64,8 +68,11 @@ def fetch(source: str, into: Path) -> FetchedSkill:
     local = Path(source).expanduser()
     if local.is_dir():
         return FetchedSkill(folder=local, source=str(local.absolute()))
+    if local.is_file():
+        _unpack(_read(local), into)
+        return FetchedSkill(folder=into, source=str(local.absolute()))
     if source.startswith("~") or "://" not in source.replace("git@", "://", 1):
-        raise Rejected(f"There is no folder {source!r}.", kind="usage", hint=NAMED)
+        raise Rejected(f"There is no folder or file {source!r}.", kind="usage", hint=NAMED)
     repository = repository_of(source)
     if repository is not None:
         revision = _cloned(repository, into)
@@ -78,8 +85,8 @@ def fetch(source: str, into: Path) -> FetchedSkill:
 
 
 NAMED = (
-    "Name a folder, a git repository (https://….git#REV:PATH, file:///PATH), or the address of a .zip, "
-    ".tar.gz or SKILL.md."
+    "Name a folder, a git repository (https://….git#REV:PATH, file:///PATH), or a .zip, .tar.gz or SKILL.md, "
+    "here or at an address."
 )
 
 
@@ -93,7 +100,7 @@ def repository_of(source: str) -> Repository | None:
         return Repository(
             address=address,
             revision=revision or forge["rev"] or "",
-            path=(path or forge["path"] or "").strip("/"),
+            path=(path or forge["path"] or "").strip("/").removesuffix(MAIN_FILE).strip("/"),
         )
     if address.startswith("git+"):
         address = address.removeprefix("git+")
@@ -154,6 +161,17 @@ def _git(folder: Path, *words: str) -> str:
     return ran.stdout
 
 
+def _read(file: Path) -> bytes:
+    """What the file holds. Raises `Rejected`."""
+    try:
+        if file.stat().st_size > MAX_DOWNLOAD:
+            raise _too_large(f"The file {file}", MAX_DOWNLOAD)
+        return file.read_bytes()
+    except OSError as error:
+        message = f"{file} cannot be read: {error.strerror}."
+        raise Rejected(message, kind="fetch", hint="May you read it?") from error
+
+
 def _downloaded(address: str) -> bytes:
     """The content at the address. Raises `Rejected`."""
     import httpx2
@@ -171,6 +189,12 @@ def _downloaded(address: str) -> bytes:
                 found += piece
                 if len(found) > MAX_DOWNLOAD:
                     raise _too_large(f"What lies at {address}", MAX_DOWNLOAD)
+    except httpx2.HTTPStatusError as error:
+        status = f"{error.response.status_code} {error.response.reason_phrase}".strip()
+        message = f"{address} cannot be fetched: the server answered {status}."
+        raise Rejected(
+            message, kind="fetch", hint="Is the address right, and may everybody read it?"
+        ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         message = f"{address} cannot be fetched: {str(error) or type(error).__name__}."
         raise Rejected(message, kind="fetch", hint="Is the address right?") from error
@@ -187,16 +211,19 @@ def _unpack(content: bytes, into: Path) -> None:
         elif content.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"---"):
             (into / MAIN_FILE).write_bytes(content)
         else:
-            message = "What lies at that address is no .zip, no .tar.gz and no SKILL.md."
+            message = "What lies there is no .zip, no .tar.gz and no SKILL.md."
             raise Rejected(message, kind="usage", hint=NAMED)
-    except (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, ValueError) as error:
-        raise Rejected(f"The archive cannot be unpacked: {error}.", kind="fetch", hint=NAMED) from error
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
+        message = f"The archive cannot be unpacked: {error}."
+        raise Rejected(message, kind="fetch", hint="Fetch it again, or give the folder.") from error
 
 
 def _unzip(content: bytes, into: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
         _refuse_large(len(entries), sum(each.file_size for each in entries))
+        if any(each.flag_bits & _ENCRYPTED for each in entries):
+            raise Rejected("The archive is encrypted.", kind="usage", hint="Unpack it, and give the folder.")
         archive.extractall(into)
 
 

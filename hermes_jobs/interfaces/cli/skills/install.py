@@ -4,24 +4,23 @@ what they lack on this machine.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import msgspec
 
-from hermes_jobs.agent.skills.front_matter import Needs
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.exit_codes import FAILED, explain
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
 from hermes_jobs.interfaces.cli.output import note, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret, confirmed
+from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.settings import find_home, is_secret_variable, known_secrets, set_secret, set_value
+from hermes_jobs.interfaces.cli.skills.needs import settle_needs
 from hermes_jobs.text.plural import pluralize
 
 if TYPE_CHECKING:
@@ -35,20 +34,23 @@ SHOWN = 12  # findings of the guard that are shown
 NOTHING = "Nothing was installed"
 UNCHANGED = "Nothing was changed"
 
+S = TypeVar("S", "Skill", "InstallCandidate")
+
 _ANYWAY = click.option("--anyway", is_flag=True, help="Although the guard calls it dangerous.")
 _YES = yes_option("Do not ask.")
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a skill: `status` is `installed`, `updated`, `current`, or `left`: a person said no.
+    """What became of a skill: `status` is `installed`, `updated`, `current`, `failed`, or `left`: not wanted.
 
-    `rules`: what the guard found and the person accepted.
+    `rules`: what the guard found and the person accepted. `error`: why it failed, where others were done.
     """
 
     skill: str
     status: str
     origin: SkillOrigin
     rules: tuple[str, ...] = ()
+    error: str = ""
 
 
 @click.command(
@@ -92,11 +94,12 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
         found = chosen(candidates(fetch(source, Path(folder))), names, everything=everything)
     if name is not None and len(found) > 1:
         raise click.UsageError("--name is for one skill: choose it with --skill.")
-    done = [
-        _installed(context, each, name or each.name, category, anyway=anyway, yes=yes, quiet=as_json)
-        for each in found
-    ]
-    print_result(lambda: done, lambda: None, as_json=as_json)
+
+    def install(candidate: InstallCandidate) -> Installed:
+        here = name or candidate.name
+        return _installed(context, candidate, here, category, anyway=anyway, yes=yes, quiet=as_json)
+
+    _do_each(context, found, install, as_json=as_json)
 
 
 @click.command(
@@ -127,8 +130,32 @@ def update_skills(
         known = [chosen_skill]
     if not known:
         note("No skill was installed from elsewhere: hermes-jobs skills install SOURCE")
-    done = [_updated(context, each, theirs=theirs, anyway=anyway, yes=yes, quiet=as_json) for each in known]
+
+    def update(skill: Skill) -> Installed:
+        return _updated(context, skill, theirs=theirs, anyway=anyway, yes=yes, quiet=as_json)
+
+    _do_each(context, known, update, as_json=as_json)
+
+
+def _do_each(
+    context: CliContext, skills: Sequence[S], act: Callable[[S], Installed], *, as_json: bool
+) -> None:
+    """Do it for each. Of several, one that is refused is told, does not stop the others, and exits with 1."""
+    done = [act(each) if len(skills) == 1 else _tried(context, each, act) for each in skills]
     print_result(lambda: done, lambda: None, as_json=as_json)
+    if any(each.status == "failed" for each in done):
+        raise SystemExit(FAILED)
+
+
+def _tried(context: CliContext, skill: S, act: Callable[[S], Installed]) -> Installed:
+    from hermes_jobs.errors import Rejected
+
+    try:
+        return act(skill)
+    except Rejected as error:
+        explain(error.message, error.hint, context)
+        assert skill.origin is not None
+        return Installed(skill=skill.name, status="failed", origin=skill.origin, error=error.message)
 
 
 def _installed(
@@ -160,7 +187,7 @@ def _installed(
         print_text(f"  {pluralize(len(candidate.files), 'file')}, {size:,} characters")
     for problem in candidate.problems:
         note(f"  left out: {problem}")
-    rules = _accepted(name, new_concerns({}, candidate.files), anyway=anyway)
+    rules = _accepted(name, new_concerns({}, candidate.files), "installed", anyway=anyway)
     if not confirmed(f"Install {name}?", NOTHING, yes=yes):
         note(f"{NOTHING}.")
         return Installed(skill=name, status="left", origin=candidate.origin)
@@ -185,7 +212,7 @@ def _updated(
     from hermes_jobs.agent.skills.installation import brought_up_to_date, installed_files
 
     assert skill.origin is not None
-    candidate = newest or _newest(skill.origin)
+    candidate = newest or _newest(skill.name, skill.origin)
     if candidate.origin.digest == skill.origin.digest:
         note(f"{skill.name} is up to date.")
         return Installed(skill=skill.name, status="current", origin=skill.origin)
@@ -194,8 +221,9 @@ def _updated(
     files, conflicts = brought_up_to_date(base, skill.files, candidate.files)
     _refuse_conflicts(skill.name, () if theirs else conflicts)
     if not quiet:
+        print_text(f"{skill.name}: what would change")
         _print_diff(skill.files, files)
-    rules = _accepted(skill.name, new_concerns(skill.files, files), anyway=anyway)
+    rules = _accepted(skill.name, new_concerns(skill.files, files), "updated", anyway=anyway)
     if not confirmed(f"Update {skill.name}?", UNCHANGED, yes=yes):
         note(f"{UNCHANGED}.")
         return Installed(skill=skill.name, status="left", origin=skill.origin)
@@ -204,14 +232,22 @@ def _updated(
     return Installed(skill=skill.name, status="updated", origin=candidate.origin, rules=rules)
 
 
-def _newest(origin: SkillOrigin) -> InstallCandidate:
-    """The skill as it is at its origin now. Raises `Rejected`."""
+def _newest(name: str, origin: SkillOrigin) -> InstallCandidate:
+    """The skill as it is at its origin now. Raises `Rejected`, kind `fetch`."""
     from hermes_jobs.agent.skills.installation import candidates
     from hermes_jobs.agent.skills.sources import fetch
+    from hermes_jobs.errors import Rejected
 
-    with TemporaryDirectory() as folder:
-        fetched = msgspec.structs.replace(fetch(origin.source, Path(folder)), path=origin.path)
-        return candidates(fetched)[0]
+    try:
+        with TemporaryDirectory() as folder:
+            fetched = msgspec.structs.replace(fetch(origin.source, Path(folder)), path=origin.path)
+            return candidates(fetched)[0]
+    except Rejected as error:
+        raise Rejected(
+            f"{name} cannot be updated: {error.message}",
+            kind="fetch",
+            hint=f"It came from {origin.source}; what you have of it stays as it is.",
+        ) from error
 
 
 def _refuse_conflicts(name: str, conflicts: Sequence[str]) -> None:
@@ -241,7 +277,7 @@ def _print_diff(before: Files, after: Files) -> None:
             click.echo(line)
 
 
-def _accepted(name: str, concerns: Sequence[Concern], *, anyway: bool) -> tuple[str, ...]:
+def _accepted(name: str, concerns: Sequence[Concern], done: str, *, anyway: bool) -> tuple[str, ...]:
     """Show what the guard found; the rules that count as accepted when it is installed. Raises `Rejected`."""
     from hermes_jobs.agent.skills.guard import verdict
     from hermes_jobs.errors import Rejected
@@ -252,60 +288,8 @@ def _accepted(name: str, concerns: Sequence[Concern], *, anyway: bool) -> tuple[
         note(f"  … and {len(concerns) - SHOWN} more")
     if verdict(concerns) == "dangerous" and not anyway:
         raise Rejected(
-            f"The guard calls {name} dangerous. {NOTHING}.",
+            f"The guard calls {name} dangerous. It was not {done}.",
             kind="guard",
-            hint="Look at these lines. --anyway installs it, and your decision is recorded.",
+            hint="Look at these lines. With --anyway it is, and your decision is recorded.",
         )
     return tuple(dict.fromkeys(each.rule for each in concerns))
-
-
-KEY = "terminal.grant"
-
-
-def settle_needs(context: CliContext, name: str, *, ask: bool) -> None:
-    """Ask for the secrets that a skill lacks, on a terminal and with `ask`; say what else is missing."""
-    shelf = context.application.skills
-    entry = shelf.find(name)
-    if entry.text is None:
-        return
-    lacking = shelf.lacking(entry)
-    if lacking.commands:
-        note(f"{name} needs {Needs(commands=lacking.commands)}, not on the PATH of the agent's commands.")
-    if entry.text.needs.packages:
-        note(f"{name} needs {Needs(packages=entry.text.needs.packages)}: see its SKILL.md.")
-    granted = list(context.settings.terminal.grant)
-    for variable in lacking.variables:
-        if variable in known_secrets():
-            note(f"{name} wants {variable}, which is hermes-jobs' own: commands never get it.")
-        elif not is_secret_variable(variable):
-            note(f"{name} needs {variable}: hermes-jobs config set terminal.environment.{variable} VALUE")
-        elif ask and sys.stdin.isatty():
-            if _asked(context, variable):
-                granted.append(variable)
-                _grant(context, granted)
-        else:
-            names = ", ".join([*granted, variable])
-            note(
-                f"{name} needs {variable}: `hermes-jobs config set {variable}` asks for it, and `hermes-jobs "
-                f"config set {KEY} '[{names}]'` lets commands have it."
-            )
-
-
-def _asked(context: CliContext, variable: str) -> bool:
-    """Ask for a secret and whether commands may have it; whether they may."""
-    if context.settings.secrets.get(variable) is None:
-        typed = ask_secret(f"{variable} (not shown; Enter to leave it out)", required=False)
-        if not typed:
-            return False
-        set_secret(find_home(context.environ), variable, typed)
-        note(f"{variable} is in .env (mode 600).")
-    return click.confirm(
-        f"May the agent's commands read {variable}? What they print of it is hidden from the model.",
-        default=False,
-        err=True,
-    )
-
-
-def _grant(context: CliContext, names: list[str]) -> None:
-    set_value(find_home(context.environ), KEY, f"[{', '.join(dict.fromkeys(names))}]")
-    note(f"{KEY} is [{', '.join(dict.fromkeys(names))}].")
