@@ -37,6 +37,25 @@ def entry(text: str, version: int = 1, *, tags: tuple[str, ...] = (), session: s
 ENTRIES = tuple(entry(text, version) for version, text in enumerate(BOATS, start=1))
 
 
+LAKE = tuple(
+    entry(text, 30 + at)
+    for at, text in enumerate(
+        f"{what} {how}"
+        for what in (
+            "The harbour master",
+            "A mooring",
+            "The slipway",
+            "Her dinghy",
+            "The lock keeper",
+            "Ilka",
+            "A crane",
+            "The pump",
+        )
+        for how in ("opens at nine", "costs forty", "needs a chain", "is behind the church", "is new", "hums")
+    )
+)
+
+
 def test_the_entry_that_a_question_is_about_is_found_in_other_forms_of_its_words() -> None:
     index = EntryIndex(ENTRIES)
     assert index.best("How many coats of varnish do we need?")[0].version == 1
@@ -87,3 +106,28 @@ def test_recall_keeps_within_its_room_and_its_number() -> None:
         <= FOUND
     )
     assert EntryRecall(lambda lineage: ENTRIES, room=5)(session(), Cue("varnish")).memories == ()
+
+
+def test_entries_that_say_the_same_take_one_place_and_leave_the_others_to_others() -> None:
+    copies = tuple(entry(f"The varnish of the deck is Epifanes, tin {tin}", 1 + tin) for tin in range(9))
+    same = (
+        entry("Epifanes is the varnish of the deck", 20),
+        entry("Of the deck the varnish is Epifanes", 21),
+    )
+    others = (entry("Sand the deck before the varnish dries", 22), *ENTRIES[1:], *LAKE)
+    recall = EntryRecall(lambda lineage: (*copies, *same, *others), room=1_000)
+    recalled = recall(session(), Cue("Which varnish does the deck get, Epifanes?"))
+    assert 22 in recalled.memories, "nine that are alike leave room for what is not"
+    assert 21 in recalled.memories
+    assert 20 not in recalled.memories, "the later one says it too"
+    assert len(recalled.memories) == FOUND
+
+
+def test_what_was_said_later_stands_for_what_it_contains_and_what_it_may_take_back_stays() -> None:
+    longer = entry("She no longer likes green tea", 1)
+    shorter = entry("She likes green tea", 2)
+    others = (*ENTRIES, *LAKE)
+    both = EntryRecall(lambda lineage: (longer, shorter, *others), room=1_000)
+    assert set(both(session(), Cue("green tea?")).memories) == {1, 2}
+    turned = (replace(longer, version=3, touched=3), shorter, *others)
+    assert EntryRecall(lambda lineage: turned, room=1_000)(session(), Cue("green tea?")).memories == (3,)

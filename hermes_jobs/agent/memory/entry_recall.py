@@ -10,18 +10,21 @@ from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.domain.embedding import digest_of
 from hermes_jobs.domain.events import RecalledItem, RecallTrack
 from hermes_jobs.domain.memory.entries import Entry
+from hermes_jobs.domain.memory.likeness import are_alike, contains
 from hermes_jobs.domain.memory.memory import is_shown
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Recalled
 from hermes_jobs.text.entities import names_it
 from hermes_jobs.text.scan import scan
 from hermes_jobs.text.search.function_words import function_roots
-from hermes_jobs.text.search.fusion import fused
+from hermes_jobs.text.search.fusion import Fused, fused
 from hermes_jobs.text.search.question import is_unspaced, roots
 from hermes_jobs.text.search.ranking import by_length, rarity
 from hermes_jobs.text.tokens import tokens
 
 FOUND = 8  # entries, at most
+# Entries of each ranking that are read, so that others take the places of those that say the same.
+LOOKED_AT = 4 * FOUND
 OF_BEST = 0.4  # the least score of an entry, relative to the best one
 COMMON = 0.2  # a word in a larger share of the entries recalls none by itself
 SHORT = (
@@ -57,7 +60,9 @@ class EntryIndex:
             ),
             reverse=True,
         )
-        return tuple(self._entries[-at] for score, at in ranked[:FOUND] if score >= OF_BEST * ranked[0][0])
+        return tuple(
+            self._entries[-at] for score, at in ranked[:LOOKED_AT] if score >= OF_BEST * ranked[0][0]
+        )
 
 
 class EntryRecall:
@@ -82,7 +87,7 @@ class EntryRecall:
             return Recalled()
         prompt = session.started.system_prompt if session.started is not None else ""
         lines, found, room = [HEADING], list[RecalledItem](), self._room
-        for each, tracks in fused(self._rankings(tail, cue))[:FOUND]:
+        for each, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
             line = f"- {each.day}: {' '.join(each.text.split())}"
             fits = tokens(line) + 1 <= room
             if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
@@ -105,7 +110,7 @@ class EntryRecall:
             of = {digest_of((each.text,)): each for each in tail}
             vectors = self._vectors
             near = vectors.index.nearest_texts(
-                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=FOUND
+                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=LOOKED_AT
             )
             rankings["meaning"] = [of[digest] for digest in near]
         return rankings
@@ -115,7 +120,34 @@ def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
     """The entries with any of these names: those with the most of them first, then the newest."""
     counts = {each: sum(names_it(each.text, name) for name in names) for each in tail} if names else {}
     found = [each for each, count in counts.items() if count]
-    return sorted(found, key=lambda each: (-counts[each], -each.touched))[:FOUND]
+    return sorted(found, key=lambda each: (-counts[each], -each.touched))[:LOOKED_AT]
+
+
+def distinct(found: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, RecallTrack]]:
+    """Those that say something of their own, best first, then those that are merely like a better one.
+
+    Left out is what a later entry contains; that one takes the better place of the two. What is later and
+    contained stays: it may take back what the longer one says.
+    """
+    kept: list[Fused[Entry, RecallTrack]] = []
+    for each in found:
+        at = next((at for at, other in enumerate(kept) if _is_one_enough(each.thing, other.thing)), None)
+        if at is None:
+            kept.append(each)
+        elif each.thing.touched > kept[at].thing.touched:
+            kept[at] = each
+    first: list[Fused[Entry, RecallTrack]] = []
+    alike: list[Fused[Entry, RecallTrack]] = []
+    for each in kept:
+        own = roots(each.thing.text)
+        (alike if any(are_alike(own, roots(other.thing.text)) for other in first) else first).append(each)
+    return [*first, *alike]
+
+
+def _is_one_enough(one: Entry, other: Entry) -> bool:
+    """Whether the later of the two contains the earlier one."""
+    earlier, later = sorted((one, other), key=lambda each: each.touched)
+    return contains(roots(later.text), roots(earlier.text))
 
 
 def _is_of(entry: Entry, session: Session) -> bool:

@@ -26,6 +26,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.memory.entries import ELSEWHERE, Entry, Placement, in_order
+from hermes_jobs.domain.memory.likeness import FEWEST, are_alike, contains, share
 from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve, reading
 from hermes_jobs.domain.memory.provenance import opposite
 from hermes_jobs.errors import Rejected
@@ -35,9 +36,6 @@ from hermes_jobs.text.slots import are_opposed, slot_of
 
 Rule = Literal["same", "expired", "crowded", "contained", "contradicted", "harmful"]
 SAFE: frozenset[Rule] = frozenset({"same", "expired", "crowded"})
-FEWEST = 3  # words that an entry needs to be compared by its words
-LONGER = 2  # times as many words that an entry may have that contains another one
-ALIKE = 0.6  # the share of words of two entries, from which on they are about the same
 RAREST = 3  # words of an entry by which others are looked for
 MANY = 50  # entries with a word, from which on it finds none
 
@@ -126,24 +124,18 @@ def _by_words(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
         near = Counter(other for root in rarest[:RAREST] for other in by_root[root] if other != at)
         most = max(near.values(), default=0)
         alike = (other for other in near if near[other] == most)
-        best = max(alike, key=lambda other: (_share(own, words[other]), other), default=None)
+        best = max(alike, key=lambda other: (share(own, words[other]), other), default=None)
         if best is not None:
             yield from _compared(entries[at], entries[best], own, words[best])
-
-
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of the words of two entries that both have."""
-    both = len(one & other)
-    return both / (len(one) + len(other) - both)
 
 
 def _compared(
     entry: Entry, other: Entry, own: frozenset[str], others: frozenset[str]
 ) -> Iterator[MemoryProposal]:
-    if own <= others and len(others) <= LONGER * len(own):
+    if contains(others, own):
         if own != others or _worth(other) < _worth(entry):
             yield MemoryProposal("contained", entry, f"“{other.text}” says it too", other)
-    elif not others <= own and _share(own, others) >= ALIKE and entry.touched < other.touched:
+    elif not others <= own and are_alike(own, others) and entry.touched < other.touched:
         yield _contradicted(entry, other)
 
 
