@@ -140,7 +140,6 @@ def _queues(chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in chosen.split(",") if name.strip()))
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        raise click.BadParameter(
-            f"unknown: {', '.join(unknown) or 'none given'}. Known are {', '.join(known)}.", param_hint="-Q"
-        )
+        what = f"there is no queue {unknown[0]!r}" if unknown else "no queue is named"
+        raise click.BadParameter(f"{what}. Known are {', '.join(known)}.", param_hint="'-Q' / '--queues'")
     return names

@@ -19,7 +19,7 @@ from hermes_jobs.domain.events import (
     TurnResumed,
 )
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, lineage_of, stream_of
+from hermes_jobs.domain.session.session import Session, lineage_of, not_ended, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
@@ -138,11 +138,7 @@ def last_begun(engine: Engine, lineage: str) -> RecordedEvent:
     """The `ContextPrefetched` of the last turn in that lineage's history. Raises as `undo` does."""
     session = engine.sessions.load(stream_of(lineage))
     if session.current is not None:
-        raise Rejected(
-            f"Turn {session.current.id} is still running.",
-            kind="busy",
-            hint=f"Wait for it, or cancel it: hermes-jobs turns cancel {session.current.id}",
-        )
+        raise not_ended(session, session.current.id, kind="busy")
     upto: int | None = None
     while True:
         events = engine.log.read(stream_of(lineage), upto=upto)

@@ -5,9 +5,15 @@ Nothing else in the project reads the environment: the starting process passes i
 
 from hermes_jobs.settings.choices import SETUP, Choice, missing_key
 from hermes_jobs.settings.edit import Draft, Shown, render, set_up, set_value, unset_value, value_of
-from hermes_jobs.settings.env_file import is_secret_variable, known_secrets, set_secret, unset_secret
+from hermes_jobs.settings.env_file import (
+    is_secret_variable,
+    known_secrets,
+    near_secrets,
+    set_secret,
+    unset_secret,
+)
 from hermes_jobs.settings.home import Paths, ensure_home, find_home
-from hermes_jobs.settings.keys import Key, known_keys, nearest_key
+from hermes_jobs.settings.keys import Key, known_keys, near_keys
 from hermes_jobs.settings.load import Settings, load
 from hermes_jobs.settings.reread import LiveSettings, needs_restart
 from hermes_jobs.settings.secrets import REDACTED, Secrets

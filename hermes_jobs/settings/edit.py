@@ -33,7 +33,7 @@ def set_value(home: Path, key: str, text: str) -> str:
     A section's name stands for its one obvious key, as `model` does for `model.model`.
     """
     set_up(home, {key: text})
-    return named_key(key, "config set").name
+    return named_key(key, "config set", sets=True).name
 
 
 def unset_value(home: Path, key: str) -> tuple[str, bool]:

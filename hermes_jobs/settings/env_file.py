@@ -36,6 +36,13 @@ def is_secret_variable(name: str) -> bool:
     return _VARIABLE.fullmatch(name) is not None and looks_secret(name) and not name.startswith(PREFIX)
 
 
+def near_secrets(name: str) -> list[str]:
+    """The known variables of secrets that are similar to that name, the most similar first."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, known_secrets(), n=3, cutoff=0.75)
+
+
 def set_secret(home: Path, name: str, value: str) -> None:
     """Write one secret into `.env` (mode 600).
 

@@ -22,6 +22,7 @@ from hermes_jobs.settings.keys import (
     known_keys,
     known_sections,
     main_key,
+    near_keys,
     nearest_key,
 )
 from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
@@ -145,19 +146,26 @@ def read_config(path: Path) -> str:
         raise _unreadable(path, error) from error
 
 
-def named_key(name: str, origin: str) -> Key:
+def named_key(name: str, origin: str, *, sets: bool = False) -> Key:
     """The key of a user's text: its full name, or that of a section with one obvious key.
 
-    Raises `Misconfigured` where there is none.
+    Raises `Misconfigured` where there is none; for the name of a secret where a value is set.
     """
-    short = main_key(name) if name in known_sections() else None
-    return short or _known(name, origin)
+    key = (main_key(name) if name in known_sections() else None) or key_named(name)
+    if key is not None:
+        return key
+    if sets or name in known_sections():
+        return _known(name, origin)
+    near = near_keys(name)
+    told = f" Near it: {', '.join(near)}." if near else ""
+    hint = "`hermes-jobs config show` lists every key."
+    raise Misconfigured(f"There is no key {name!r}.{told}", hint=hint)
 
 
 def from_text(name: str, text: str) -> tuple[Key, object]:
     """Return the key and the value of `config set`, validated as in `config.yaml`. Raises `Misconfigured`."""
     origin = "config set"
-    key = named_key(name, origin)
+    key = named_key(name, origin, sets=True)
     value = _text_value(key, text, origin)
     _refuse_secret_value(key.name, value, origin)
     convert(key, value, origin, Secrets({}))

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import click
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -337,11 +338,15 @@ def test_paths_are_offered_by_folder_and_by_a_part_of_a_name_below(tmp_path: Pat
         cost_usd=st.none() | st.floats(0, 1e6),
         is_running=st.booleans(),
         waiting=st.integers(0, 99),
+        asks=st.booleans(),
     ),
     st.integers(20, 200),
+    st.sampled_from(["", "yn", "ysanr"]),
 )
-def test_the_line_at_the_bottom_is_one_line_that_fits(standing: ToolbarStatus, columns: int) -> None:
-    line = toolbar_text(standing, columns)
+def test_the_line_at_the_bottom_is_one_line_that_fits(
+    standing: ToolbarStatus, columns: int, keys: str
+) -> None:
+    line = toolbar_text(standing, columns, keys)
     assert cell_len(line) <= columns
     assert "\n" not in line
 
@@ -351,3 +356,23 @@ def test_the_line_at_the_bottom_says_who_answers_how_full_it_is_and_what_it_cost
     assert toolbar_text(standing, 100) == (
         " m · mode ask · 25% of 128k tokens · $0.50 · 2 waiting · /help · Trip"
     )
+
+
+def test_the_line_at_the_bottom_keeps_what_is_told_first_on_a_narrow_terminal() -> None:
+    standing = ToolbarStatus(
+        name="A week in Rome",
+        model="claude-sonnet-4-5",
+        tokens=32_000,
+        window=128_000,
+        cost_usd=0.5,
+        asks=True,
+    )
+    assert toolbar_text(standing, 80, "ysanr") == (
+        " waits for you: y, s, a, n or r · claude-sonnet-4-5 · mode ask · $0.50"
+    )
+    assert toolbar_text(standing, 40, "yn") == " waits for you: y or n · mode ask"
+    working = msgspec.structs.replace(standing, asks=False, is_running=True)
+    assert toolbar_text(working, 80) == (
+        " claude-sonnet-4-5 · mode ask · $0.50 · working, Ctrl-C cancels · A week in Rome"
+    )
+    assert toolbar_text(working, 40) == " mode ask · working, Ctrl-C cancels"

@@ -56,7 +56,13 @@ def test_the_rest_of_the_env_file_stays(home: WrittenHome) -> None:
         (["set", "terminal.policy", "dney"], "one of allow, ask, deny"),
         (["get", "budgets"], "is a section, not a key"),
         (["unset", "budgets"], "is a section, not a key"),
-        (["show", "zzz"], "No key's name holds 'zzz'"),
+        (["show", "zzz"], "No key's name holds 'zzz'.\nHint: `hermes-jobs config show` lists every key."),
+        (["show", "modle"], "No key's name holds 'modle'.\nHint: Near it: model"),
+        (["get", "nope.key"], "There is no key 'nope.key'.\nHint: `hermes-jobs config show`"),
+        (["get", "terminal.polcy"], "There is no key 'terminal.polcy'. Near it: terminal.policy"),
+        (["unset", "day_usd"], "There is no key 'day_usd'. Near it: budgets.day_usd"),
+        (["get", "OPENAI_API_KY"], "There is no variable OPENAI_API_KY.\nHint: Near it: OPENAI_API_KEY"),
+        (["set", "OPENAI_API_KY", "x"], "Near it: OPENAI_API_KEY"),
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_is_written(

@@ -195,6 +195,7 @@ def test_the_version_is_told(home: WrittenHome) -> None:
         (["turns", "list", "-n", "x"], "'x' is not a valid whole number."),
         (["send", "--timeout", "x", "Hi"], "'x' is not a valid number."),
         (["turns", "show"], "Missing argument 'ID'"),
+        (["worker", "--queues", "nope"], "'-Q' / '--queues': there is no queue 'nope'. Known are turns, "),
         (["sessions", "show", "nope"], "There is no session 'nope'"),
         (["sessions", "show", "caf\udce9"], "it is not UTF-8 text"),
         (["send", "caf\udce9"], "it is not UTF-8 text"),

@@ -195,20 +195,95 @@ def test_several_calls_are_asked_about_one_after_the_other(home: Home, model_ser
 
 
 SHIFT_TAB = "\x1b[Z"
+ANSWERED_BY = "waits for you: y, s, a, n or r"  # in the line below the prompt: a key answers from now on
 
 
 def test_a_letter_answers_in_a_chat_where_something_waits(home: Home, model_server: ModelServer) -> None:
     with chatting(home) as screen:
         say(screen, "Clean up.")
         screen.shows("? The agent asks to run a command")
-        screen.shows("waits for you: y or n")  # in the line below the prompt
-        say(screen, "y")
+        assert "without an answer it is refused at" in screen.text
+        screen.shows(ANSWERED_BY)
+        screen.type("y")
         screen.shows("Allowed once.")
         screen.shows("Done.")
         happened(home, e.TurnCompleted, 1)
         say(screen, "y")  # nothing waits: a text like any other
         screen.shows("You said: y")
     assert not (home.work / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [((" ", "y"), "›  y"), (("\x1b[200~y\x1b[201~",), "› y"), (("yes it is",), "› yes it is")],
+    ids=["behind a space", "pasted", "pasted on a terminal that does not say so"],
+)
+def test_what_is_written_or_pasted_answers_nothing_before_enter(
+    home: Home, typed: tuple[str, ...], shown: str
+) -> None:
+    with chatting(home) as screen:
+        say(screen, "Clean up.")
+        screen.shows(ANSWERED_BY)
+        for keys in typed:
+            screen.type(keys)
+            screen.shows(ANSWERED_BY, times=0)  # while something stands in the line, no key answers
+        screen.shows(shown)
+        screen.interrupt()  # takes back what is typed
+        screen.shows(ANSWERED_BY)
+        assert "Allowed" not in screen.text
+        screen.type("n")
+        screen.shows("Refused.")
+        happened(home, e.TurnCompleted, 1)
+    assert (home.work / "build").exists()
+
+
+def test_a_turn_that_waits_shows_its_changes_and_is_not_called_running(
+    home: Home, model_server: ModelServer
+) -> None:
+    write = AskedCall("write_file", {"path": "notes.md", "content": "one\n"})
+    rounds = (Answer(tool_calls=(write,)), Answer(tool_calls=(CLEAN,)), Answer(text="Done."))
+    model_server.follow(Script(rules=(Rule("Clean", rounds),)))
+    with chatting(home) as screen:
+        say(screen, "Clean up.")
+        screen.shows("It waits for you")
+        say(screen, "/diff")
+        screen.shows("+++ b/notes.md")
+        for command in ("/undo --files", "/rewind", "/undo"):
+            say(screen, command)
+            screen.shows(f"› {command}")
+        screen.shows("has not ended: it waits for your answer.", times=3)
+        assert "still running" not in screen.text
+        say(screen, "n")
+        happened(home, e.TurnCompleted, 1)
+
+
+def test_r_asks_for_the_reason_in_a_chat(home: Home, model_server: ModelServer) -> None:
+    with chatting(home) as screen:
+        say(screen, "Clean up.")
+        screen.shows(ANSWERED_BY)
+        screen.type("r")
+        screen.shows("› no:")
+        say(screen, "use the bin")
+        screen.shows("the agent is told why")
+        happened(home, e.TurnCompleted, 1)
+    assert "who says: use the bin" in told(model_server)
+
+
+def test_a_key_answers_each_question_that_was_shown(home: Home, model_server: ModelServer) -> None:
+    (home.work / "dist").mkdir()
+    model_server.follow(asks_for(CLEAN, AskedCall("terminal", {"command": "rm -r dist"})))
+    with chatting(home) as screen:
+        say(screen, "Clean up.")
+        screen.shows("    rm -r build")
+        screen.shows(ANSWERED_BY)
+        screen.type("y")
+        screen.shows("    rm -r dist")
+        screen.shows(ANSWERED_BY)
+        screen.type("n")
+        screen.shows("Refused.")
+        happened(home, e.TurnCompleted, 1)
+    assert not (home.work / "build").exists()
+    assert (home.work / "dist").exists()
 
 
 def test_a_no_with_words_is_a_reason_in_a_chat(home: Home, model_server: ModelServer) -> None:

@@ -209,8 +209,8 @@ def test_a_sub_agents_question_is_asked_and_answered_in_a_chat(home: Home, model
     with chatting(home) as screen:
         say(screen, "Tidy up.")
         screen.shows("? A sub-agent asks to run a command")
-        screen.shows("waits for you: y or n")
-        say(screen, "y")
+        screen.shows("waits for you: y, ")  # in the line below the prompt: a key answers from now on
+        screen.type("y")
         screen.shows("Allowed once.")
         screen.shows("Told.")
         happened(home, e.TurnCompleted, 3)

@@ -167,7 +167,7 @@ def test_a_text_that_waited_is_undone_without_the_turn_before_it(engine: Engine)
 
 def test_nothing_is_undone_while_a_turn_runs(engine: Engine) -> None:
     engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
-    with pytest.raises(Rejected, match="t1 is still running"):
+    with pytest.raises(Rejected, match="t1 has not ended: it is still running"):
         undo(engine, "s1", "s2")
 
 

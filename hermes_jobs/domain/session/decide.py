@@ -28,7 +28,7 @@ from hermes_jobs.domain.session import (
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, require_no_children, require_open_turn
+from hermes_jobs.domain.session.session import Session, not_ended, require_no_children, require_open_turn
 from hermes_jobs.domain.session.steps import require_due
 from hermes_jobs.domain.session.stops import REFUSED
 from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES, Turn, may_join
@@ -204,8 +204,7 @@ def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]
 def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]:
     ended = session.ended.get(command.turn)
     if ended is None:
-        turn = require_open_turn(session, command.turn)
-        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
+        raise not_ended(session, require_open_turn(session, command.turn).id)
     if command.only_stopped and ended.stopped_by is None:
         hint = f"`hermes-jobs turns retry {command.turn}` continues with it." if ended.turn else ""
         raise Rejected(
@@ -233,8 +232,7 @@ def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]
 def _rate(command: c.RateTurn, session: Session) -> Iterator[e.TurnRated]:
     ended = session.ended.get(command.turn)
     if ended is None:
-        turn = require_open_turn(session, command.turn)
-        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint="Wait for it, or cancel it.")
+        raise not_ended(session, require_open_turn(session, command.turn).id)
     if ended.into is not None:
         raise Rejected(
             f"Turn {command.turn} went into turn {ended.into}.", kind="usage", hint=f"Rate {ended.into}."
@@ -267,9 +265,7 @@ def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
 
 def _files_restored(command: c.RecordRestored, session: Session) -> Iterator[e.FilesRestored]:
     if command.turn not in session.ended:
-        turn = require_open_turn(session, command.turn)
-        hint = "Wait for it, or cancel it."
-        raise Rejected(f"Turn {turn.id} has not ended.", kind="not_ended", hint=hint)
+        raise not_ended(session, require_open_turn(session, command.turn).id)
     if command.files:
         yield e.FilesRestored(**asdict(command))
 

@@ -226,6 +226,17 @@ def require_open_turn(session: Session, turn_id: str) -> Turn:
     return turn
 
 
+def not_ended(session: Session, turn_id: str, kind: str = "not_ended") -> Rejected:
+    """The error for a turn that has to end first: it waits for the person, runs, or has not begun."""
+    turn, hint = session.find(turn_id), "Wait for it, or cancel it"
+    how = "it is still running" if session.current is turn else "it waits for the turn before it"
+    if turn is not None and any(call.waits_for_person for call in turn.calls):
+        how, hint = "it waits for your answer", f"See hermes-jobs turns show {turn_id}, or cancel it"
+    return Rejected(
+        f"Turn {turn_id} has not ended: {how}.", kind=kind, hint=f"{hint}: hermes-jobs turns cancel {turn_id}"
+    )
+
+
 def require_no_children(session: Session) -> None:
     """Raise `Rejected`, kind `busy`, while children of the session are at work."""
     if session.children:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,6 +31,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.interfaces.chat.answer_keys import SETTLE, WITH_REASON, AnswerKeys
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments
 from hermes_jobs.interfaces.chat.commands import run_command
 from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
@@ -113,6 +115,7 @@ class Chat:
         self.conversation = Conversation(application, self._display, self._channels, start)
         self._greet(start)
         self._status = toolbar_status(application, self.conversation)
+        self._answer_keys = AnswerKeys(self.conversation, application.clock.monotonic)
 
     def run(self) -> None:
         """Until the person leaves."""
@@ -334,7 +337,18 @@ class Chat:
     def _refresh(self) -> None:
         with contextlib.suppress(HermesJobsError):
             self._status = toolbar_status(self.application, self.conversation)
+            if self._answer_keys.update() and self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.call_later, SETTLE, self._prompt.app.invalidate)
         self._prompt.app.invalidate()
+
+    def _answer(self, key: str) -> None:
+        """One key, pressed where a question waits and nothing is typed."""
+        if key == WITH_REASON:
+            self._prompt.default_buffer.insert_text("no: ")
+        else:
+            question = self._answer_keys.take()
+            told = partial(self.conversation.answer, key, question_id=question)
+            self._actions.submit(self._run_action, lambda: self.say(told()))
 
     def _size(self) -> tuple[int, int]:
         size = self._output.get_size()
@@ -346,7 +360,8 @@ class Chat:
         return [*to_formatted_text(ANSI(below)), ("class:prompt", PROMPT)]
 
     def _toolbar(self) -> str:
-        return toolbar_text(self._status, self._size()[0])
+        keys = "" if self._prompt.default_buffer.text else self._answer_keys.keys
+        return toolbar_text(self._status, self._size()[0], keys)
 
     def _make_prompt(self) -> PromptSession[str]:
         prompt: PromptSession[str] = PromptSession(
@@ -361,6 +376,8 @@ class Chat:
                 interrupt=self._interrupt,
                 leave=self._exit,
                 next_mode=lambda: self._actions.submit(self._run_action, lambda: next_mode(self)),
+                answer=self._answer,
+                answer_keys=lambda: self._answer_keys.keys,
             ),
             style=STYLE,
             output=self._output,

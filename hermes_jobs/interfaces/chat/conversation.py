@@ -213,14 +213,24 @@ class Conversation:
                 return question
         return None
 
-    def answer(self, key: str, reason: str = "", call: str | None = None) -> str:
-        """Answer the open question, or the one about that call; what is done.
+    @property
+    def question_of_keys(self) -> AnyQuestion | None:
+        """The question that one key answers; None where nothing waits, or a form is being filled in."""
+        with self._lock:
+            question = self._question()
+            filling = question is not None and self._entry is not None and self._entry[0] == question.id
+            return None if filling else question
+
+    def answer(
+        self, key: str, reason: str = "", call: str | None = None, question_id: str | None = None
+    ) -> str:
+        """Answer the open question, or the one about that call, or the one of that id; what is done.
 
         Raises `Rejected` where nothing waits, or the key answers nothing.
         """
         with self._lock:
             question = (self._question(call) if call is not None else None) or self._question()
-        if question is None:
+        if question is None or question_id not in {None, question.id}:
             raise Rejected("Nothing waits for you in this session.", kind="usage")
         if isinstance(question, InputQuestion):
             return self._answer_input(question, key)

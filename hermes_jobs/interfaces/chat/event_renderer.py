@@ -22,7 +22,7 @@ from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_json import milliseconds
 
 PROMPT = "› "
-CHAT_KEYS = "ysan"  # in a chat the reason stands behind `n`
+INSTEAD = "one key answers; to write something else, begin with a space"
 SHOWN_LINES = 10  # of a message that was not typed here: files and outputs may go with it
 
 
@@ -142,10 +142,9 @@ class EventRenderer:
         if question is None or question.id == self._asked:
             return
         self._asked = question.id
-        notes = click.style(f"  {question.notes()}", dim=True)
-        legend = f"  It waits for you: {question.legend(CHAT_KEYS)}"
         self._display.print_lines(question.lines(self._display.width))
-        self._display.print_line(f"{notes}\n{legend}")
+        self._display.print_line(f"  {question.notes()}\n  {INSTEAD}", dim=True)
+        self._display.print_line(f"  It waits for you: {question.legend()}")
 
     def _end_turn(self, turn: str, told: str) -> None:
         self._running = None if self._running == turn else self._running

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
@@ -10,12 +11,20 @@ from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+ANSWERS = "ysanrc"  # the keys of all questions
+
 
 def chat_keys(
-    *, interrupt: Callable[[], None], leave: Callable[[], None], next_mode: Callable[[], object]
+    *,
+    interrupt: Callable[[], None],
+    leave: Callable[[], None],
+    next_mode: Callable[[], object],
+    answer: Callable[[str], object],
+    answer_keys: Callable[[], str],
 ) -> KeyBindings:
     """Enter sends and Esc Enter begins a line; `interrupt` is told of a Ctrl-C that nothing is typed at,
-    `next_mode` of a shift-tab that goes through no completions."""
+    `next_mode` of a shift-tab that goes through no completions, `answer` of one of the keys that
+    `answer_keys()` names at that moment, pressed where nothing is typed."""
     keys = KeyBindings()
 
     @Condition
@@ -62,7 +71,22 @@ def chat_keys(
     def _leave(_event: KeyPressEvent) -> None:
         leave()
 
+    def add_answer(key: str) -> None:
+        @keys.add(key, filter=nothing_typed & Condition(lambda: key.lower() in answer_keys()))
+        def _answer(event: KeyPressEvent) -> None:
+            if _comes_with_more(event):
+                event.current_buffer.insert_text(event.data)
+            else:
+                answer(key.lower())
+
+    for key in chain(ANSWERS, ANSWERS.upper()):
+        add_answer(key)
     return keys
+
+
+def _comes_with_more(event: KeyPressEvent) -> bool:
+    """Whether more text was read with the key: it was pasted, on a terminal that does not mark that."""
+    return any(len(each.data) == 1 for each in event.key_processor.input_queue)
 
 
 def complete(buffer: Buffer) -> None:

@@ -24,7 +24,9 @@ SCOPE_MEANINGS = {
     "session": "the same, until this session ends",
     "always": "the same, in this folder and below, from now on",
 }
-ANSWER = re.compile(r"(?P<key>y(?:es)?|s|a|no?|r|c)(?:(?<=[nor])[\s,:]+(?P<reason>.+))?", re.I | re.DOTALL)
+ANSWER = re.compile(
+    r"(?P<key>y(?:es)?|s|a|no?|r|c)(?:(?<=[nor])[\s,:]+(?P<reason>[^\s,:].*))?[\s,:]*", re.I | re.DOTALL
+)
 MEANINGS: dict[Mode, str] = {
     "ask": "asks before what is dangerous",
     "edits": "edits files; asks before every command that does more than read",
@@ -111,8 +113,10 @@ def undo(chat: ChatContext, rest: str) -> None:
 
 
 def diff(chat: ChatContext, rest: str) -> None:
-    """Show what a turn, or the last one, changed in files. Raises `Rejected` where there is none."""
-    chat.command_line("turns", "diff", *(rest.split() or [chat.conversation.last_turn()]))
+    """Show what a turn, or the last one, changed in files: of one that runs or waits, what it has changed so
+    far. Raises `Rejected` where there is none."""
+    here = chat.conversation
+    chat.command_line("turns", "diff", *(rest.split() or [here.running or here.last_turn()]))
 
 
 def rewind_files(chat: ChatContext, rest: str) -> None:

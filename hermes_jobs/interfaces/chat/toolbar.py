@@ -7,10 +7,12 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.conversation import Conversation
-from hermes_jobs.interfaces.cli.output import cut, one_line, short_tokens
+from hermes_jobs.interfaces.cli.output import cut, line_width, one_line, short_tokens
 from hermes_jobs.text.figures import money
 
 GAP = " · "
+LEAST_TELLING = ("fill", "cost", "model", "queue")  # left out in this order on a narrow terminal
+LEAST_NAME = 8  # columns that the session's name gets, or it is left out
 
 
 class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,7 @@ class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
     mode: str = "ask"
     asks: bool = False
+    """Whether a question waits."""
 
     @property
     def fill(self) -> float:
@@ -56,18 +59,32 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     )
 
 
-def toolbar_text(standing: ToolbarStatus, columns: int) -> str:
-    """The line, in at most so many columns."""
-    fill = f"{standing.fill:.0%} of {short_tokens(standing.window)} tokens"
-    state = "working, Ctrl-C cancels" if standing.is_running else "/help"
-    state = "waits for you: y or n" if standing.asks else state
-    parts = [
-        one_line(standing.model),
-        f"mode {standing.mode}",
-        fill,
-        "cost unknown" if standing.cost_usd is None else money(standing.cost_usd),
-        f"{standing.waiting} waiting" if standing.waiting else "",
-        state,
-        one_line(standing.name),
-    ]
-    return cut(f" {GAP.join(part for part in parts if part)}", columns)
+def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
+    """The line, in at most so many columns; `keys` answer the question that waits.
+
+    Where there is no room for all, the least telling parts are left out, and the name is cut.
+    """
+    parts = {
+        "state": _waiting(keys) if standing.asks else "",
+        "model": one_line(standing.model),
+        "mode": f"mode {standing.mode}",
+        "fill": f"{standing.fill:.0%} of {short_tokens(standing.window)} tokens",
+        "cost": "cost unknown" if standing.cost_usd is None else money(standing.cost_usd),
+        "queue": f"{standing.waiting} waiting" if standing.waiting else "",
+        "work": "" if standing.asks else "working, Ctrl-C cancels" if standing.is_running else "/help",
+    }
+    for least in LEAST_TELLING:
+        if line_width(_joined(*parts.values())) <= columns:
+            break
+        parts.pop(least)
+    line = _joined(*parts.values())
+    room = columns - line_width(f"{line}{GAP}")
+    return _joined(line[1:], cut(one_line(standing.name), room)) if room >= LEAST_NAME else cut(line, columns)
+
+
+def _waiting(keys: str) -> str:
+    return f"waits for you: {', '.join(keys[:-1])} or {keys[-1]}" if keys else "waits for you"
+
+
+def _joined(*parts: str) -> str:
+    return f" {GAP.join(part for part in parts if part)}"

@@ -66,6 +66,7 @@ def get(context: CliContext, key: str, as_json: bool) -> None:
     """Print the effective value of one key."""
     from hermes_jobs.settings import is_secret_variable, value_of
 
+    _require_known_variable(key)
     if is_secret_variable(key):
         raise Rejected(
             f"{key} is a secret, which is never shown. {_whereabouts(context, key)}",
@@ -112,6 +113,7 @@ def change(context: CliContext, key: str, value: str | None) -> None:
     """
     from hermes_jobs.settings import find_home, is_secret_variable, set_value
 
+    _require_known_variable(key)
     if is_secret_variable(key):
         _write_secret(context, key, value)
         return
@@ -131,6 +133,7 @@ def unset(context: CliContext, key: str) -> None:
     """
     from hermes_jobs.settings import find_home, is_secret_variable, unset_secret, unset_value
 
+    _require_known_variable(key)
     if is_secret_variable(key):
         text = "is out of" if unset_secret(find_home(context.environ), key) else "was not in"
         note(f"{key} {text} .env. {_whereabouts(context, key)}")
@@ -168,6 +171,14 @@ def edit(context: CliContext) -> None:
             continue
         note("config.yaml is saved. Processes that run read it again." if changed else "Nothing was changed.")
         return
+
+
+def _require_known_variable(name: str) -> None:
+    """Raise `Rejected` for what is no variable of a secret, but is spelled almost like a known one."""
+    from hermes_jobs.settings import is_secret_variable, near_secrets
+
+    if name.isupper() and not is_secret_variable(name) and (near := near_secrets(name)):
+        raise Rejected(f"There is no variable {name}.", kind="usage", hint=f"Near it: {', '.join(near)}.")
 
 
 def _write_secret(context: CliContext, name: str, value: str | None) -> None:
@@ -222,16 +233,17 @@ def _edit_again(message: str, hint: str) -> bool:
 
 
 def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
-    """The keys whose names hold that text, in any case. Raises a usage error where there are none."""
-    from hermes_jobs.settings import nearest_key, render
+    """The keys whose names hold that text, in any case. Raises `Rejected` where there are none."""
+    from hermes_jobs.settings import near_keys, render
 
     shown = render(settings)
     if wanted is None:
         return shown
     found = [each for each in shown if wanted.lower() in each.key]
     if not found:
-        nearest = nearest_key(wanted)
-        raise click.UsageError(f"No key's name holds {wanted!r}. The nearest known one is {nearest!r}.")
+        near = near_keys(wanted)
+        hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."
+        raise Rejected(f"No key's name holds {wanted!r}.", kind="usage", hint=hint)
     return found
 
 

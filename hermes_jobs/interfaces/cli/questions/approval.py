@@ -109,19 +109,23 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         no: list[tuple[Key, str]] = [("n", "no"), ("r", "no, and why")]
         return [("y", "once"), *(lasting if offer is not None else ()), *no]
 
+    @property
+    def keys(self) -> str:
+        """The keys that answer it."""
+        return "".join(key for key, _ in self.answers())
+
     def notes(self) -> str:
         """What `s` and `a` allow, and how long there is to answer."""
         until = to_local(datetime.fromtimestamp(self.request.expires_at, UTC))
-        offer = self.request.offer
+        offer, end = self.request.offer, f"without an answer it is refused at {until:%H:%M:%S}"
         if offer is None:
-            return f"refused at {until:%H:%M:%S}"
+            return end
         what = "exactly this" if offer.exact else one_line(pattern_text(offer))
-        return f"s and a allow {what}, in {short_path(offer.folder)}; refused at {until:%H:%M:%S}"
+        return f"s and a allow {what}, in {short_path(offer.folder)}; {end}"
 
-    def legend(self, keys: str = "ysanr") -> str:
-        """Those keys that answer it, with their meanings, on one line."""
-        shown = [(key, meaning) for key, meaning in self.answers() if key in keys]
-        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in shown)
+    def legend(self) -> str:
+        """The keys that answer it, with their meanings, on one line."""
+        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in self.answers())
 
     def command(self, key: str, reason: str, now: float) -> c.ApproveCall | c.DenyCall | None:
         """The command of an answer; None for a key that answers nothing."""
@@ -142,7 +146,7 @@ def ask_person(
     """
     if not can_ask():  # it has become a background job
         raise EOFError
-    keys = [each for each, _ in question.answers()]
+    keys = question.keys
     hint = f"\n  {', '.join(keys[:-1])} or {keys[-1]}? "
 
     def print_question() -> None:
@@ -151,7 +155,7 @@ def ask_person(
         print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
 
     try:
-        key = read_key("".join(keys), wanted, show=print_question, other=lambda: print_open(hint))
+        key = read_key(keys, wanted, show=print_question, other=lambda: print_open(hint))
         click.echo(key or "", err=True)
         if key != "r":
             return (key, "") if key else None

@@ -51,6 +51,11 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """When the wait ends, in seconds since the epoch."""
         return self.request.expires_at
 
+    @property
+    def keys(self) -> str:
+        """The keys that answer it."""
+        return KEYS
+
     def lines(self, width: int | None) -> list[str]:
         """What is asked; the sentence above it in lines of `width` columns."""
         text = "you to open an address" if self.asked.url else "for input"
@@ -75,9 +80,9 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         what = (
             "it is never opened by itself" if self.asked.url else "the server gets what you type: no secrets"
         )
-        return f"{what}; cancelled at {until:%H:%M:%S}"
+        return f"{what}; without an answer it is cancelled at {until:%H:%M:%S}"
 
-    def legend(self, _keys: str = KEYS) -> str:
+    def legend(self) -> str:
         """The keys that answer it, with their meanings, on one line."""
         yes = "I have opened it" if self.asked.url else "answer" if self.asked.fields else "accept"
         shown = (("y", yes), ("n", "decline"), ("c", "cancel"))

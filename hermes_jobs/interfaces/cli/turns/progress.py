@@ -26,7 +26,7 @@ LONG = 3.0  # seconds after which a call that has not ended is spoken of
 LONG_THOUGHT = 15.0  # and a model call
 SOON = 1.0  # and either, where what is under way can be shown while it lasts
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
-FAILURE = 76  # columns of why a call failed
+FAILURE = 400  # columns of why a call failed
 REPEATED = "the same call with the same result, again and again"
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 

@@ -17,6 +17,7 @@ from hermes_jobs.agent.snapshots.rewind import FORCEABLE, REFUSED, Judged, Rewin
 from hermes_jobs.agent.snapshots.turn_files import NetChange, TurnFiles, last_rewind, turn_files
 from hermes_jobs.agent.tools.path_policy import verify_opened
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.session import not_ended
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
 
@@ -98,8 +99,7 @@ class TurnRewind:
         """Take the changes back, or (`undo`) what the last rewind did. Raises `Rejected`, kind `changed`,
         where a file is not as it was left, before anything is touched."""
         if self.turn.ended_at is None:
-            hint = f"Wait for it, or cancel it: hermes-jobs turns cancel {self.turn.id}"
-            raise Rejected(f"Turn {self.turn.id} has not ended.", kind="not_ended", hint=hint)
+            raise not_ended(self._application.engine().sessions.load(self.turn.stream), self.turn.id)
         with self._locked():
             judged = self.judge(self.chosen(self._changes(undo=undo), named))
             refused = [each for each in judged if each.judgement in REFUSED]
