@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from hermes_jobs.engine.ports.conversation_search import Near, Passage, Role, Scope
 from hermes_jobs.text.search import Matcher, best_window
@@ -21,37 +21,24 @@ CUT = "…"
 def passages(
     index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept, least: float = 0.0
 ) -> tuple[Passage, ...]:
-    """At most `limit`, best first. No message is shown twice: a hit shown in full around another one is part
-    of that passage. A hit that is cut there has its own passage, with its relevant part.
+    """At most `limit`, best first, each message shown once: what is found itself stands by itself, with its
+    relevant part, and not around another hit.
 
     `least`: the share of the query's words, by how rare they are, that a hit has to hold.
     """
-    chosen: dict[int, tuple[Answer, dict[str, Near | None]]] = {}
-    shown: set[int] = set()
-    for answer in answers(index, query, scope):
-        if len(chosen) == limit:
-            break
-        if answer.message.position in shown or answer.coverage < least:
-            continue
-        around = _around(index, answer.message)
-        shown |= {answer.message.position, *_whole(around)}
-        chosen[answer.message.position] = answer, around
-    found = hits(index.rows, (answer for answer, _ in chosen.values()), query, kept)
-    shown = set(chosen)
+    chosen = [each for each in answers(index, query, scope) if each.coverage >= least][:limit]
+    shown = {each.message.position for each in chosen}
+    found = hits(index.rows, chosen, query, kept)
+    around = [_around(index, each.message) for each in chosen]
     return tuple(
         Passage(
             hit=hit,
-            text=_part(answer.message.text, answer.matcher(query)),
-            before=_once(around["before"], shown),
-            after=_once(around["after"], shown),
+            text=_part(each.message.text, each.matcher(query)),
+            before=_once(near["before"], shown),
+            after=_once(near["after"], shown),
         )
-        for hit, (answer, around) in zip(found, chosen.values(), strict=True)
+        for hit, each, near in zip(found, chosen, around, strict=True)
     )
-
-
-def _whole(around: Mapping[str, Near | None]) -> Iterator[int]:
-    """The positions of the messages shown there in full."""
-    return (each.position for each in around.values() if each is not None and not each.text.endswith(CUT))
 
 
 def _once(near: Near | None, shown: set[int]) -> Near | None:

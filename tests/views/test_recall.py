@@ -246,7 +246,7 @@ def test_the_ten_best_messages_stand_among_the_first_ten_hits_of_a_question(arch
     hits = archive.hits("where does the marmot usually sleep at night", limit=14)
     best = archive.views.passages("where does the marmot usually sleep at night", limit=10)
     assert first.lineage == "talkative"
-    assert {each.hit.position for each in best} <= {hit.position for hit in hits[:10]}
+    assert {each.hit.position for each in best} == {hit.position for hit in hits[:10]}
     assert set(single) <= {hit.turn for hit in hits}
 
 
@@ -270,6 +270,14 @@ def test_an_answer_counts_with_the_question_before_it(archive: Archive) -> None:
     answers = [hit.position for hit in hits if hit.role == "assistant"]
     assert len(answers) == 2
     assert answers[0] < answers[1]
+
+
+def test_a_question_and_its_answer_that_are_both_found_are_two_passages(archive: Archive) -> None:
+    talk(archive, "s1", "where is the kiln?", "The kiln is in the shed.")
+    talk(archive, "s2", "and what is in the shed?", "Nothing.")
+    passages = archive.views.passages("was the kiln or the wheel in our shed?", limit=2)
+    assert {each.text for each in passages} == {"The kiln is in the shed.", "where is the kiln?"}
+    assert all(each.before is None and each.after is None for each in passages)
 
 
 def test_a_hit_that_would_be_cut_beside_another_stands_by_itself(archive: Archive) -> None:
