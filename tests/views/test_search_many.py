@@ -9,8 +9,7 @@ import pytest
 
 from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-from hermes_jobs.text.search import Term, fold, parse
-from hermes_jobs.text.search.matching import pattern_of
+from hermes_jobs.text.search import Matcher, Term, fold, parse
 from hermes_jobs.views import Views
 from tests.views.corpus import Corpus
 
@@ -146,8 +145,9 @@ def test_of_what_stands_in_many_messages_every_hit_holds_it(query: str, views: V
     hits = views.search(query, limit=30)
     assert len(hits) == 30
     if isinstance(expression, Term):
-        marked = pattern_of(expression)
-        assert all(marked.search(fold(hit.snippet.replace(">>>", "").replace("<<<", ""))) for hit in hits)
+        matcher = Matcher([expression])
+        shown = [fold(hit.snippet.replace(">>>", "").replace("<<<", "")) for hit in hits]
+        assert all(matcher.holds(0, each) for each in shown)
     assert all(">>>" in hit.snippet for hit in hits)
 
 

@@ -8,7 +8,14 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from hermes_jobs.text.search.folding import IGNORED, PICTOGRAPHS, SIGNED_LETTERS, WORD_CHARACTER, fold
+from hermes_jobs.text.search.folding import (
+    IGNORED,
+    PICTOGRAPHS,
+    SIGNED_LETTERS,
+    WORD_CHARACTER,
+    fold,
+    pattern,
+)
 from hermes_jobs.text.search.terms import Piece, PieceKind, Term, pieces
 
 BETWEEN_WORDS = rf"(?:[^\w{SIGNED_LETTERS}]|_)"
@@ -35,8 +42,8 @@ class Matcher:
         patterns = self._loose_patterns if IGNORED in folded else self._patterns
         found = [
             Span(match.start(), match.end(), number)
-            for number, pattern in enumerate(patterns)
-            for match in pattern.finditer(folded)
+            for number, finder in enumerate(patterns)
+            for match in finder.places(folded)
         ]
         return sorted(found)
 
@@ -44,33 +51,59 @@ class Matcher:
         """Where all terms stand as one phrase; nowhere where there is but one term."""
         if len(self.terms) < 2:
             return []
-        return [match.start() for match in self._whole.finditer(fold(text))]
+        return [match.start() for match in self._whole.places(fold(text))]
 
     def holds(self, term: int, folded: str) -> bool:
         """Whether that term stands in a folded text."""
-        return self._patterns[term].search(folded.replace(IGNORED, "")) is not None
+        return next(self._patterns[term].places(folded.replace(IGNORED, "")), None) is not None
 
     @cached_property
-    def _patterns(self) -> list[re.Pattern[str]]:
-        return [pattern_of(term) for term in self.terms]
+    def _patterns(self) -> list[_TermPattern]:
+        return [_pattern_of(term) for term in self.terms]
 
     @cached_property
-    def _loose_patterns(self) -> list[re.Pattern[str]]:
-        return [pattern_of(term, loose=True) for term in self.terms]
+    def _loose_patterns(self) -> list[_TermPattern]:
+        return [_pattern_of(term, loose=True) for term in self.terms]
 
     @cached_property
-    def _whole(self) -> re.Pattern[str]:
-        return pattern_of(Term(" ".join(term.text for term in self.terms), self.terms[-1].prefix))
+    def _whole(self) -> _TermPattern:
+        return _pattern_of(Term(" ".join(term.text for term in self.terms), self.terms[-1].prefix))
+
+
+class _TermPattern(NamedTuple):
+    """Matches a term. `is_word`: only where no part of a word stands beside the match.
+
+    That is not in the expression of a word: compiling `WORD_CHARACTER` takes milliseconds, and a question
+    has dozens of words.
+    """
+
+    expression: re.Pattern[str]
+    is_word: bool
+
+    def places(self, folded: str) -> Iterator[re.Match[str]]:
+        """Every place of the term in the text."""
+        if not self.is_word:
+            yield from self.expression.finditer(folded)
+            return
+        is_in_word, start = pattern(WORD_CHARACTER).match, 0
+        while match := self.expression.search(folded, start):
+            before, end = match.start() - 1, match.end()
+            found = not (is_in_word(folded, end) or (before >= 0 and is_in_word(folded, before)))
+            start = end if found else before + 2
+            if found:
+                yield match
 
 
 @lru_cache(maxsize=1_000)
-def pattern_of(term: Term, *, loose: bool = False) -> re.Pattern[str]:
+def _pattern_of(term: Term, *, loose: bool = False) -> _TermPattern:
     """What matches the term in folded texts; `loose` also in those with `IGNORED` inside."""
-    return re.compile("".join(_parts(term, loose=loose)))
-
-
-def _parts(term: Term, *, loose: bool) -> Iterator[str]:
     found = list(pieces(term.text))
+    if len(found) == 1 and found[0].kind == "word" and not term.prefix:
+        return _TermPattern(re.compile(_piece(found[0], loose=loose)), is_word=True)
+    return _TermPattern(re.compile("".join(_parts(found, term, loose=loose))), is_word=False)
+
+
+def _parts(found: Sequence[Piece], term: Term, *, loose: bool) -> Iterator[str]:
     first, last = found[0], found[-1]
     begins = first.kind in {"word", "signed"}
     if begins and loose:

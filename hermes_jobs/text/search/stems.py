@@ -8,7 +8,6 @@ where enough of the word is left. A stem need not be a word; it is never shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
 SHORTEST = 4  # a shorter word is its own stem
@@ -117,7 +116,7 @@ def _step_3(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
-    ending = _longest(word, endings)
+    ending = _longest(word, tuple(endings))
     if ending is None or not _measure(word[: -len(ending)]):
         return word
     return word[: -len(ending)] + endings[ending]
@@ -140,8 +139,10 @@ def _without_e(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-def _longest(word: str, endings: Iterable[str]) -> str | None:
-    return max((each for each in endings if word.endswith(each)), key=len, default=None)
+def _longest(word: str, endings: tuple[str, ...]) -> str | None:
+    if not word.endswith(endings):  # as with most words
+        return None
+    return max((each for each in endings if word.endswith(each)), key=len)
 
 
 def _shape(word: str) -> str:

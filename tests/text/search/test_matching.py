@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import accumulate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.search import Matcher, fold, parse, positive_terms
+from hermes_jobs.text.search import Matcher, Term, fold, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 
 
@@ -69,3 +72,11 @@ def test_a_term_is_found_in_any_text_that_holds_it_between_spaces(text: str, bef
         return
     matcher = Matcher(positive_terms(expression))
     assert all(matcher.holds(at, fold(f"{before} {text} {after}")) for at in range(len(matcher.terms)))
+
+
+@given(st.text("ab é東.", max_size=12), st.text("ab", min_size=1, max_size=3))
+def test_a_word_is_found_wherever_it_stands_alone(text: str, word: str) -> None:
+    apart = re.split(r"([^abé]+)", normal(text))
+    starts = accumulate(map(len, apart), initial=0)
+    alone = [start for start, part in zip(starts, apart, strict=False) if part == word]
+    assert [span.start for span in Matcher([Term(word)]).spans(text)] == alone
