@@ -16,6 +16,7 @@ import pytest
 
 from tests.home import Home, Ran, Running
 from tests.mcp.oauth_server import OauthServer, browse, oauth_server, visit
+from tests.mcp.test_eras import free_port
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
@@ -202,8 +203,9 @@ def test_a_secret_of_a_client_is_named_not_written(home: Home, oauth: OauthServe
     assert "NOTES_SECRET is not set" in home.run("mcp", "login", "notes").err
     (home.path / ".env").write_text("NOTES_SECRET=hunter2hunter2\n")
     os.chmod(home.path / ".env", 0o600)  # noqa: PTH101
-    oauth.clients["mine"] = {"redirect_uris": ["http://127.0.0.1:8123/callback"], "secret": "hunter2hunter2"}
-    client["redirect_uri"] = "http://127.0.0.1:8123/callback"
+    back = f"http://127.0.0.1:{free_port()}/callback"
+    oauth.clients["mine"] = {"redirect_uris": [back], "secret": "hunter2hunter2"}
+    client["redirect_uri"] = back
     (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"notes": entry}}))
     assert log_in(home).code == 0
 

@@ -7,7 +7,6 @@ import base64
 import re
 import time
 from collections.abc import AsyncGenerator
-from contextvars import ContextVar
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +14,9 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.mcp.http_client import EXCHANGE, Trouble
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, needed
+from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.system.file_lock import LockTimeout
 
 RENEWED_BEFORE = 30.0  # seconds before it expires
@@ -26,9 +27,6 @@ REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 HIDDEN = b"[REDACTED]"
 
 _PARAMETER = re.compile(r'([a-z_]+)=(?:"([\x20\x21\x23-\x7e]*)"|([\x21\x23-\x2b\x2d-\x7e]+))')
-
-TROUBLE: ContextVar[list[tuple[str, str]] | None] = ContextVar("trouble", default=None)
-"""Where a request stores why it was refused: the kind of the failure, and the message."""
 
 
 class NotRenewed(Exception):
@@ -45,15 +43,13 @@ class TokenAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bearer(httpx2.Auth):
-    """Authenticates the requests to a server by a login file. `trouble`: why the last refused request was
-    refused."""
+    """Authenticates the requests to a server by a login file."""
 
     def __init__(self, server: str, url: str, file: LoginFile) -> None:
         self._server = server
         self._origin = _origin(httpx2.URL(url))
         self._file = file
         self._seen: set[str] = set()
-        self.trouble: tuple[str, str] | None = None
 
     def hide(self, content: bytes) -> bytes:
         """Remove the tokens of this login from the content."""
@@ -101,11 +97,11 @@ class Bearer(httpx2.Auth):
                 named = f" ({scope})" if scope else ""
                 self._say("scope", f"it wants more rights{named}: hermes-jobs mcp login {self._server}")
 
-    def _say(self, kind: str, text: str) -> None:
-        self.trouble = (kind, text)
-        said = TROUBLE.get()
-        if said is not None:
-            said.append(self.trouble)
+    @staticmethod
+    def _say(kind: Failure, text: str) -> None:
+        exchange = EXCHANGE.get()
+        if exchange is not None:
+            exchange.trouble = Trouble(kind, text)
 
     def _want(self, scope: str) -> None:
         """Store the scopes for the next login."""

@@ -23,11 +23,13 @@ from mcp.types.jsonrpc import URL_ELICITATION_REQUIRED
 from pydantic import ValidationError
 
 from hermes_jobs import __version__
-from hermes_jobs.agent.mcp.bearer import TROUBLE, Bearer
+from hermes_jobs.agent.mcp.bearer import Bearer
 from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
+from hermes_jobs.agent.mcp.failures import FAILURES, broken, first_cause, said
+from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
 from hermes_jobs.agent.mcp.inquiries import WantsInput, every
 from hermes_jobs.agent.mcp.logins import LoginFile
-from hermes_jobs.agent.mcp.malformed import MalformedEntries, broken_form
+from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.messages import (
     Asked,
     CallTool,
@@ -45,17 +47,6 @@ from hermes_jobs.agent.mcp.task_requests import TaskHandle, TasksExtension, plai
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.caller import Caller
-
-FAILURES = (
-    TimeoutError,
-    NotAccepted,
-    MCPError,
-    RuntimeError,
-    ValidationError,
-    OSError,
-    httpx2.HTTPError,
-)
-"""The errors of a call."""
 
 
 class ServerConnection:
@@ -86,6 +77,7 @@ class ServerConnection:
         self._listed = asyncio.Event()
         self._closing = asyncio.Event()
         self._on_failure = on_failure
+        self._start = Exchange()
         self.failed: Failed | None = None
         if failed:
             self._end("start", failed)
@@ -95,12 +87,13 @@ class ServerConnection:
         if self.failed is not None:
             self._listed.set()
             return
+        self._start = Exchange.begin()
         try:
             async with self._transport() as transport:
                 await self._connected(self._malformed.taken_out(transport))
         except Exception as error:  # noqa: BLE001 - whatever a server does wrong is told to those who ask
             if not self._closing.is_set():
-                self._fail(_first_cause(error))
+                self._fail(first_cause(error))
         finally:
             self._client = None
             self._listed.set()
@@ -132,8 +125,8 @@ class ServerConnection:
             yield pipes(self._process.stdin, self._process.stdout, self._note, self._ended)
             return
         limits = httpx2.Timeout(30.0, read=None)
-        headers, bearer = self._launch.headers, self._bearer
-        async with httpx2.AsyncClient(headers=headers, timeout=limits, auth=bearer) as http:
+        headers = {"Accept-Encoding": "identity", **self._launch.headers}
+        async with ServerClient(headers=headers, timeout=limits, auth=self._bearer) as http:
             yield streamable_http_client(self._launch.url, http_client=http, max_sse_event_size=MAX_LINE)
 
     def _note(self, line: str) -> None:
@@ -153,15 +146,18 @@ class ServerConnection:
             self._end("lost", reason)
 
     def _fail(self, error: BaseException) -> None:
-        if self._bearer is not None and self._bearer.trouble is not None and not self._listed.is_set():
-            self._end(*self._bearer.trouble)
+        trouble = self._start.trouble if not self._listed.is_set() else None
+        if trouble is not None:
+            is_told = trouble.kind in ("login", "scope", "refused")
+            self._end(trouble.kind if is_told else "start", trouble.text)
             return
         if self._lost:
             why = f"{self._lost}, before it had listed its tools"
         elif isinstance(error, TimeoutError):
             why = f"the server did not list its tools within {self._launch.start_timeout:g} s"
         else:
-            why = f"no connection: {_said(error)}"
+            kind, text = broken(error)
+            why = f"no connection: {text}" if kind == "refused" else text
         if self._noise:
             why += f"; it wrote to stdout what is no message, such as {self._noise[0][:100]!r}"
         self._end("lost" if self._listed.is_set() else "start", why)
@@ -190,7 +186,7 @@ class ServerConnection:
             try:
                 prompts = await every(client.session.list_prompts, "prompts")
             except (MCPError, ValidationError) as error:  # its tools are of use without them
-                self._log.add(f"[hermes-jobs] its prompts could not be listed: {_said(error)}")
+                self._log.add(f"[hermes-jobs] its prompts could not be listed: {said(error)}")
         server = client.server_info
         return Offer(
             prompts=msgspec.json.encode(prompts),
@@ -216,12 +212,14 @@ class ServerConnection:
         if isinstance(client, Failed):
             return client
         if self._listing:
-            refused = _refusals()
+            exchange = Exchange.begin()
             try:
                 async with asyncio.timeout(self._launch.start_timeout):
                     self._offer = await self._list(client)
             except (MCPError, ValidationError, TimeoutError) as error:
-                return self._failed(*refused[-1]) if refused else self._failed("refused", _said(error))
+                return self._read_failure(error, exchange, self._launch.start_timeout)
+            finally:
+                exchange.end()
         return self._offer
 
     async def call(self, asked: CallTool, caller: Caller) -> Reply:
@@ -232,13 +230,13 @@ class ServerConnection:
             return client
         if not await caller.begin():
             return Failed(kind="lease", message="the worker may not act any more")
-        refused = _refusals()
+        exchange = Exchange.begin()
         try:
             result = await self._calls.make(client, asked, caller)
         except FAILURES as error:
-            if refused and isinstance(error, MCPError):
-                return self._failed(*refused[-1])
-            return self._failure(error, asked.timeout)
+            return self._failure(error, exchange, asked.timeout, repeatable=asked.repeatable)
+        finally:
+            exchange.end()
         if isinstance(result, InputRequiredResult):
             return self._without_tokens(asked_by(result))
         if isinstance(result, TaskHandle):
@@ -253,17 +251,15 @@ class ServerConnection:
         client = await self._ready()
         if isinstance(client, Failed):
             return client
-        refused = _refusals()
+        exchange = Exchange.begin()
         try:
             content = self._hidden(await self._calls.inquire(client, asked, caller))
         except WantsInput as wants:
             return self._without_tokens(asked_by(wants.result))
-        except TimeoutError:
-            return self._failed("timeout", f"the server gave no answer within {asked.timeout:g} s")
-        except (MCPError, NotAccepted) as error:
-            return self._failed(*refused[-1]) if refused else self._failure(error, asked.timeout)
-        except (RuntimeError, ValidationError, OSError, httpx2.HTTPError) as error:
-            return self._failed("bad_result", _said(error))
+        except FAILURES as error:
+            return self._read_failure(error, exchange, asked.timeout)
+        finally:
+            exchange.end()
         if len(content) > MAX_LINE:
             return self._failed("too_large", f"its answer is larger than {MAX_LINE >> 20} MiB")
         return Result(content=content, listing=self._listing)
@@ -272,46 +268,43 @@ class ServerConnection:
         """The content without the tokens of the login."""
         return content if self._bearer is None else self._bearer.hide(content)
 
+    def _troubled(self, trouble: Trouble, exchange: Exchange, *, repeatable: bool) -> Failed:
+        """The failure of a call whose HTTP request has failed. An expired session ends the connection."""
+        if trouble.expired and self.failed is None:
+            self._end("ended", trouble.text)
+        if exchange.is_answered:
+            return self._failed("lost", trouble.text, sent=True)
+        if trouble.expired and not repeatable:
+            why = f"{trouble.text}; the call was not made, and the next one begins another"
+            return self._failed("refused", why)
+        return self._failed(trouble.kind, trouble.text, sent=trouble.sent)
+
     def _without_tokens(self, asked: Asked) -> Asked:
         return msgspec.structs.replace(asked, requests=self._hidden(asked.requests))
 
-    def _failure(self, error: Exception, timeout: float) -> Reply:
+    def _read_failure(self, error: Exception, exchange: Exchange, timeout: float) -> Reply:
+        """The failure of a request that changes nothing."""
+        found = self._failure(error, exchange, timeout, repeatable=True)
+        return msgspec.structs.replace(found, sent=False) if isinstance(found, Failed) else found
+
+    def _failure(self, error: Exception, exchange: Exchange, timeout: float, *, repeatable: bool) -> Reply:
         """The failure of a call without a result."""
         match error:
+            case MCPError() if exchange.trouble is not None:
+                return self._troubled(exchange.trouble, exchange, repeatable=repeatable)
             case TimeoutError():
                 return self._failed("timeout", f"the server gave no answer within {timeout:g} s", sent=True)
             case NotAccepted():
                 return self._failed("asks", "the user did not agree to visit the address that it needs")
             case MCPError() if error.error.code == URL_ELICITATION_REQUIRED:
                 asked = asked_by_error(error.error.data)
-                return self._failed("refused", _said(error)) if asked is None else self._without_tokens(asked)
+                return self._failed("refused", said(error)) if asked is None else self._without_tokens(asked)
             case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
                 return self._failed("lost", f"{self._lost}, during the call", sent=True)
             case MCPError():
-                return self._failed("refused", _said(error))
+                kind, why = broken(error)
+                return self._failed(kind, why, sent=kind != "refused")
             case RuntimeError() | ValidationError():
-                return self._failed("bad_result", _said(error), sent=True)
+                return self._failed("bad_result", said(error), sent=True)
             case _:
-                return self._failed("lost", _said(error), sent=True)
-
-
-def _refusals() -> list[tuple[Any, str]]:
-    """Where the requests of this task store that a login or rights were missing."""
-    refused: list[tuple[Any, str]] = []
-    TROUBLE.set(refused)
-    return refused
-
-
-def _first_cause(error: BaseException) -> BaseException:
-    """The error itself, if it is the only one in nested groups of errors."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return error
-
-
-def _said(error: BaseException) -> str:
-    if isinstance(error, MCPError):
-        return str(error.error.message)[:1_000]
-    if isinstance(error, ValidationError):
-        return f"its answer is wrong: {broken_form(error)}"
-    return (str(error) or type(error).__name__)[:1_000]
+                return self._failed("lost", said(error), sent=True)

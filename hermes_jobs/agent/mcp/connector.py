@@ -178,7 +178,8 @@ class Connector:
 
     def _on_failure(self, failed: Failed) -> None:
         """The server cannot be used, or has failed. The reason is recorded before callers are notified."""
-        self._record(failed.message, well=failed.kind == "login")  # after a login it is started at once
+        at_once = failed.kind in ("login", "ended")  # after a login, and in a new session
+        self._record(failed.message, well=at_once)
         self._stopping.set()
 
     def _record(self, why: str, *, well: bool) -> None:

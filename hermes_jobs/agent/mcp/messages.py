@@ -58,12 +58,14 @@ class CallTool(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     descriptor: nothing is sent to the server after it expires.
 
     `answers` (JSON by key) and `state` reply to the server's questions of the previous attempt.
+    `repeatable`: the call may be repeated in a new session if the server says that this one has expired.
     """
 
     token: str = ""
     tool: str
     arguments: bytes
     timeout: float
+    repeatable: bool = False
     answers: bytes = b""
     state: str | None = None
 

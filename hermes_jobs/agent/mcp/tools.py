@@ -93,6 +93,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
             tool=tool.name,
             arguments=msgspec.json.encode(dict(arguments)),
             timeout=timeout,
+            repeatable=effect != "write",
             answers=as_mcp(given) if given is not None else b"",
             state=given.request.state if given is not None else None,
         )

@@ -1,0 +1,63 @@
+"""The SDK's errors as failures of a call, with messages for people and the model."""
+
+from __future__ import annotations
+
+import httpx2
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from hermes_jobs.agent.mcp.calls import NotAccepted
+from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.malformed import broken_form
+from hermes_jobs.agent.mcp.messages import Failure
+from hermes_jobs.agent.mcp.pipes import MAX_LINE
+
+BROKEN: tuple[tuple[str, Failure, str], ...] = (
+    ("SSE stream ended", "lost", "its answer broke off"),
+    ("SSE stream failed", "too_large", f"it sent more than {MAX_LINE >> 20} MiB in one message"),
+    ("Failed to parse", "bad_result", "its answer is no JSON-RPC message"),
+    ("Unexpected content type", "bad_result", "its answer is neither JSON nor a stream of events"),
+    (
+        "server answered a request with 202",
+        "bad_result",
+        "it took the request and said that no answer follows",
+    ),
+    ("Connection closed", "lost", "the connection was lost"),
+)
+"""Beginnings of the messages that the SDK makes of unusable answers over HTTP. The server may have acted."""
+FAILURES = (
+    TimeoutError,
+    NotAccepted,
+    MCPError,
+    RuntimeError,
+    ValidationError,
+    OSError,
+    httpx2.HTTPError,
+)
+"""The errors of a call."""
+
+
+def broken(error: BaseException) -> tuple[Failure, str]:
+    """The kind and message of a failure."""
+    text = said(error)
+    if isinstance(error, MCPError):
+        for beginning, kind, why in BROKEN:
+            if text.startswith(beginning):
+                return kind, why
+    return "refused", text
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """The error itself, if it is the only one in nested groups of errors."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
+
+
+def said(error: BaseException) -> str:
+    """The message of an error, without control characters of the server."""
+    if isinstance(error, MCPError):
+        return clean(str(error.error.message)[:1_000])
+    if isinstance(error, ValidationError):
+        return f"its answer is wrong: {broken_form(error)}"
+    return (str(error) or type(error).__name__)[:1_000]
