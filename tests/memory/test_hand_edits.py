@@ -181,6 +181,24 @@ def test_what_is_saved_from_the_same_editor_again_begins_from_what_was_saved_bef
     assert home.sync().memory == (*BASE, "The release is on Friday")
 
 
+@pytest.mark.parametrize("save", SAVES[:2])
+def test_a_save_that_the_log_has_already_is_what_the_next_save_begins_from(
+    home: SyncedMemory, file: Path, save: Callable[[Path, str], None]
+):
+    """Given an editor that made the change which the agent has just made, and then the agent adds an entry,
+    when an entry is removed in that editor, then it is removed."""
+    save(file, text_of([GRAZ, TEA, MAKE]))
+    home.sync()
+    agent_adds(home)
+    opened = entries_of(file.read_text())
+    write(home, None, action="remove", old_text=TEA)
+    here = tuple(each for each in opened if each != TEA)
+    save(file, text_of(here))
+    write(home, "Deploys from main")
+    save(file, text_of(here[:-1]))
+    assert home.sync().memory == (*here[:-1], "Deploys from main")
+
+
 def test_a_file_that_was_saved_before_the_newest_write_is_merged_with_what_it_held_then(
     home: SyncedMemory, file: Path
 ):

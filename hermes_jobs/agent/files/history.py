@@ -91,11 +91,17 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         """The file's past contents, newest last."""
         return self.entries.get(name, ())
 
-    def add_read(self, name: str, file: Path, content: StoredText) -> None:
-        """Add the content read from the file, unless it is the newest one."""
+    def add_read(self, name: str, file: Path, content: StoredText, *, logged: bool) -> None:
+        """Add the content read from the file, with its text, unless it is the newest one; `logged`: it equals
+        the log's.
+
+        The newest content with another modification time was saved by a user, who has therefore seen it.
+        """
         held = self.of(name)
         if not held or held[-1].digest != content.digest:
-            self._add(name, file, content)
+            self._add(name, file, msgspec.structs.replace(content, text=None) if logged else content)
+        elif held[-1].mark.at != content.mark.at:
+            self.entries[name] = (*held[:-1], content)
 
     def add_written(self, name: str, file: Path, content: StoredText) -> None:
         """Add the content written to the file; later reads of it can be detected."""

@@ -148,9 +148,9 @@ class SyncedMemory(SyncedFolder):
         memory, theirs = self._load(), entries_of(found.text)
         if theirs != memory.entries(target):
             memory = self._merged(target, Content(theirs, found.at))
-        text = None if theirs == memory.entries(target) else found.text
-        content = StoredText(digest_of(theirs), Mark(found.at), memory.version, text)
-        self._history.add_read(target, self._files.path(target), content)
+        content = StoredText(digest_of(theirs), Mark(found.at), memory.version, found.text)
+        logged = theirs == memory.entries(target)
+        self._history.add_read(target, self._files.path(target), content, logged=logged)
         return memory
 
     def _merged(self, target: MemoryTarget, saved: Content[Entries]) -> Memory:

@@ -39,9 +39,10 @@ class SkillFileHistory(FileHistory):
     def add_found(self, found: OnDisk, skill: Skill) -> None:
         """Add the contents read from a folder; differences to the last ones are a user's edits."""
         for path, file in found.files.items():
-            text = file.content if skill.files.get(path) != file and not file.base64 else None
+            text = None if file.base64 else file.content
             content = StoredText(_digest(file), Mark(found.saved_at[path]), skill.version, text)
-            self.add_read(_key(found.place, path), self._file(found.place, path), content)
+            logged = skill.files.get(path) == file
+            self.add_read(_key(found.place, path), self._file(found.place, path), content, logged=logged)
 
     def add_laid_out(self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int) -> None:
         """Add the file as written from the log at that version."""
