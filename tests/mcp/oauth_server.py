@@ -56,7 +56,9 @@ class Family:
 @dataclass
 class OauthServer:
     """What a test sets and sees. `lasts`: seconds that an access token lasts; `expired`: all until now have
-    ended. `decision`: what the person at the browser decides. `pending`: answers before a device is let in.
+    ended. `says` and `protects` change what is published of the two servers; `answers` is a status and a body
+    in the place of tokens. `decision`: what the person at the browser decides. `pending`: answers before a
+    device is let in.
     """
 
     url: str = ""
@@ -77,6 +79,9 @@ class OauthServer:
     refreshes: int = 0
     calls: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    says: dict[str, Any] = field(default_factory=dict)
+    protects: dict[str, Any] = field(default_factory=dict)
+    answers: tuple[int, bytes] | None = None
     hold: threading.Event | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -104,6 +109,7 @@ class OauthServer:
             "resource": self.mcp,
             "authorization_servers": [self.issuer],
             "scopes_supported": ["notes:read"],
+            **self.protects,
         }
 
     def metadata(self) -> dict[str, Any]:
@@ -122,7 +128,7 @@ class OauthServer:
             found["registration_endpoint"] = f"{self.issuer}/register"
         if self.pkce:
             found["code_challenge_methods_supported"] = ["S256"]
-        return found
+        return {**found, **self.says}
 
     # --- what it grants ---------------------------------------------------------------------------
 
@@ -264,6 +270,9 @@ class _Handler(BaseHTTPRequestHandler):
         if oauth.down:
             self._send(503, {})
             return
+        if oauth.answers is not None and self.path == "/issuer/token":
+            self._send_bytes(*oauth.answers)
+            return
         client = oauth.clients.get(form["client_id"], {})
         if client.get("secret"):
             pair = base64.b64encode(f"{form['client_id']}:{client['secret']}".encode()).decode()
@@ -305,7 +314,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
 
     def _send(self, status: int, value: Any, **headers: str) -> None:
-        body = b"" if value is None else json.dumps(value).encode()
+        self._send_bytes(status, b"" if value is None else json.dumps(value).encode(), **headers)
+
+    def _send_bytes(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -15,10 +15,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from mcp.client.auth import OAuthFlowError
 
 from hermes_jobs.agent.mcp.authorization import Wish, log_in_by_code, log_in_by_device
 from hermes_jobs.agent.mcp.bearer import NotRenewed, renew
 from hermes_jobs.agent.mcp.config import McpOauth
+from hermes_jobs.agent.mcp.login_client import LoginClient
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, Logins, OauthClient
 from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decoded
 from hermes_jobs.agent.mcp.redirects import Loopback, Paste
@@ -74,6 +76,15 @@ def pasted(wanted: Wish, change: Callable[[str], str] = lambda address: address)
     shown: list[str] = []
     paste = Paste("", shown.append, lambda _text: change(browse(shown[0])))
     return asyncio.run(log_in_by_code(wanted, paste))
+
+
+def by_device(wanted: Wish) -> Login:
+    """A login whose code somebody enters at once."""
+
+    async def at_once(_seconds: float) -> None:
+        return
+
+    return asyncio.run(log_in_by_device(wanted, lambda _code: None, at_once))
 
 
 def refusal(do: Callable[[], object]) -> str:
@@ -231,6 +242,76 @@ def test_without_pkce_there_is_no_login(oauth: OauthServer) -> None:
 def test_a_server_that_is_not_reached_by_https_gets_no_login(oauth: OauthServer) -> None:
     wanted = msgspec.structs.replace(wish(oauth), url="http://example.com/mcp")
     assert "not reached by https" in refusal(lambda: pasted(wanted))
+
+
+@pytest.mark.parametrize(
+    "name", ["token_endpoint", "authorization_endpoint", "device_authorization_endpoint"]
+)
+def test_an_endpoint_that_is_not_reached_by_https_gets_nothing(oauth: OauthServer, name: str) -> None:
+    oauth.says = {name: "http://elsewhere.example/it"}
+    device = name == "device_authorization_endpoint"
+    asked = refusal(lambda: by_device(wish(oauth)) if device else pasted(wish(oauth)))
+    assert "not reached by https: http://elsewhere.example/it" in asked
+    assert oauth.families == []
+
+
+def test_metadata_that_is_not_reached_by_https_is_not_fetched(oauth: OauthServer) -> None:
+    oauth.protects = {"authorization_servers": ["http://10.0.0.1/issuer"]}
+    assert "not reached by https: http://10.0.0.1/" in refusal(lambda: pasted(wish(oauth)))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:1/latest", "https://169.254.169.254/latest", "https://[::1]/", "https://a.localhost/"],
+)
+def test_a_server_elsewhere_makes_no_login_ask_this_machine(url: str) -> None:
+    async def ask() -> None:
+        async with LoginClient("https://notes.example/mcp") as http:
+            await http.get(url)
+
+    with pytest.raises(OAuthFlowError, match="names an address of this machine"):
+        asyncio.run(ask())
+
+
+TOKENLESS = {
+    "an error": (400, b'{"error": "invalid_grant"}', "no tokens were given: 400 invalid_grant"),
+    "a failure": (500, b"<h1>secret-page</h1>", "no tokens were given: 500"),
+    "a page": (200, b"<h1>secret-page</h1>", "does not have the form that OAuth demands"),
+    "no token": (200, b'{"token_type": "bearer"}', "does not have the form that OAuth demands"),
+    "another type": (200, b'{"access_token": "secret-t", "token_type": "mac"}', "does not have the form"),
+    "a flood": (200, b" " * (2 << 20), "an answer is larger than 1 MiB"),
+}
+
+
+@pytest.mark.parametrize(("code", "body", "told"), TOKENLESS.values(), ids=TOKENLESS.keys())
+def test_what_is_no_token_is_no_login_and_not_repeated_to_people(
+    oauth: OauthServer, code: int, body: bytes, told: str
+) -> None:
+    oauth.answers = (code, body)
+    message = refusal(lambda: pasted(wish(oauth)))
+    assert told in message
+    assert "secret" not in message
+
+
+RENEWALS = {
+    "a page": (200, b"<h1>Welcome</h1>", "the authorization server's answer cannot be read"),
+    "a flood": (200, b" " * (2 << 20), "answer is too large or takes too long"),
+    "too many requests": (429, b"{}", "the authorization server answered 429"),
+}
+
+
+@pytest.mark.parametrize(("code", "body", "told"), RENEWALS.values(), ids=RENEWALS.keys())
+def test_what_is_no_new_token_ends_no_login(
+    oauth: OauthServer, file: LoginFile, code: int, body: bytes, told: str
+) -> None:
+    login = pasted(wish(oauth))
+    file.write(login)
+    oauth.answers = (code, body)
+    with pytest.raises(NotRenewed, match=told):
+        renew(file, login.access_token)
+    kept = file.read()
+    assert kept is not None
+    assert (kept.ended, kept.refresh_token) == ("", login.refresh_token)
 
 
 def test_scopes_that_a_call_lacked_are_asked_for_with_those_before(oauth: OauthServer) -> None:

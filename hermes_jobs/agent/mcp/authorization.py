@@ -23,6 +23,7 @@ from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import challenge_of
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.config import McpOauth
+from hermes_jobs.agent.mcp.login_client import LoginClient
 from hermes_jobs.agent.mcp.logins import Login
 from hermes_jobs.agent.mcp.oauth_grants import (
     DEVICE_GRANT,
@@ -35,8 +36,6 @@ from hermes_jobs.agent.mcp.oauth_grants import (
 )
 from hermes_jobs.agent.mcp.redirects import Redirect
 from hermes_jobs.errors import Rejected
-
-REQUEST_SECONDS = 30.0
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +64,7 @@ async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
 
     metadata = _metadata(["authorization_code", "refresh_token"], redirect.uri)
     grant = CodeGrant(wish.url, metadata, _Storage(_client(wish.oauth, redirect.uri)), show, wait)
-    async with httpx2.AsyncClient(timeout=REQUEST_SECONDS) as http:
+    async with LoginClient(wish.url) as http:
         return await _granted(wish, grant, http)
 
 
@@ -78,7 +77,7 @@ async def log_in_by_device(wish: Wish, show: ShowCode, sleep: Sleep = asyncio.sl
         wish.url, _metadata([DEVICE_GRANT, "refresh_token"], None), _Storage(_client(wish.oauth, None))
     )
     grant.show, grant.sleep = show, sleep
-    async with httpx2.AsyncClient(timeout=REQUEST_SECONDS) as http:
+    async with LoginClient(wish.url) as http:
         grant.http = http
         return await _granted(wish, grant, http)
 

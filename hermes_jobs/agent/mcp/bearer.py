@@ -21,6 +21,7 @@ from hermes_jobs.system.file_lock import LockTimeout
 
 RENEWED_BEFORE = 30.0  # seconds before it expires
 RENEWAL_SECONDS = 30.0
+LARGEST_ANSWER = 1 << 20  # bytes of an authorization server's answer
 PAUSE_AFTER_PROBLEM = 10.0  # seconds without another attempt
 REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Errors of RFC 6749, section 5.2, after which the same request never succeeds."""
@@ -183,7 +184,7 @@ def _renewed(login: Login) -> Login:
 
 def post(login: Login, url: str, form: dict[str, str]) -> httpx2.Response:
     """Send a form to the authorization server, as the login's client. Raises `NotRenewed`."""
-    client, headers = login.client, {"Accept": "application/json"}
+    client, headers = login.client, {"Accept": "application/json", "Accept-Encoding": "identity"}
     form = {**form, "client_id": client.id, **({"resource": login.resource} if login.resource else {})}
     if client.secret and client.method == "client_secret_basic":  # RFC 6749, section 2.3.1
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
@@ -191,10 +192,24 @@ def post(login: Login, url: str, form: dict[str, str]) -> httpx2.Response:
     elif client.secret:
         form["client_secret"] = client.secret
     try:
-        with httpx2.Client(timeout=RENEWAL_SECONDS) as http:
-            return http.post(url, data=form, headers=headers)
+        with (
+            httpx2.Client(timeout=RENEWAL_SECONDS) as http,
+            http.stream("POST", url, data=form, headers=headers) as response,
+        ):
+            return _read(response)
     except (httpx2.HTTPError, OSError) as error:
         raise NotRenewed(f"the authorization server cannot be reached ({type(error).__name__})") from error
+
+
+def _read(response: httpx2.Response) -> httpx2.Response:
+    """The answer with its body, of bounded size and in bounded time. Raises `NotRenewed`."""
+    give_up = time.monotonic() + RENEWAL_SECONDS
+    found = bytearray()
+    for chunk in response.iter_raw():
+        found += chunk
+        if len(found) > LARGEST_ANSWER or time.monotonic() > give_up:
+            raise NotRenewed("the authorization server's answer is too large or takes too long")
+    return httpx2.Response(response.status_code, content=bytes(found), request=response.request)
 
 
 def error_of(response: httpx2.Response) -> str:
