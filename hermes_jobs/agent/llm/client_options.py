@@ -1,4 +1,4 @@
-"""What the client of an endpoint is made of, whichever API it speaks."""
+"""Options of an endpoint's client, common to all APIs."""
 
 from __future__ import annotations
 

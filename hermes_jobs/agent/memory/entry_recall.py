@@ -27,9 +27,7 @@ FOUND = 8  # entries, at most
 LOOKED_AT = 4 * FOUND
 OF_BEST = 0.4  # the least score of an entry, relative to the best one
 COMMON = 0.2  # a word in a larger share of the entries recalls none by itself
-SHORT = (
-    3  # least letters of a word that recalls by itself; more in scripts other than Latin, fewer with digits
-)
+SHORT = 3  # least letters of a word that recalls by itself; any length with a digit, more in other scripts
 OTHERS = frozenset(
     {"och", "att", "det", "som", "har", "ett", "jag", "ikke", "hva", "hun"}  # Swedish, Danish, Norwegian
     | {"nie", "jak", "czy", "jest", "dla", "ale", "jsem", "bez", "nad", "ili"}  # Polish, Czech, Croatian

@@ -1,1 +1,1 @@
-"""What the agent can do to the world: the tools, their guards, and the box that runs them."""
+"""Tools, their guards, and the toolbox that runs them."""

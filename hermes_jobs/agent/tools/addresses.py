@@ -1,4 +1,4 @@
-"""Which addresses lie on the public Internet, and connections that go to no others."""
+"""Public Internet addresses, and connections restricted to them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ NOT_PUBLIC = tuple(
     for each in (
         "168.63.129.16/32",  # Azure's host, which hands out certificates
         "192.0.0.0/24",  # IETF protocols; Oracle's metadata
-        "192.88.99.0/24",  # relays of 6to4: whoever is nearest unpacks what is inside
+        "192.88.99.0/24",  # relays of 6to4: the nearest one unpacks the packet
         "2001::/23",  # IETF protocols, Teredo among them
         "2620:4f:8000::/48",  # AS112, answered by the nearest network
         "3fff::/20",  # documentation (RFC 9637), unknown to older Pythons
     )
 )
 CARRIES_IPV4 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
-"""NAT64 (RFC 6052) and IPv4-compatible addresses: the last 32 bits say where a packet ends up."""
+"""NAT64 (RFC 6052) and IPv4-compatible addresses: the last 32 bits are the destination."""
 
 ISATAP = (0x00005EFE, 0x02005EFE)
-"""What stands before an IPv4 address in the lower half of an ISATAP address (RFC 5214, section 6.1)."""
+"""The bits before an IPv4 address in the lower half of an ISATAP address (RFC 5214, section 6.1)."""
 
 BAD_PORTS = frozenset((
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
@@ -43,7 +43,7 @@ class AddressRefused(Exception):
 
 
 def is_public(address: str) -> bool:
-    """Whether the IP address is one of the public Internet, after all wrapping of IPv4 in IPv6."""
+    """Whether the IP address is public, IPv4 addresses embedded in IPv6 included."""
     found = ipaddress.ip_address(address)
     if isinstance(found, ipaddress.IPv6Address):
         carried = _carried(found)
@@ -60,7 +60,7 @@ def is_public(address: str) -> bool:
 
 
 def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that this one is only another notation of."""
+    """The embedded IPv4 address."""
     if any(address in each for each in CARRIES_IPV4):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped
@@ -75,7 +75,7 @@ def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def is_own(address: str) -> bool:
-    """Whether the address is one of this machine's: only there is the way to it its own address."""
+    """Whether the address is one of this machine's: the route to it then starts at the address itself."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -90,7 +90,7 @@ def _is_outside(address: str) -> bool:
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
-    """The host's addresses. Raises `AddressRefused` where there are none."""
+    """The host's addresses. Raises `AddressRefused` if there are none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -99,7 +99,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
 
 
 class PublicNetwork(httpcore2.NetworkBackend):
-    """Connects to the addresses that it has checked, without a second DNS lookup."""
+    """Connects to checked addresses, without a second DNS lookup."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private

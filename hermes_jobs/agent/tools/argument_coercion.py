@@ -1,4 +1,4 @@
-"""Coercion of arguments as a model wrote them to the types of a tool, where the meaning is clear.
+"""Coercion of a model's arguments to the types of a tool, if the meaning is clear.
 
 | asked for            | accepted as well                                                             |
 |----------------------|------------------------------------------------------------------------------|
@@ -41,7 +41,7 @@ def decoded_arguments(text: str) -> Any:
 
 
 def coerced(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments in the types of a shape's fields, where the meaning is clear; else as they are."""
+    """The arguments in the types of a shape's fields, if the meaning is clear; else unchanged."""
     fields = _fields_of(shape)
     if len(written) == 1 and not fields.keys() & written.keys():
         ((wrapper, value),) = written.items()
@@ -53,12 +53,12 @@ def coerced(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str
 
 @lru_cache(maxsize=512)
 def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, inspect.Field]:
-    """The shape's fields by name. A tool's shape is made once, and its calls read it several times each."""
+    """The shape's fields by name. Cached: a tool's calls use its shape several times each."""
     return {field.encode_name: field for field in _struct(inspect.type_info(shape)).fields}
 
 
 def choices_at(shape: type[msgspec.Struct], path: str) -> tuple[str, ...]:
-    """The words from which a value is chosen at a path such as `operations[0].action`; empty: from none."""
+    """The choices for a value at a path such as `operations[0].action`; empty: any value."""
     kind: inspect.Type = inspect.type_info(shape)
     for name in path.replace("[", ".[").split("."):
         kind = _bare(kind)
@@ -88,7 +88,7 @@ def _fields(fields: Mapping[str, inspect.Field], written: Mapping[str, Any]) -> 
 
 
 def _is_nothing(kind: inspect.Type, value: Any) -> bool:
-    """Whether a string stands for no value, for a field that is not a text."""
+    """Whether a string means None, for a field that is not a text."""
     if not isinstance(value, str) or isinstance(_bare(kind), inspect.StrType):
         return False
     return value.strip().lower() in NOTHING
@@ -158,7 +158,7 @@ def _word(words: list[str], value: Any) -> Any:
 
 
 def _decoded(text: str, kind: Any) -> Any:
-    """The JSON value in a string, where it is of that kind; else the string."""
+    """The JSON value in a string if it is of that kind; else the string."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):

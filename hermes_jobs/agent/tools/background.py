@@ -1,10 +1,9 @@
 """The background processes of one home on this host, as files below `run/processes/`.
 
-Each has a folder with `record.json` (written before it begins) and the files of its keeper (`keeper.py`).
-Any process of the home can read them, and ask the keeper to end its command. They belong to the home: a
-worker that dies leaves them alone. What remains of a keeper that was killed is found by its number and
-beginning, and by a variable in the environment of all that it had started.
-"""
+Each has a folder with `record.json` (written before the start) and the files of its keeper (`keeper.py`). Any
+process of the home can read them, and request the keeper to end its command. They belong to the home, and
+continue when a worker dies. Processes of a killed keeper are found by process id and start time, and by a
+variable in their environment."""
 
 from __future__ import annotations
 
@@ -35,8 +34,8 @@ KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HERMES_JOBS_PROCESS"
 MAX_RUNNING = 32
 MAX_TYPED = 16_000  # bytes at once
-KEPT_SECONDS = 86_400.0  # for which an ended one can be read
-STARTING_SECONDS = 30.0  # after which a record without a keeper is of a start that was killed
+KEPT_SECONDS = 86_400.0  # seconds for which an ended one can be read
+STARTING_SECONDS = 30.0  # seconds after which a record without a keeper means a killed start
 STOP_SECONDS = 10.0
 SETTLE_SECONDS = 0.3
 PROCESS_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$"
@@ -46,7 +45,7 @@ State = Literal["starting", "running", "ended", "lost"]
 
 
 class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """One of them, as it stands."""
+    """A background process and its state."""
 
     record: ProcessRecord
     status: KeeperStatus
@@ -54,11 +53,11 @@ class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether it runs no more."""
+        """Whether it has ended."""
         return self.state in ("ended", "lost")
 
     def described(self) -> str:
-        """How it stands, in a few words."""
+        """A short description of its state."""
         status = self.status
         if self.state == "running":
             return "running"
@@ -72,7 +71,7 @@ class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackgroundProcesses:
-    """Starts, lists, reads and ends them. For several threads and processes at once."""
+    """Starts, lists, reads and ends them. Safe for several threads and processes."""
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self.files = ProcessFiles(folder)
@@ -85,7 +84,7 @@ class BackgroundProcesses:
     def record(
         self, command: str, context: ToolContext, *, life: Life, name: str, shown: str
     ) -> ProcessRecord:
-        """The record of a command that a call starts; `shown` is what the model wrote."""
+        """The record of a call's command; `shown` is the model's text."""
         return ProcessRecord(
             id=RandomIds().name("p"),
             command=shown,
@@ -110,8 +109,8 @@ class BackgroundProcesses:
     ) -> BackgroundProcess:
         """Start the record's command; returns once it has begun.
 
-        Raises `Rejected` where too many run or the name is taken, `ValueError` for a command that no process
-        can be given, `OSError`.
+        Raises `Rejected` if too many run or the name is taken, `ValueError` for an impossible command line,
+        `OSError`.
         """
         command = record.runs or record.command
         if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
@@ -152,7 +151,7 @@ class BackgroundProcesses:
         cancel: Cancel,
         more: tuple[str, str],
     ) -> bytes:
-        """Start the keeper; what it says once the command has begun."""
+        """Start the keeper; returns its message once the command has begun."""
         lease = cancel.share_lease()
         shell = next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
         limits = [str(os.getpid()), str(-1 if lease is None else lease)]
@@ -179,12 +178,12 @@ class BackgroundProcesses:
         assert process.stdout is not None
         with process.stdin, process.stdout:
             words: bytes = process.stdout.readline()
-        process.returncode = 0  # it outlives this object; `_reap` waits for it
+        process.returncode = 0  # it lives longer than this object; `_reap` waits for it
         self._keepers.append(process.pid)
         return words
 
     def _reap(self) -> None:
-        """Wait for keepers of this process that have ended."""
+        """Reap keepers of this process that have ended."""
         for pid in list(self._keepers):
             ended = pid
             with suppress(ChildProcessError):
@@ -193,7 +192,7 @@ class BackgroundProcesses:
                 self._keepers.remove(pid)
 
     def settled(self, process: BackgroundProcess) -> BackgroundProcess:
-        """The process a moment later: a command that fails at once has failed by then."""
+        """The process after a short wait: a command that fails at once has failed then."""
         give_up = time.monotonic() + SETTLE_SECONDS
         while not process.is_over and time.monotonic() < give_up:
             time.sleep(POLL)
@@ -203,14 +202,14 @@ class BackgroundProcesses:
     # --- looking ----------------------------------------------------------------------------------
 
     def all(self) -> list[BackgroundProcess]:
-        """All of them, oldest first; what ended long ago is deleted, what lost its keeper is ended."""
+        """All of them, oldest first; deletes those that ended long ago, and ends those without a keeper."""
         self._reap()
         found = [each for each in map(self._load, self.files.ids()) if each is not None]
         kept = [each for each in found if not self._forgotten(each)]
         return sorted(kept, key=lambda each: each.record.started_at)
 
     def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
-        """Those that run, of one session where that is named."""
+        """The running ones, of one session if given."""
         return [
             each
             for each in self.all()
@@ -220,7 +219,7 @@ class BackgroundProcesses:
     def find(self, named: str) -> BackgroundProcess:
         """The process with that id or name; of several with one name the newest.
 
-        Raises `Rejected` where there is none.
+        Raises `Rejected` if there is none.
         """
         known = self.all()
         found = [each for each in known if named in (each.record.id, each.record.name)]
@@ -239,7 +238,8 @@ class BackgroundProcesses:
     # --- acting -----------------------------------------------------------------------------------
 
     def type_text(self, process: BackgroundProcess, text: str, key: str, *, close: bool = False) -> None:
-        """Write to its input, once for each key. Raises `Rejected` where it has ended or the text is long."""
+        """Write to its input, once for each key. Raises `Rejected` if it has ended or the text is too
+        long."""
         data = text.encode(errors="replace")
         if len(data) > MAX_TYPED:
             raise Rejected(f"At most {MAX_TYPED:,} bytes can be typed at once.", kind="too_long")
@@ -249,7 +249,7 @@ class BackgroundProcesses:
             raise Rejected(f"{process.record.id} has ended.", kind="ended")
 
     def kill(self, process: BackgroundProcess, *, wait: bool = True) -> BackgroundProcess:
-        """End it with all that it started: TERM, then KILL. Without `wait` it is only asked to end."""
+        """End it and its child processes: TERM, then KILL. Without `wait`, only send the request."""
         if not self._ask(process, "stop") or not wait:
             return self._load(process.record.id) or process
         give_up = time.monotonic() + STOP_SECONDS
@@ -265,7 +265,7 @@ class BackgroundProcesses:
         return self._load(process.record.id) or process
 
     def kill_where(self, chosen: Callable[[ProcessRecord], bool], *, wait: bool) -> list[BackgroundProcess]:
-        """End those whose record is chosen; they as they were."""
+        """End those with a matching record; returns their previous states."""
         found = [each for each in self.running() if chosen(each.record)]
         for each in found:
             self.kill(each, wait=False)
@@ -278,7 +278,7 @@ class BackgroundProcesses:
                 shutil.rmtree(self._folder / each.record.id, ignore_errors=True)
 
     def _ask(self, process: BackgroundProcess, *lines: str) -> bool:
-        """Send the keeper requests; whether it is there."""
+        """Send requests to the keeper; returns whether it exists."""
         try:
             control = os.open(self._folder / process.record.id / "control", os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
@@ -310,7 +310,7 @@ class BackgroundProcesses:
         return self._lost(record)
 
     def _lost(self, record: ProcessRecord) -> BackgroundProcess:
-        """The keeper is gone without a word: end what it had started, and record that."""
+        """Handle a keeper that was killed: end its processes, and record that."""
         status, folder = self.files.status(record.id), self._folder / record.id
         if status.state != "ended" and status.how != "lost":
             process_identity.kill(process_identity.marked(MARK, str(folder)))
@@ -321,7 +321,7 @@ class BackgroundProcesses:
         return BackgroundProcess(record=record, status=status, state=state)
 
     def _forgotten(self, process: BackgroundProcess) -> bool:
-        """Delete the files of one that ended long ago; whether it did."""
+        """Delete the files of one that ended long ago; returns whether it did."""
         ended = process.status.ended_at or process.record.started_at
         if not process.is_over or self._now() - ended < KEPT_SECONDS:
             return False

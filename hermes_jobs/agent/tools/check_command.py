@@ -12,7 +12,7 @@ from hermes_jobs.engine.ports import Cancel, StepInterrupted, ToolContext
 
 FILE = "answer.txt"
 TOLD = 500
-"""Characters of the output that are kept, from its end."""
+"""Stored characters of the output, from its end."""
 
 
 class CheckCommand:
@@ -24,7 +24,7 @@ class CheckCommand:
 
     def __call__(self, command: str, answer: str, cancel: Cancel) -> tuple[bool, str]:
         """Whether the command exits with 0 in a new folder with the answer in `answer.txt`, and the end of
-        what it printed. A command that a rule denies is not run. Raises `StepInterrupted`."""
+        its output. A command denied by a rule is not run. Raises `StepInterrupted`."""
         with TemporaryDirectory(prefix="hermes-check-") as folder:
             Path(folder, FILE).write_text(answer, encoding="utf-8", errors="replace")
             call = self._ids("k")

@@ -1,4 +1,4 @@
-"""A command line, taken apart for the rules of users: what each part asks for, and which parts only read."""
+"""A command line in parts, for users' rules: the questions of each part, and whether it only reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_jobs.agent.tools.tables import load, words
 from hermes_jobs.domain.events import CallPattern
 
 CONFINED = frozenset({"deleting folders or many files", "changing the rights of many files"})
-"""Questions that a pattern answers for paths in its folder alone."""
+"""Questions that a pattern answers only for paths in its folder."""
 
 NOT_BY_PATTERN = frozenset(
     {
@@ -30,7 +30,7 @@ NOT_BY_PATTERN = frozenset(
         "writing outside the working folder",
     }
 )
-"""Questions that no pattern with a wildcard answers: its arguments are as good as another command."""
+"""Questions that no pattern with a wildcard answers: the arguments can be any command."""
 
 GRAVE = frozenset({"reading keys or passwords", "writing files that run by themselves"})
 """Questions that are asked in every mode."""
@@ -44,7 +44,7 @@ OFFERED = frozenset(
         "services and timers",
     }
 )
-"""Questions for which a pattern is offered; for the others, the very command."""
+"""Questions for which a pattern is offered; for others the exact command."""
 
 _TO_NOWHERE = re.compile(r"/dev/null|\d|-")
 
@@ -58,7 +58,7 @@ class CommandPart:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is what it looks like: words that are known, and no file or input besides."""
+        """Whether it is a plain command: known words, without redirections or input."""
         each = self.invocation
         return (
             each.written[:1] == (each.program,)
@@ -68,7 +68,7 @@ class CommandPart:
         )
 
     def only_reads(self) -> bool:
-        """Whether it changes nothing, by the table of commands that do not."""
+        """Whether it changes nothing, by the table of such commands."""
         each = self.invocation
         name, arguments = each.name, each.arguments
         if self.asks or not self.is_plain or each.program != name:
@@ -87,13 +87,13 @@ class CommandPart:
         )
 
     def is_named_by(self, calls: CallPattern) -> bool:
-        """Whether the pattern names it: word by word, `*` at the end for any further ones."""
+        """Whether the pattern matches it word by word, with `*` at the end for any further words."""
         each = self.invocation
         wanted = calls.pattern.split()
         return any(_fits(wanted, text) for text in (each.written, (each.name, *each.arguments)))
 
     def is_covered_by(self, calls: CallPattern, context: CommandContext) -> bool:
-        """Whether the pattern allows it, with all that it asks for."""
+        """Whether the pattern allows it with all its questions."""
         each = self.invocation
         if not self.is_plain or not _fits(calls.pattern.split(), each.written):
             return False
@@ -112,7 +112,7 @@ class CommandPart:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A whole line. `unreadable`: why it cannot be taken apart; `asks`: what it asks for as a whole."""
+    """A whole line. `unreadable`: why it cannot be parsed; `asks`: the questions of the whole line."""
 
     parts: tuple[CommandPart, ...]
     context: CommandContext
@@ -124,11 +124,11 @@ class CommandLine:
         return self._is_known and all(part.only_reads() for part in self.parts)
 
     def is_named_by(self, calls: CallPattern) -> bool:
-        """Whether one of its parts is what the pattern means."""
+        """Whether the pattern matches one of its parts."""
         return any(part.is_named_by(calls) for part in self.parts)
 
     def allowed_by(self, patterns: Sequence[CallPattern]) -> tuple[CallPattern, ...]:
-        """The patterns that together allow the line; none where a part is neither allowed nor only reads."""
+        """The patterns that together allow the line; none if a part is neither allowed nor read-only."""
         if not self._is_known:
             return ()
         used: list[CallPattern] = []
@@ -142,7 +142,7 @@ class CommandLine:
 
     @property
     def is_grave(self) -> bool:
-        """Whether it asks for something that is asked in every mode."""
+        """Whether it has a question that is asked in every mode."""
         return not GRAVE.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
 
     @property
@@ -151,14 +151,14 @@ class CommandLine:
         return bool(self.parts) and known and not self.asks and not self.unreadable
 
     def offer(self, command: str, folder: str) -> CallPattern:
-        """What to approve for longer than once: the very command, or for some a pattern of it."""
+        """The rule to offer with an approval: the exact command, or for some a pattern of it."""
         pattern = self._pattern()
         if not pattern:
             return CallPattern(tool="terminal", pattern=command.strip(), exact=True, folder=folder)
         return CallPattern(tool="terminal", pattern=pattern, folder=folder, answers=self.parts[0].asks)
 
     def _pattern(self) -> str:
-        """A pattern for a line that is one plain command; empty for any other."""
+        """A pattern for a line of one plain command; empty for others."""
         if len(self.parts) != 1 or not self._is_known:
             return ""
         (part,) = self.parts
@@ -171,14 +171,14 @@ def _is_harmless(redirect: ShellRedirect) -> bool:
 
 
 def _fits(wanted: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the words are those of the pattern; a last `*` stands for any number of them."""
+    """Whether the words match the pattern; a last `*` stands for any number of them."""
     if wanted[-1:] == ["*"]:
         wanted, text = wanted[:-1], text[: len(wanted) - 1]
     return len(wanted) == len(text) and all(map(fnmatchcase, text, wanted))
 
 
 def _beginning(written: Sequence[str]) -> str:
-    """The program with its verb, such as `npm run build`; empty where that says too little."""
+    """The program with its verb, such as `npm run build`; empty if that is too general."""
     name = written[0]
     verbs = load("reading")["verbs"].get(name)
     if verbs is None:

@@ -1,4 +1,4 @@
-"""The `consult` tool: what other models say to one question, asked side by side."""
+"""The `consult` tool: sends one question to several models in parallel."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hermes_jobs.text.tokens import tokens
 TOOLSET = "consult"
 PURPOSE = "reference"
 MOST = 8
-"""Models of one call at most."""
+"""The most models of one call."""
 SECONDS = 300.0  # for all of them together
 ANSWER_TOKENS = 4_096
-"""Tokens of each answer at most, thoughts included."""
+"""The most tokens of each answer, reasoning included."""
 
 SYSTEM = """\
 Another agent asks you for your opinion. Its question is all that you know: you have no tools and see none
@@ -31,7 +31,7 @@ be checked."""
 
 
 class Consult:
-    """The tool over the models that may be asked.
+    """The tool, with the available models.
 
     `ensembles` are the members by the name of each ensemble; `others` further names of models. `model` and
     `pricing` take any of those names.
@@ -58,7 +58,7 @@ class Consult:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The names that can be asked for: ensembles, and the models of all of them."""
+        """The valid names: ensembles, and their models."""
         members = (each for found in self._ensembles.values() for each in found)
         return tuple(dict.fromkeys((*self._ensembles, *members, *self._others)))
 
@@ -102,7 +102,7 @@ class Consult:
         )
 
     def members(self, models: Sequence[str]) -> tuple[str, ...]:
-        """The models that are asked for these names. Raises `ToolFailed` for an unknown one, or too many."""
+        """The models for these names. Raises `ToolFailed` for an unknown one, or too many."""
         first = next(iter(self._ensembles), "")
         unknown = [each for each in models if each not in self.known]
         if unknown:
@@ -117,8 +117,8 @@ class Consult:
         return tuple(names)
 
     def asking(self, call: ToolCall) -> tuple[tuple[str, ...], int, int] | None:
-        """The models that a call asks, and the tokens of each one's request and answer at most; None for a
-        call that asks none."""
+        """The models of a call, and the most tokens of each request and answer; None for a call without
+        models."""
         if call.name != "consult":
             return None
         try:
@@ -142,7 +142,7 @@ class SharedPrice:
         self._pricing = pricing
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
-        """See `Pricing.cost_usd`; None where the price of one of them is not known."""
+        """See `Pricing.cost_usd`; None if one of the prices is unknown."""
         part = len(self._models)
         share = Usage(-(-usage.input_tokens // part), -(-usage.output_tokens // part))
         costs = [self._pricing.cost_usd(each, share) for each in self._models]

@@ -25,7 +25,7 @@ from hermes_jobs.text.json_schema import has_patterns, schema_fault
 TOOLSET = "delegate"
 MAX_TASKS = 10
 WITHHELD = frozenset({"memory", "schedule"})
-"""Toolsets that a sub-agent has only where it is given them."""
+"""Toolsets that a sub-agent has only if named."""
 
 SUB_AGENT = """\
 You are a sub-agent: another agent has given you one task. Work on that task alone. Nobody reads what you
@@ -42,7 +42,7 @@ Your task: {goal}"""
 
 
 class DelegationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many work at once, below one root and in the home, how deep, and what a turn may use at most."""
+    """The most sub-agents at once below one root and in the home, the most levels, and a turn's limits."""
 
     per_root: int
     per_home: int
@@ -78,10 +78,10 @@ Tasks: TypeAlias = Annotated[tuple[Task, ...], Meta(min_length=1, max_length=MAX
 
 
 class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The tool over the kinds of sub-agents that are there.
+    """The tool, with the available kinds of sub-agents.
 
     `roles(workdir)` are those for a session in that folder. `toolsets` names all toolsets;
-    `check_model(name)` raises where a turn with that model could not run; `is_priced(name)` is whether its
+    `check_model(name)` raises if a turn with that model could not run; `is_priced(name)`: whether its
     price is known.
     """
 
@@ -131,7 +131,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return ToolOutcome(content="", delegated=start)
 
     def _plan(self, context: ToolContext, task: Task, at: str) -> ChildPlan:
-        # Some models write an empty text into each field that they leave out.
+        # Some models write an empty text into each omitted field.
         task = replace(task, agent=task.agent or None, model=task.model or None, workdir=task.workdir or None)
         goal = task.goal.strip()
         if not goal:

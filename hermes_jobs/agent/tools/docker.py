@@ -70,7 +70,7 @@ def remove_arguments(name: str) -> tuple[str, ...]:
 
 
 def described(options: DockerOptions) -> str:
-    """What a model has to know of where its commands run."""
+    """The model's description of the environment of its commands."""
     network = "the network" if options.network else "no network"
     return (
         f"It runs in a container ({options.image}) with {network}. Of this host it sees the working folder "

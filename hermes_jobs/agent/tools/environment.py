@@ -36,9 +36,9 @@ NO_TERMINAL = {
 def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:
     """A copy of the environment for a command.
 
-    Left out is every variable whose name suggests a secret, whose value holds a known one or a URL with a
-    password, and all of hermes-jobs', OpenAI's and Anthropic's own. Python's virtual environment is the
-    person's: see `without_own_venv`.
+    Without variables whose name suggests a secret, whose value contains a known one or a URL with a password,
+    and those of hermes-jobs, OpenAI and Anthropic. Python's virtual environment is the user's: see
+    `without_own_venv`.
     """
     known = [each for each in secrets if len(each) >= SHORTEST_SECRET]
     kept = {
@@ -57,15 +57,15 @@ def overlaid(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str,
 
 
 def is_withheld(name: str, value: str) -> bool:
-    """Whether commands never get that variable: it looks like a secret, or is ours."""
+    """Whether commands never get that variable: it looks like a secret, or belongs to hermes-jobs."""
     return bool(_OURS.match(name) or _SECRET_NAME.search(name) or _URL_PASSWORD.search(value))
 
 
 def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> dict[str, str]:
     """The environment without the virtual environment at `prefix`; None: the one that this process runs in.
 
-    Its folder of programs leaves PATH, and VIRTUAL_ENV goes where it names it. Another one that the user
-    has activated stays. Where this process runs in no virtual environment nothing is left out.
+    Its folder of programs is removed from PATH, and so is VIRTUAL_ENV if it names it. Another one that
+    the user has activated stays. Unchanged if this process does not run in a virtual environment.
     """
     if prefix is None:
         prefix = sys.prefix if sys.prefix != sys.base_prefix else ""

@@ -1,6 +1,6 @@
-"""One web page as text, by a process of its own, run by `subprocess_call`.
+"""One web page as text, in a subprocess of `subprocess_call`.
 
-There a hostile page can exhaust or crash the parser, and a name server can keep silent, without harm.
+A hostile page can exhaust or crash the parser there, and a name server may not respond, without harm.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BO
 
 
 class UnusablePage(Exception):
-    """There is an answer, but no text. The message says why."""
+    """A response without usable text. The message says why."""
 
 
 class FetchOutOfTime(BaseException):
-    """The alarm rang."""
+    """The time limit has passed."""
 
 
 def main() -> None:
-    """Answer the question of the environment."""
+    """Handle the request in the environment."""
     wanted = msgspec.json.decode(os.environ[REQUEST], type=PageRequest)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
@@ -145,7 +145,7 @@ def _parsed_type(written: str) -> tuple[str, str | None]:
 
 
 def _body(response: httpcore2.Response, encoding: str, most: int) -> bytes:
-    """The content, unpacked; it never grows far beyond `most` bytes, whatever it unpacks to."""
+    """The unpacked content; stops soon after `most` bytes."""
     inflated = b""
     for piece in _unpacked(response.iter_stream(), encoding.strip().lower(), most):
         inflated += piece

@@ -1,4 +1,4 @@
-"""The files that a search reads: no links, nothing that git ignores or that belongs to hermes-jobs."""
+"""The files of a search, without links, files that git ignores, and files of hermes-jobs."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120
@@ -21,12 +21,12 @@ MAX_IGNORE_BYTES = 1_000_000
 REPOSITORIES = frozenset({".git", ".hg", ".svn"})
 
 _Rules: TypeAlias = tuple[tuple[str, GitIgnoreSpec], ...]
-"""The ignore files that hold in a folder, each with its own folder; deeper ones decide last."""
+"""The ignore files that apply to a folder, each with its own folder; deeper ones decide last."""
 
 
 @dataclass(frozen=True)
 class WalkedFile:
-    """A regular file. `path` is real, `relative` is its way from the folder searched."""
+    """A regular file. `path` is real, `relative` is its path from the searched folder."""
 
     path: str
     relative: str
@@ -35,8 +35,8 @@ class WalkedFile:
 def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     """The files at or below the real path `base` in a fixed order; ignore files count up to the folder `top`.
 
-    A file or folder that the call names is searched even where git ignores it. Keys and passwords are left
-    out, unless the search begins among them: then the user has approved it.
+    A file or folder named in the call is searched even if git ignores it. Keys and passwords are skipped,
+    unless the search begins among them: then the user has approved it.
     """
     approved = paths.kind(base) == "secret"
 
@@ -100,7 +100,7 @@ def _own_rules(folder: str) -> _Rules:
         lines = file.read(MAX_IGNORE_BYTES).decode(errors="replace").splitlines()
     try:
         return ((folder, GitIgnoreSpec.from_lines(lines)),)
-    except ValueError:  # a pattern that git, too, would not understand
+    except ValueError:  # a pattern that is invalid in git, too
         return ()
 
 

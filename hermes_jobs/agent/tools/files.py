@@ -41,21 +41,21 @@ KeptFile = Callable[[str], Path | None]
 
 
 def nothing_kept(call: str) -> Path | None:  # noqa: ARG001 - a `KeptFile`
-    """The `KeptFile` of an installation without any."""
+    """A `KeptFile` that finds none."""
     return None
 
 
 class Files:
     """Files inside the roots.
 
-    `write_file` is of effect `write`: repeated it gives the same file, but what somebody changed in it
-    meanwhile would be lost. `patch_file` may fit again into what it has changed.
+    `write_file` has the effect `write`: a repetition gives the same file, but loses changes made
+    meanwhile. `patch_file` may match its own result again.
     """
 
     def __init__(
         self, paths: PathPolicy, kept: KeptFile = nothing_kept, snapshots: SnapshotStore = NO_SNAPSHOTS
     ) -> None:
-        """`kept` finds the file of a large result by its call; `snapshots` keeps what writes replace."""
+        """`kept` finds the file of a large result by its call; `snapshots` stores replaced contents."""
         self._paths = paths
         self._kept = kept
         self._snapshots = snapshots
@@ -100,7 +100,7 @@ class Files:
             return ToolOutcome(content=content, source=path)
 
     def _kept_file(self, path: str, workdir: str) -> str | None:
-        """The file behind `results/CALL.txt`, as a large result's stand-in names it on every host."""
+        """The file for `results/CALL.txt`, its name in the preview of a large result on every host."""
         named = Path(path)
         if named.parent != Path("results") or named.suffix != ".txt" or (Path(workdir) / named).exists():
             return None
@@ -164,7 +164,7 @@ class Files:
     def _replace(
         self, path: str, real: str, data: bytes, context: ToolContext, seen: os.stat_result | None = None
     ) -> Replaced:
-        """Write the file, and note beforehand what is about to change."""
+        """Write the file, after storing the planned change."""
         store = self._snapshots
         try:
             return self._writer.replace(
@@ -194,7 +194,7 @@ class Files:
 
 
 class PathRules(CallRules):
-    """Rules for tools on a file: its path from the rule's folder, with `*` for any part of it."""
+    """Rules for file tools: a path relative to the rule's folder, with `*` for any part of it."""
 
     def __init__(self, paths: PathPolicy, group: str, *, writes: bool) -> None:
         self.group = group
@@ -202,14 +202,14 @@ class PathRules(CallRules):
         self._writes = writes
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_named`. A search in a folder reads what lies below it, too."""
+        """See `CallRules.is_named`. A search in a folder also reads the files below it."""
         real, wanted = self._compared(calls, arguments, context)
         begins = re.split(r"[*?[]", wanted)[0]
         below = not self._writes and begins.startswith(real.rstrip(os.sep) + os.sep)
         return below or self._is_meant(calls, arguments, context)
 
     def _is_meant(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
-        """Whether the pattern stands for the path itself."""
+        """Whether the pattern matches the path itself."""
         real, wanted = self._compared(calls, arguments, context)
         anything = calls.pattern == "*" and not calls.folder
         return anything or (real == wanted if calls.exact else fnmatch.fnmatchcase(real, wanted))

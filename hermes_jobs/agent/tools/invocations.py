@@ -1,4 +1,4 @@
-"""From shell text to the programs that would run: wrappers and nested shells taken apart."""
+"""Extracts the programs that a shell text would run, through wrappers and nested shells."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH118, PTH119
@@ -17,7 +17,7 @@ from hermes_jobs.agent.tools.wrappers import after_c, text_for_shell, wrapped, w
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
 MAX_INVOCATIONS = 1_000
-MAX_WRAPPED = 100  # programs that one command runs by way of its arguments
+MAX_WRAPPED = 100  # nesting of programs that run others
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Invocation:
 
     `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output,
     `echoed` where that is what `echo` prints. `input`: its here-documents and here-strings. `given`: `xargs`
-    or the like adds arguments. `inner`: a runner of the project such as `uv run` starts it.
+    or the like adds arguments. `inner`: a project's runner such as `uv run` starts it.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Invocation:
         return any(_is_option(each, option) for each in self.arguments for option in options)
 
     def path(self, word: str) -> str | None:
-        """The absolute path that a word names; None where only the shell will know it."""
+        """The absolute path of a word; None if only the shell knows it."""
         if UNKNOWN in word:
             return None
         path = os.path.normpath(os.path.join(self.folder, word))
@@ -108,14 +108,14 @@ def _add(
 
 
 def _echoed(command: SimpleCommand) -> str:
-    """What `echo` or `printf` prints, as it is written; nothing for other commands."""
+    """The printed text of `echo` or `printf`; empty for other commands."""
     if command.words[:1] not in (("echo",), ("printf",)) or command.redirects:
         return ""
     return " ".join(word for word in command.words[1:] if word not in ("-n", "-e"))
 
 
 def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
-    """The command itself, then what it wraps, outer before inner. Raises `Unparsable`."""
+    """The command itself, then the wrapped ones, outer before inner. Raises `Unparsable`."""
     open_words = [command.words]
     given, inside, count = False, False, 0
     while open_words:

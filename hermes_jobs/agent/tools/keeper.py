@@ -1,7 +1,7 @@
-"""Keeper of one background process: runs it, keeps its output, and ends it when asked to.
+"""Keeper of one background process: runs it, stores its output, and ends it on request.
 
-Run as `python -I -S keeper.py FOLDER PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`. It outlives the worker
-that started it; the command and all that descends from it end with the keeper, and the keeper with them.
+Run as `python -I -S keeper.py FOLDER PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`. It continues after its
+worker; the command and its descendants end with the keeper, and the keeper with them.
 
     stdin      from the worker: its end before the command has begun means that it must not begin
     stdout     to the worker: `started PID`, or `refused WHY`
@@ -10,7 +10,7 @@ that started it; the command and all that descends from it end with the keeper, 
                control       a pipe for requests, a line each: `stop`, `close`, `type KEY BASE64`
 
 `type` writes to the command's input, once for each key; `close` ends that input. A keeper that is killed
-takes its command with it (prctl(2)), but not what that had started: `background` finds that.
+ends its command too (prctl(2)), but not the command's children: `background` finds those.
 """
 
 # Each import costs milliseconds of every command: pathlib and contextlib are not worth theirs here.
@@ -31,7 +31,7 @@ from hermes_jobs.system import process_identity
 
 PART = 1 << 20  # bytes of one file of output
 PARTS = 4
-MAX_UNREAD = 1 << 20  # bytes that were typed and not read yet
+MAX_UNREAD = 1 << 20  # typed bytes that were not read yet
 CHUNK = 1 << 16
 TICK = 5.0
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -54,7 +54,7 @@ def main() -> None:
     child = supervisor.start_command(shell, command, prctl, worker, sandbox, input_end)
     os.close(input_end)
     os.close(beginning)
-    os.read(begun, 1)  # until the command has taken the place of the child, which looks at stdin before
+    os.read(begun, 1)  # until the child, which checks stdin first, has executed the command
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 2)
     keeper = Keeper(folder, supervisor.Watch(child, wakeup), (output, typed, control))
@@ -63,7 +63,7 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     if int(lease) >= 0:
-        os.close(int(lease))  # the worker's lock must not outlive it
+        os.close(int(lease))  # the worker's lock must end with the worker
     keeper.keep()
     if afterwards and keeper.how != "exit":
         last = supervisor.Watch(supervisor.start_command(shell, afterwards, prctl, None), wakeup)
@@ -95,7 +95,7 @@ class Keeper:
         self._since = process_identity.begun(os.getpid())
 
     def keep(self) -> None:
-        """Serve until nothing is left of the command."""
+        """Serve until all processes of the command have ended."""
         while True:
             self._watch.reap()
             if self._watch.empty:
@@ -149,7 +149,7 @@ class Keeper:
             self._write()
 
     def _read(self) -> None:
-        """Keep what is there of the output."""
+        """Store the available output."""
         for _ in range(PARTS * PART // CHUNK):
             try:
                 chunk = os.read(self._output, CHUNK)
@@ -179,7 +179,7 @@ class Keeper:
                 self._write()
 
     def _write(self) -> None:
-        """Pass on what was typed, as far as the command takes it."""
+        """Write typed text to the command, as far as it reads."""
         if self._typed < 0:
             return
         try:
@@ -187,7 +187,7 @@ class Keeper:
                 self._pending = self._pending[os.write(self._typed, self._pending) :]
         except BlockingIOError:
             return
-        except OSError:  # it reads no more
+        except OSError:  # it has closed its input
             self._pending, self._closing = b"", True
         if self._closing:
             os.close(self._typed)
@@ -201,7 +201,7 @@ class Keeper:
 
 
 class OutputParts:
-    """The newest output, in files named by where they begin."""
+    """The newest output, in files named by their first byte."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -211,7 +211,7 @@ class OutputParts:
         self._open()
 
     def add(self, chunk: bytes) -> None:
-        """Append the chunk; delete the oldest part where there are too many."""
+        """Append the chunk; delete the oldest part if there are too many."""
         if self._end - self._parts[-1] + len(chunk) > PART:
             os.close(self._file)
             self._open()

@@ -1,4 +1,4 @@
-"""The `memory` tool: entries that last between sessions. Its only effect is events of one stream."""
+"""The `memory` tool: entries across sessions. Its only effect is events of one stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tags: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=MAX_TAG)], ...]
 
 
 class MemoryStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One operation of a batch; `action` and `target` left out: those that stand beside the batch."""
+    """One operation of a batch; `action` and `target` default to those of the batch."""
 
     action: MemoryAction | None = None
     target: MemoryTarget | None = None

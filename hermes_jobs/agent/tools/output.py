@@ -50,7 +50,8 @@ class BoundedOutput:
 
 
 def plain_text(collected: BoundedOutput) -> str:
-    """The output as text: UTF-8 with `�` for what is not, no escape sequences, a note where it was cut."""
+    """The output as text: UTF-8 with `�` for invalid bytes, without escape sequences, with a note where it
+    was cut."""
     if not collected.cut:
         return cleaned(collected.head.decode(errors="replace"))
     # The cut may fall within a character: its parts are left out rather than shown as broken.

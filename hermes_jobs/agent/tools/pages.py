@@ -1,4 +1,4 @@
-"""A text file in pages: which lines, how many characters, and how to continue."""
+"""Text files in pages: a range of lines, and how to continue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hermes_jobs.engine.ports import ToolContext
 
 PAGE_CHARS = 50_000
 HEADER_CHARS = 300
-"""Set aside for the header, so that both together stay within a page."""
+"""Reserved for the header, so that both together fit into a page."""
 DEFAULT_LINES = 2_000
 SNIFFED = 8_192
 COUNTED_BYTES = 64 * 1024 * 1024
-"""In a longer file the lines behind the page are not counted."""
+"""In a longer file the lines after the page are not counted."""
 CHUNK = 1 << 20
 
 _SIGNATURES = (
@@ -64,7 +64,7 @@ def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, roo
 
 
 def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
-    """Raise `ToolFailed` where the beginning is not text; leave the file at its beginning."""
+    """Raise `ToolFailed` if the beginning is not text; leave the file at its beginning."""
     start = file.read(SNIFFED)
     file.seek(0)
     kind = next((kind for signature, kind in _SIGNATURES if start.startswith(signature)), None)
@@ -75,7 +75,8 @@ def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
 
 
 def _take(file: BinaryIO, limit: int, column: int, room: int) -> tuple[list[str], int]:
-    """The lines of the page, the file left behind them; and where its only line continues, or 0."""
+    """The lines of the page, with the file positioned after them; and the column where its only line
+    continues, or 0."""
     lines: list[str] = []
     while len(lines) < limit and _more(file):
         start = file.tell()

@@ -18,16 +18,16 @@ from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed, ToolRefused
 from hermes_jobs.engine.ports import ToolContext, Verdict
 
 READABLE = ("results", "skills")
-"""Folders of the home that can be read like any other; only its own tools write there."""
+"""Readable folders of the home; only their own tools write there."""
 
-MAX_LINKED = 5_000  # files that are looked through for one to which another name leads
+MAX_LINKED = 5_000  # the most files searched for a hard link's other name
 LINKED_SECONDS = 2.0
 RULES: Mapping[tuple[Kind, bool], str] = {
     ("secret", False): "reading keys or passwords",
     ("secret", True): "changing keys or passwords",
     ("startup", True): "writing files that run by themselves",
 }
-"""By kind and whether it is written: the rule for which the user is asked."""
+"""The rule that needs approval, by kind and whether the file is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,28 +70,28 @@ class PathPolicy:
         return real
 
     def real(self, path: str, workdir: str) -> str:
-        """The real path that a path of the model leads to."""
+        """The real path of a path of the model."""
         return os.path.realpath(self._absolute(path, workdir))
 
     def _in_home(self, real: str) -> bool:
-        # Capitals do not count: there are file systems to which they are the same.
+        # Case-insensitive: some file systems are.
         return is_inside(real.casefold(), _real(self.home).casefold())
 
     def is_private(self, real: str) -> bool:
-        """Whether a real path leads into the home, where no tool may read; hard links count."""
+        """Whether a real path is in the home, where no tool may read; includes hard links."""
         home = _real(self.home)
         if self._in_home(real) and not any(is_inside(real, os.path.join(home, each)) for each in READABLE):
             return real != home
         return self._linked(real) == "private"
 
     def kind(self, real: str) -> Kind | None:
-        """How a file is protected, under any of its names (hard links too); None if it is not."""
+        """The protection of a file under any of its names (including hard links); None if unprotected."""
         return kind_of(real, self.user_home) or next(
             (kind for kind in KINDS if kind == self._linked(real)), None
         )
 
     def _linked(self, real: str) -> str | None:
-        """How a file with several names is protected by one of the others; None for a file with one name."""
+        """The protection of a file by another of its names; None for a file with one name."""
         try:
             status = os.stat(real, follow_symlinks=False)
         except (OSError, ValueError):
@@ -116,7 +116,7 @@ class PathPolicy:
     def check_approved(self, real: str, context: ToolContext, *, writes: bool) -> None:
         """Raise `ToolRefused` for a protected file without approval.
 
-        A link on the way may have changed after `verdict`.
+        A link in the path may have changed after `verdict`.
         """
         kind = self.kind(real)
         if kind is not None and (kind, writes) in RULES and not context.approved:
@@ -134,24 +134,24 @@ class PathPolicy:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a normal absolute path is the folder or lies below it."""
+    """Whether a normalised absolute path is the folder or below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def real_path_inside(path: str, folder: str) -> bool:
-    """Whether a folder is that one or lies below it, links followed; no folder lies anywhere."""
+    """Whether a folder is that one or below it, links followed; false without a folder."""
     return bool(path) and is_inside(os.path.realpath(path), os.path.realpath(folder))
 
 
 @lru_cache(maxsize=64)
 def _real(folder: str) -> str:
-    """The real path of a folder that does not move while this process runs."""
+    """The real path of a folder, cached for this process."""
     return os.path.realpath(folder)
 
 
 @lru_cache(maxsize=8)
 def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int], str]:  # noqa: ARG001
-    """By device and inode, the files that must not be reached by another name; one result for each `moment`.
+    """By device and inode, the files that must not be reached by another name; cached for each `moment`.
 
     By stat alone: to open and close a database of SQLite drops its locks.
     """
@@ -211,7 +211,7 @@ def open_verified(real: str) -> int:
 def verify_opened(descriptor: int, expected: str) -> None:
     """Raise `ToolFailed` unless the open file is the one at that real path.
 
-    Between checking a path and opening it, a folder on the way may have been replaced by a symbolic link.
+    Between checking a path and opening it, a folder in it may have been replaced by a symbolic link.
     """
     opened = _path_of(descriptor)
     if opened is not None and opened not in (expected, f"{expected} (deleted)"):
@@ -219,7 +219,7 @@ def verify_opened(descriptor: int, expected: str) -> None:
 
 
 def _path_of(descriptor: int) -> str | None:
-    """The path of an open file as the kernel knows it; None where there is no way to ask."""
+    """The kernel's path of an open file; None on systems without it."""
     if sys.platform == "darwin":
         import fcntl
 

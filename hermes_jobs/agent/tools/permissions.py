@@ -1,7 +1,7 @@
-"""Whether a call asks: what its tool says, the rules of users, the mode, and what was approved before.
+"""Whether a call needs approval: its tool's verdict, users' rules, the mode, and earlier approvals.
 
-From strong to weak: what is never run, a rule that denies, plan mode, what was approved for this turn or
-session, a rule that asks, a rule that allows, the mode.
+From strong to weak: commands that are never run, a deny rule, plan mode, approvals for this turn or
+session, an ask rule, an allow rule, the mode.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hermes_jobs.engine.ports import ToolContext, Verdict
 
 EDITS = "edit"
 PLANNING = frozenset({"todo"})
-"""Tools that write down thoughts alone."""
+"""Tools that only write notes."""
 
 PLAN = Verdict(
     "deny",
@@ -29,7 +29,7 @@ EVERY_COMMAND = "every command asks in the mode `edits`"
 
 
 class Permit:
-    """The judgement of one call. `asked` is the verdict of its tool, as if a user could be asked."""
+    """The decision on one call. `asked` is its tool's verdict, as if a user could be asked."""
 
     def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, asked: Verdict) -> None:
         self._tool = tool
@@ -39,7 +39,7 @@ class Permit:
         self._given = context.permissions
 
     def verdict(self) -> Verdict:
-        """Whether it may run, and by what."""
+        """Whether it may run, and why."""
         if self._asked.decision == "deny":
             return self._asked
         if denies := self._first("deny"):
@@ -57,7 +57,7 @@ class Permit:
         return self._lifted(question, asks) or self._question(question)
 
     def _lifted(self, question: str, asks: ApprovalRule | None) -> Verdict | None:
-        """What allows the call although it asks."""
+        """The approval that allows the call."""
         given = {"for this turn": self._given.turn, "for this session": self._given.session}
         for source, approved in given.items():
             if used := self._allowed_by(approved):
@@ -72,7 +72,7 @@ class Permit:
         return None
 
     def _allowed(self, question: str, source: str, used: Sequence[CallPattern]) -> Verdict:
-        """Approved as by a user where the very call was, else as far as any other call."""
+        """The approvals that cover the call: of the exact call, else of patterns."""
         by = f"{source}: {' and '.join(map(pattern_text, used))}"
         return Verdict("allow", question, by=by, approved=all(each.exact for each in used))
 
@@ -83,7 +83,7 @@ class Permit:
         return Verdict("ask", question, offer=offer)
 
     def naming(self, ruling: Ruling) -> Iterator[ApprovalRule]:
-        """The rules whose pattern names the call, or a part of it. One that allows may not reach so far."""
+        """The rules whose pattern matches the call or a part of it; an allow rule may not cover all of it."""
         rules = self._tool.rules
         return (
             rule
@@ -118,10 +118,10 @@ class Permit:
 
 
 def judge(tool: Tool, arguments: Arguments, context: ToolContext) -> Verdict:
-    """Whether a call may run, as things stand in its turn."""
+    """Whether a call may run, by the state of its turn."""
     return permit(tool, arguments, context).verdict()
 
 
 def permit(tool: Tool, arguments: Arguments, context: ToolContext) -> Permit:
-    """The judgement of a call with all that belongs to it."""
+    """The decision on a call with its context."""
     return Permit(tool, arguments, context, tool.guard(arguments, replace(context, attended=True)))

@@ -13,15 +13,15 @@ from hermes_jobs.engine.ports import Cancel, ProvidedSpec, ToolContext, ToolSpec
 logger = logging.getLogger(__name__)
 
 Run = Callable[[ToolContext, str, Mapping[str, Any]], str]
-"""Runs a tool by name and arguments for a session. May raise anything."""
+"""Runs a tool by name and arguments for a session. May raise any exception."""
 
 
 def plugin_tools(
     specs: Sequence[ToolSpec], run: Run, *, toolset: str, taken: Collection[str] = ()
 ) -> tuple[Tool, ...]:
-    """The tools, as the model sees them, but for those whose name is taken.
+    """The tools for the model, without those whose name is taken.
 
-    Of a `ToolSpec` it is not known what the tool does: such a one is never repeated by itself.
+    The effect of a `ToolSpec` is unknown: such a tool is never repeated automatically.
     """
     return tuple(_provided(spec, run, toolset) for spec in _apart(specs, set(taken)))
 

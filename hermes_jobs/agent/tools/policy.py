@@ -38,7 +38,7 @@ class CommandPolicy:
     allow: tuple[str, ...] = ()
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
-        """Judge a command line: first what is never run, then `allow`, then what is dangerous."""
+        """Decide on a command line: first the deny list, then `allow`, then the policy."""
         try:
             found = self._invocations(command, context)
         except Unparsable as error:
@@ -54,7 +54,7 @@ class CommandPolicy:
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
     def line(self, command: str, context: ToolContext) -> CommandLine:
-        """The line taken apart, with what its parts ask for."""
+        """The parsed line, with the questions of its parts."""
         try:
             found = self._invocations(command, context)
         except Unparsable as error:
@@ -63,7 +63,7 @@ class CommandPolicy:
         parts: list[CommandPart] = []
         for each in found:
             asks = tuple(dict.fromkeys(rule_set("ask").met(each, where)))
-            if each.inner and parts:  # a rule of the user that names the runner is for what it runs
+            if each.inner and parts:  # a user's rule for the runner applies to the program that it runs
                 parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *asks))
             else:
                 parts.append(CommandPart(each, asks))
@@ -77,13 +77,13 @@ class CommandPolicy:
         return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
 
     def typing(self, text: str, context: ToolContext) -> Verdict:
-        """Judge a text that is typed into a running program, which may be a shell."""
+        """Decide on a text typed into a running program, which may be a shell."""
         if _raw_denial(text, parsed=False):
             return Verdict("deny", _raw_denial(text, parsed=False) or "")
         return self._dangerous("typing into a running program", context)
 
     def reach(self, command: str, context: ToolContext) -> SandboxReach:
-        """How far a command may reach that runs now: further where a user has approved it."""
+        """The sandbox reach of a command that runs now: larger if a user has approved it."""
         try:
             found = self._invocations(command, context)
         except Unparsable:
@@ -101,7 +101,7 @@ class CommandPolicy:
     def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:
             raise Unparsable(f"it is longer than {MAX_COMMAND_BYTES:,} characters")
-        own_job = {"!": "%+"}  # as job control calls what was last started in the background
+        own_job = {"!": "%+"}  # job control's name of the last background job
         variables = {"HOME": self.paths.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         return invocations(command, context.workdir, variables)
 
@@ -130,7 +130,7 @@ class CommandPolicy:
 
 
 def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None:
-    """The rule that the line meets as a whole."""
+    """The rule that matches the whole line."""
     if runs_fetched(found):
         return "running downloaded or unseen text"
     if pushes_elsewhere(found):
@@ -150,13 +150,13 @@ def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None
 
 
 def _met(decision: Decision, found: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
-    """The names of all rules that the line meets, as often as they are met."""
+    """The names of all matching rules of the line, with repetitions."""
     rules = rule_set(decision)
     return (name for each in found for name in rules.met(each, context))
 
 
 def _raw_denial(text: str, *, parsed: bool) -> str | None:
-    """The rule that a text meets with its blanks left out; one that does not parse may meet more of them."""
+    """The deny rule that a text without blanks matches; an unparsable text may match more of them."""
     squeezed = re.sub(r"\s+", "", text)
     if _FORK_BOMB.search(squeezed):
         return "fork bomb"

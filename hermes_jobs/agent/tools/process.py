@@ -1,4 +1,4 @@
-"""The `process` tool: what runs in the background of this conversation, its output, its input, its end."""
+"""The `process` tool: background processes of this conversation, their output, input and end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hermes_jobs.engine.ports import Cancel, ToolContext, Verdict
 READ_BYTES = 30_000
 EARLY_BYTES = 4_000
 MAX_WAIT = 60.0
-LOOK = 0.2  # seconds between two looks while waiting
+LOOK = 0.2  # seconds between two polls while waiting
 
 Action = Literal["list", "read", "write", "kill"]
 
@@ -32,14 +32,14 @@ class ProcessRules(CallRules):
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessTool:
-    """The processes of the conversation that a call is of, and named ones."""
+    """The processes of the call's conversation, and named ones."""
 
     processes: BackgroundProcesses
     policy: CommandPolicy
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tool. Repeated it does nothing twice: a text is typed once for each call."""
+        """The tool. Idempotent: a text is typed once for each call."""
         made = tool(
             toolset="terminal",
             effect="idempotent",
@@ -51,7 +51,7 @@ class ProcessTool:
         return (made(self.run),)
 
     def _guard(self, arguments: Arguments, context: ToolContext) -> Verdict:
-        """Typing into a program is as good as a command of its own."""
+        """Text typed into a program is judged like a command."""
         if arguments["action"] != "write":
             return Verdict("allow")
         return self.policy.typing(arguments.get("text") or "", context)
@@ -139,7 +139,7 @@ class ProcessTool:
 
 
 def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:
-    """A part of the output as text, below a line that says which, and how the process stands."""
+    """A part of the output as text, below a line with its range and the state of the process."""
     output = processes.output(process, after, most)
     lost = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
     stands = process.described()
@@ -153,7 +153,7 @@ def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int 
 
 
 def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
-    """The answer to a call that has started a process."""
+    """The result of a call that has started a process."""
     record = process.record
     if process.is_over:
         return f"{record.id} has ended already.\n{page(processes, process, 0, EARLY_BYTES)}"

@@ -40,7 +40,7 @@ class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeeperStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How a keeper says that its command stands; see `keeper.py`. `since`: when the keeper began."""
+    """The state of a command, reported by its keeper; see `keeper.py`. `since`: the start of the keeper."""
 
     keeper: int = 0
     pid: int = 0
@@ -53,7 +53,7 @@ class KeeperStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """Bytes of an output from `start` to `end`; `begins` is the first byte that is still kept."""
+    """Bytes of an output from `start` to `end`; `begins` is the first byte that is still stored."""
 
     data: bytes
     start: int
@@ -74,7 +74,7 @@ class ProcessFiles:
         return []
 
     def record(self, name: str) -> ProcessRecord | None:
-        """The record with that id; None where there is none that can be read."""
+        """The record with that id; None if it is missing or unreadable."""
         try:
             return msgspec.json.decode((self._folder / name / "record.json").read_bytes(), type=ProcessRecord)
         except (OSError, msgspec.DecodeError):
@@ -86,14 +86,14 @@ class ProcessFiles:
         write_bytes(path, msgspec.json.encode(record), durable=False)
 
     def status(self, name: str) -> KeeperStatus:
-        """How it stands; `starting` where its keeper has said nothing."""
+        """Its state; `starting` before its keeper's first report."""
         try:
             return msgspec.json.decode((self._folder / name / "status.json").read_bytes(), type=KeeperStatus)
         except (OSError, msgspec.DecodeError):
             return KeeperStatus()
 
     def write_status(self, name: str, status: KeeperStatus) -> None:
-        """Write it in the place of a keeper that is gone. Raises `OSError`."""
+        """Write it in place of a keeper that has ended. Raises `OSError`."""
         write_bytes(self._folder / name / "status.json", msgspec.json.encode(status), durable=False)
 
     def output(self, name: str, after: int | None, most: int) -> Output:
@@ -119,14 +119,15 @@ class ProcessFiles:
         return dict(sorted(found.items()))
 
     def texts(self, name: str) -> str:
-        """All that is kept of a process: its command and its output."""
+        """The stored texts of a process: its command and its output."""
         record = self.record(name)
         commands = "" if record is None else f"{record.command}\n{record.runs}\n{record.name}\n"
         data = b"".join(_content(path) for path in self.parts(name).values())
         return commands + data.decode("utf-8", "replace")
 
     def rewrite(self, name: str, text: Callable[[str], str]) -> None:
-        """Let the command be what `text` gives for it. What runs, runs on. Raises `OSError`."""
+        """Replace the stored command by the result of `text`; running processes are not affected. Raises
+        `OSError`."""
         record = self.record(name)
         if record is not None:
             command, runs, named = map(text, (record.command, record.runs, record.name))

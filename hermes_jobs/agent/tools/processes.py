@@ -25,9 +25,9 @@ SUPERVISOR = Path(__file__).with_name("supervisor.py")
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 MAX_COMMAND_BYTES = 100_000  # Linux takes at most 128 KiB in one argument of exec
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
-HANG = 8.0  # seconds over the time limit after which the supervisor itself is taken for stuck
-AFTERWARDS = 12.0  # seconds that what is run afterwards may take besides
-TICK = 0.5  # seconds between two looks at whether a cancel has made the limit shorter
+HANG = 8.0  # seconds over the time limit after which the supervisor counts as stuck
+AFTERWARDS = 12.0  # further seconds for the command `afterwards`
+TICK = 0.5  # seconds between two checks whether a cancel has made the limit shorter
 CHUNK = 1 << 18
 LAST_READS = 16  # more than a pipe holds; a process that could not be killed may continue writing
 
@@ -61,12 +61,12 @@ def run(  # noqa: PLR0913 - what a process is started with
     afterwards: str = "",
     sandbox: str = "",
 ) -> Completed:
-    """Run a shell command for at most `timeout` seconds and wait until nothing of it is left.
+    """Run a shell command for at most `timeout` seconds and wait until all its processes have ended.
 
     It has no terminal and no input, and neither starts nor continues when the lease of `cancel` has expired.
-    Unless it succeeded, the command `afterwards` is run behind it, also when this process has died meanwhile.
-    `sandbox` is its plan, from `sandbox.Sandbox.plan`. Raises `OSError` where the folder cannot be used,
-    `ValueError` for a command that no process can be given (a NUL character, over 100,000 bytes).
+    Unless it succeeded, the command `afterwards` is run after it, also if this process has died meanwhile.
+    `sandbox` is its plan, from `sandbox.Sandbox.plan`. Raises `OSError` if the folder cannot be used,
+    `ValueError` for an impossible command line (a NUL character, over 100,000 bytes).
     """
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
@@ -94,7 +94,7 @@ class _Never:
         return lambda: None
 
     def share_lease(self) -> None:
-        """It outlives the lease: it ends what was begun under it."""
+        """Has no effect: the cleanup command may run after the lease."""
 
 
 def _spawn(
@@ -143,7 +143,7 @@ class _Control:
         self.stopped = False
 
     def stop(self) -> None:
-        """Have the command killed."""
+        """Request that the command is killed."""
         with self._lock:
             pipe = self._process.stdin
             if pipe is None or pipe.closed:
@@ -201,7 +201,7 @@ def _split(line: str) -> tuple[str, list[str]]:
 
 
 def _read(output: int, collected: BoundedOutput) -> int | None:
-    """Read what is there; return the number of bytes, 0 at the end, None if there is nothing yet."""
+    """Read available data; return the number of bytes, 0 at the end, None if there is nothing yet."""
     try:
         chunk = os.read(output, CHUNK)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The `recall_compacted` tool: the words behind this conversation's own summary."""
+"""The `recall_compacted` tool: searches the original messages behind this conversation's summary."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hermes_jobs.text.search import Matcher, Term, best_window, parse, positive_
 from hermes_jobs.text.search.folding import normal
 
 EXCERPT_CHARS = 12_000
-COMMON = 5  # times as often as the rarest word, beyond which a word says nothing of where to look
+COMMON = 5  # a word that is so many times as frequent as the rarest one is ignored
 
 
 class Transcripts(Protocol):
-    """What it needs of a `ConversationSearch`."""
+    """The used part of a `ConversationSearch`."""
 
     def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
-        """What was said in the lineage of that session, in order."""
+        """The messages in the lineage of that session, in order."""
 
 
 class RecallCompacted:
@@ -61,8 +61,8 @@ class RecallCompacted:
 
 
 def telling(terms: Sequence[Term], said: str) -> tuple[Term, ...]:
-    """The terms that occur, without those that occur far more often than the rarest: of a whole question the
-    words that tell where it was spoken of. None where none occurs."""
+    """The occurring terms, without those that are far more frequent than the rarest one: the specific words
+    of a question. None if no term occurs."""
     places = {term: len(Matcher((term,)).spans(said)) for term in terms}
     fewest = min((count for count in places.values() if count), default=0)
     return tuple(term for term, count in places.items() if 0 < count <= COMMON * fewest)

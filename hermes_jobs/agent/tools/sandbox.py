@@ -1,4 +1,4 @@
-"""The sandbox plan of a command: what is hidden from it, and by which feature of the kernel."""
+"""The sandbox plan of a command: hidden paths, and the kernel feature that hides them."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH110, PTH118
@@ -27,8 +27,8 @@ Mode = Literal["auto", "on", "off"]
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxReach:
-    """How far a command may reach beyond the usual: `everything`, for what a user has approved and cannot
-    work in a sandbox; else the places in `visible`, of which `None` stands for all but the home."""
+    """The access of a command beyond the default: `everything`, for approved commands that cannot work in
+    a sandbox; else the places in `visible`, where `None` means all but the home."""
 
     everything: bool = False
     visible: tuple[str, ...] | None = ()
@@ -64,7 +64,7 @@ def layer() -> Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
-    """`visible` are places that commands may use although they are hidden by default."""
+    """`visible` are places that are hidden by default but visible to commands."""
 
     paths: PathPolicy
     mode: Mode = "auto"
@@ -93,7 +93,8 @@ class Sandbox:
         ).encode()
 
     def hidden_in(self, workdir: str, reach: SandboxReach) -> tuple[str, ...]:
-        """What of the working folder a container must not see, outermost first. Raises `ToolFailed`."""
+        """The paths of the working folder that a container must not see, outermost first. Raises
+        `ToolFailed`."""
         home, real = self._checked(workdir)
         places = sorted({home, *self._hidden(reach)})
         inside = [each for each in places if is_inside(each, real) and os.path.exists(each)]
@@ -102,7 +103,8 @@ class Sandbox:
         )
 
     def _checked(self, workdir: str) -> tuple[str, str]:
-        """The real paths of the home and the working folder. Raises `ToolFailed` where the home is that."""
+        """The real paths of the home and the working folder. Raises `ToolFailed` if the home is the working
+        folder."""
         home, real = os.path.realpath(self.paths.home), os.path.realpath(workdir)
         if is_inside(real, home):
             raise ToolFailed(

@@ -1,7 +1,7 @@
 """The sandbox of a command: the kernel hides files from it.
 
 Called by `supervisor` between fork and exec, and run as `python -I -S sandbox_layer.py` to detect the layer
-of this machine; so it imports only what starts fast. Two layers, the better one first:
+of this machine; so it imports only modules that load fast. Two layers, the better one first:
 
     namespace   a mount namespace of the command's own: empty folders and files lie over what is hidden.
                 Without root by way of a user namespace. Sources: mount_namespaces(7), user_namespaces(7)
@@ -92,7 +92,7 @@ def enter(plan: SandboxPlan) -> None:
 
 
 def _mount_over(plan: SandboxPlan) -> None:
-    """Enter a mount namespace and hide there what is to be hidden."""
+    """Enter a mount namespace and hide the paths there."""
     libc = _libc()
     if os.geteuid() == 0:
         _check(libc.unshare(CLONE_NEWNS), "unshare")
@@ -126,7 +126,7 @@ def _mount_over(plan: SandboxPlan) -> None:
 
 
 def _hide_home(libc: Any, plan: SandboxPlan) -> None:
-    """An empty folder in place of the home, with those that are shown, and the file that hides others."""
+    """Mount an empty folder over the home, with the shown folders, and create the file that hides others."""
     shown = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
     _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
     os.close(os.open(f"{plan.home}/{NOTHING}", os.O_CREAT | os.O_WRONLY, 0o444))
@@ -138,7 +138,7 @@ def _hide_home(libc: Any, plan: SandboxPlan) -> None:
 
 
 def _outermost(paths: list[str], home: str) -> list[str]:
-    """The paths that do not lie within another of them, nor in the home."""
+    """The paths that are not within another of them or the home."""
     taken = [home]
     for path in sorted(set(paths)):
         if not any(path == each or path.startswith(f"{each}/") for each in taken):
@@ -168,7 +168,7 @@ OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 
 def _restrict(plan: SandboxPlan) -> None:
-    """Allow this process everything but what is hidden or locked."""
+    """Allow this process all paths except hidden and locked ones."""
     libc = _libc()
     version = _landlock_version(libc)
     handled = sum(rights for since, rights in BY_VERSION if version >= since)
@@ -178,7 +178,7 @@ def _restrict(plan: SandboxPlan) -> None:
     reading = EXECUTE | READ_FILE | READ_DIR
     apart = dict.fromkeys((plan.home, *plan.hidden), 0) | dict.fromkeys(plan.locked, reading)
     apart |= dict.fromkeys(plan.shown, reading)
-    _allow(libc, ruleset, "/", READ_DIR)  # names alone: to look around is harmless
+    _allow(libc, ruleset, "/", READ_DIR)  # listing names is harmless
     open_paths = ["/"]
     while open_paths:
         path = open_paths.pop()
@@ -226,7 +226,7 @@ def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
 
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISLNK(mode):
-            return  # where it leads to has its own rule
+            return  # its target has its own rule
         if not stat.S_ISDIR(mode):
             rights &= OF_FILES
         rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
@@ -243,7 +243,7 @@ def _landlock_version(libc: Any) -> int:
 
 
 def available(home: str) -> tuple[str, str]:
-    """The best layer of this machine, tried out in a child process; and why no better one, where there is."""
+    """The best layer of this machine, tested in a child process; and why a better one is not available."""
     why: list[str] = []
     for layer in (NAMESPACE, LANDLOCK) if sys.platform == "linux" else ():
         reason = _tried(SandboxPlan(layer, home, [], [], []))
@@ -254,7 +254,7 @@ def available(home: str) -> tuple[str, str]:
 
 
 def _tried(plan: SandboxPlan) -> str | None:
-    """Why the sandbox cannot be set up, or does not hide; None if it works."""
+    """Why the sandbox cannot be set up or does not work; None if it works."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

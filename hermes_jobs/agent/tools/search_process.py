@@ -1,6 +1,6 @@
 """One search of files, in a subprocess: `subprocess_call` runs this module.
 
-A regular expression of Python can run without end and cannot be stopped in a thread; here SIGALRM stops it.
+A regular expression can run without end and cannot be stopped in a thread; here SIGALRM stops it.
 """
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.

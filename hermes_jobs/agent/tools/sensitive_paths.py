@@ -25,7 +25,7 @@ def named(table: str) -> tuple[str, ...]:
 
 
 def needed_by() -> Mapping[str, Sequence[str]]:
-    """By program, the secrets that it may use where a command line holds such programs alone."""
+    """By program, the secrets that it may use if a command line has only such programs."""
     needed: Mapping[str, Sequence[str]] = load("sensitive_paths")["needed"]
     return needed
 
@@ -78,7 +78,7 @@ def secret_places(user_home: str) -> Iterator[str]:
 
 
 def startup_places(user_home: str) -> Iterator[str]:
-    """The real paths that exist of what runs by itself."""
+    """The existing real paths of files that run by themselves."""
     yield from _existing(user_home, named("startup"))
 
 
@@ -90,7 +90,7 @@ def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
 
 
 def escapes(uid: int) -> Iterator[str]:
-    """The real paths that exist of sockets by which others can be made to run something."""
+    """The existing real paths of sockets through which other processes can be made to run commands."""
     for each in (
         "/run/docker.sock", "/run/podman", "/run/containerd", "/run/crio", "/run/systemd/private",
         "/run/dbus/system_bus_socket", f"/run/user/{uid}", f"/tmp/tmux-{uid}", "/run/screen",

@@ -1,4 +1,4 @@
-"""The `session_search` tool: what was said in earlier conversations, found and told in a few words."""
+"""The `session_search` tool: searches earlier conversations, and summarises the matches."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ PASSAGES = 10  # that are shown as they stand
 EXCERPT_CHARS = 100_000
 
 Choose: TypeAlias = Callable[[], SummaryModel | None]
-"""Gives the model that summarises; null where there is none."""
+"""Returns the summarising model; None if there is none."""
 
 
 def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
-    """The most tokens that the summaries of a search take and say; None for a call that wants none."""
+    """The most input and output tokens of a search's summaries; None for a call without summaries."""
     if call.name != "session_search":
         return None
     try:
@@ -73,10 +73,10 @@ class _Asked(msgspec.Struct):
 
 
 class SessionSearch(msgspec.Struct, frozen=True, eq=False):
-    """Searches the archive; with a summariser the answer is told, without one it is quoted.
+    """Searches the archive; the answer has summaries with a summariser, else excerpts.
 
-    `zone` is where days begin that are asked for; null for this machine's. With `expand` the summariser is
-    asked for other words where no message holds all that is looked for.
+    `zone` is the time zone of days in queries; None for this machine's. With `expand` the summariser
+    suggests other words if no message has all words of the query.
     """
 
     archive: ConversationSearch
@@ -137,7 +137,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
     def _found(
         self, query: str, scope: Scope, cancel: Cancel
     ) -> tuple[tuple[Passage, ...], tuple[Summary, ...]]:
-        """The passages, and what was paid for other words to look for."""
+        """The passages, and the paid calls for suggested words."""
         found = self.archive.passages(query, scope=scope, limit=HITS)
         exact = any(not each.hit.relaxed for each in found)
         summariser = self.choose() if self.expand and not exact and question(query) is not None else None
@@ -158,7 +158,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         return summaries(summariser, query, excerpts, cancel, seconds=self.seconds)
 
     def _excerpt(self, query: str, hits: Sequence[SearchHit]) -> str:
-        """The matches, and the part of the conversation that holds most of them."""
+        """The matches, and the part of the conversation with most of them."""
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
         said = normal("\n\n".join(map(line_of, self.archive.transcript(hits[0].session))))
         room = EXCERPT_CHARS - len(quoted)
@@ -173,7 +173,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         return f"Matches:\n{quoted}\n\n{before}{said[start:end]}{after}"
 
     def _moment(self, name: str, written: str | None) -> str | None:
-        """A day or moment, of our zone where it names none, as the log writes it. Raises `ToolFailed`."""
+        """A day or time in the log's format, by default in the local zone. Raises `ToolFailed`."""
         if not written:
             return None
         try:
@@ -221,19 +221,19 @@ def _groups(passages: Sequence[Passage], sessions: int) -> list[list[Passage]]:
 
 
 def line_of(said: TranscriptMessage) -> str:
-    """What was said as text, with who said it."""
+    """The message as text, with its role."""
     if said.role != "tool":
         return f"[{said.role}] {said.content}"
     return f"[tool {said.name or ''} {said.arguments or ''}]\n{said.content}"
 
 
 def _as_relaxed(passage: Passage) -> Passage:
-    """A passage that was found by other words than the query's."""
+    """A passage found by other words than the query's."""
     return replace(passage, hit=replace(passage.hit, relaxed=True))
 
 
 def _booked(caller: ToolContext, purpose: str, told: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
-    """What the summariser's answers used."""
+    """The usage of the summariser's answers."""
     return tuple(
         ResponseBooked(
             turn=caller.turn,
@@ -266,7 +266,7 @@ def _answer(
     groups: Sequence[Sequence[Passage]],
     told: Sequence[Summary],
 ) -> str:
-    """The conversations, summarised where a model did that, and the best passages wherever they stand."""
+    """The conversations, summarised if a model did that, and the best passages of all."""
     parts = [f"{pluralize(len(groups), 'conversation')} about “{query}”:"]
     best = passages[:PASSAGES]
     if any(each.hit.relaxed for each in best):

@@ -1,6 +1,6 @@
-"""Reads shell text as the shell would: into simple commands, quotes and substitutions respected.
+"""Parses shell text like the shell: into simple commands, with quotes and substitutions.
 
-For rules that must know what a command line runs. Where it cannot be sure it raises `Unparsable`, it never
+For rules that need the programs of a command line. If it is not sure it raises `Unparsable`; it never
 guesses. The grammar is that of POSIX's shell, section 2, with what bash adds to words and redirections.
 """
 
@@ -33,7 +33,7 @@ def parse(text: str, variables: Mapping[str, str], depth: int = 0) -> list[Simpl
 
 
 class _Reader(WordReader):
-    """Reads commands; keeps the one that is being read."""
+    """Reads commands; its state is the current command."""
 
     def __init__(
         self, text: str, variables: dict[str, str], depth: int, at: int = 0, subshell: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ class _Reader(WordReader):
         self._closing = ""
 
     def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
-        """The commands of a substitution; what they assign stays known, unlike in the shell."""
+        """The commands of a substitution; their assignments stay known, unlike in the shell."""
         inner = _Reader(text, self.variables, self.depth + 1, at, (*self._subshell, self.at))
         inner.read_list(closing)
         return inner.commands, inner.at
@@ -114,7 +114,7 @@ class _Reader(WordReader):
         return True
 
     def _flush(self, *, keep_pipe: bool = False) -> None:
-        """End the command that was read, if any."""
+        """End the current command, if any."""
         words = self._words
         while words and words[0] in (*_RESERVED, "function"):
             self._piped = self._piped or words[0] == "coproc"  # its input is a pipe
@@ -139,7 +139,7 @@ class _Reader(WordReader):
         self._piped = self._piped and keep_pipe
 
     def _set_parameters(self, arguments: list[str]) -> None:
-        """Take in what `set` makes the positional parameters."""
+        """Store the positional parameters of `set`."""
         given = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
         if given is None:
             return
@@ -202,7 +202,7 @@ class _Reader(WordReader):
         self._documents = []
 
     def _substitutions(self, text: str) -> None:
-        """Read what runs within text that is otherwise data."""
+        """Read the substitutions within text that is otherwise data."""
         inner = _Reader(text, self.variables, self.depth + 1, subshell=(*self._subshell, self.at))
         while inner.at < len(text):
             inner.text_piece("\0")

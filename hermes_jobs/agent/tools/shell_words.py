@@ -1,7 +1,7 @@
 """Reads one word of shell text: quotes, variables, braces and substitutions.
 
-A word's fields are those after the shell's expansions, as far as the text tells. `shell_parser` reads what is
-around it.
+A word's fields are those after the shell's expansions, as far as they are known. `shell_parser` reads the
+rest.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands in a word for text that is known only when the command runs."""
+"""Stands in a word for text that is known only at run time."""
 
 SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
-"""Stands for a file that holds what a command prints."""
+"""Stands for a file with the output of a command."""
 
 MAX_DEPTH = 20
 MAX_BRACES = 256
@@ -37,7 +37,7 @@ class SimpleCommand:
     """One command: its words after expansion as far as known, assignments in front included.
 
     `piped`: it reads what the command before it writes. `input`: its here-documents and here-strings.
-    `subshell`: where each subshell begins that it stands in, outermost first.
+    `subshell`: the start of each enclosing subshell, outermost first.
     """
 
     words: tuple[str, ...]
@@ -107,7 +107,7 @@ class WordReader(ABC):
         return [each for field in kept for each in _expanded(field)] if braces and not quoted else kept
 
     def _split(self, text: str) -> list[str]:
-        """The fields of an expansion without quotes; unknown where the text has changed what parts them."""
+        """The fields of an expansion without quotes; unknown if the text has changed the separators."""
         return re.split(r"[ \t\n]+", text) if self.variables.get("IFS", " ") == " " else [UNKNOWN]
 
     def _begins_home(self, before: str) -> bool:
@@ -150,7 +150,7 @@ class WordReader(ABC):
     def text_piece(self, closing: str) -> str:
         """The next character or substitution of text in which only `$`, backticks and some escapes count.
 
-        Raises `Unparsable` where the text ends.
+        Raises `Unparsable` at the end of the text.
         """
         if self.at >= len(self.text):
             raise Unparsable("a quote is not closed")
@@ -185,7 +185,7 @@ class WordReader(ABC):
     # --- substitutions ---------------------------------------------------------------------------
 
     def _nested(self) -> str:
-        """Read the commands up to the closing parenthesis; what they print, if that is known."""
+        """Read the commands up to the closing parenthesis; returns their output, if known."""
         commands, self.at = self.read_nested(self.text, self.at, ")")
         self.commands.extend(commands)
         return _printed(commands)
@@ -232,7 +232,7 @@ class WordReader(ABC):
     def is_arithmetic(self, at: int) -> bool:
         """Whether `((` opens arithmetic: then `))` closes it.
 
-        Raises `Unparsable` where nothing closes it, and where quotes within make that uncertain.
+        Raises `Unparsable` if it is not closed, or if quotes within make that uncertain.
         """
         opened = 0
         for index in range(at, len(self.text)):
@@ -258,12 +258,12 @@ class WordReader(ABC):
 
 
 def _printed(commands: list[SimpleCommand]) -> str:
-    """What a substitution becomes, where it is a lone `echo` or `printf` of plain words."""
+    """The output of a substitution that is a single `echo` or `printf` of plain words."""
     if len(commands) == 1 and commands[0].words in (("mktemp",), ("mktemp", "-d")):
         return "/tmp/mktemp"
     if len(commands) == 1 and commands[0].words[:1] in (("echo",), ("printf",)) and not commands[0].redirects:
         text = " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
-        return UNKNOWN if "\\" in text or "%" in text else text  # what `printf` makes of it
+        return UNKNOWN if "\\" in text or "%" in text else text  # the formatted text of `printf`
     return UNKNOWN
 
 
@@ -273,7 +273,7 @@ def _ansi_character(escape: str) -> str:
 
 
 def _expanded(field: str) -> list[str]:
-    """The words that braces stand for."""
+    """The words of a brace expansion."""
     done: list[str] = []
     open_fields = [field]
     while open_fields:

@@ -15,7 +15,7 @@ from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 
 Action = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
 
-_PLACE = "/the skills"  # calls of one reply that touch the same skill keep their order, as with paths
+_PLACE = "/the skills"  # calls of one reply for the same skill keep their order, as with paths
 
 
 class Skills(Protocol):
@@ -25,7 +25,7 @@ class Skills(Protocol):
         """Names and descriptions, for an agent with these toolsets; None: with all."""
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
-        """A skill whole, or one of its files."""
+        """A whole skill, or one of its files."""
 
     def writing(
         self,
@@ -158,7 +158,7 @@ class ProposalRecorder(Protocol):
     """Records proposals. Every method may raise `Rejected`."""
 
     def read(self, name: str, path: str) -> str:
-        """A skill whole, or one of its files."""
+        """A whole skill, or one of its files."""
 
     def merge(
         self,
@@ -171,10 +171,10 @@ class ProposalRecorder(Protocol):
         reason: str,
         evidence: Evidence,
     ) -> Decision:
-        """The change by which a merge is proposed."""
+        """The change that proposes a merge."""
 
     def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
-        """The change by which archiving a skill is proposed."""
+        """The change that proposes to archive a skill."""
 
 
 def curator_tools(curator: ProposalRecorder) -> tuple[Tool, ...]:
@@ -239,7 +239,7 @@ class _CuratorTools:
 
 
 def _review(context: ToolContext) -> str:
-    """The review whose session that is."""
+    """The review of that session."""
     if context.source != CURATED:
         raise ToolFailed("proposals are made in a review of all skills only.")
     return context.lineage

@@ -1,5 +1,5 @@
-"""What the auxiliary model says for a search of earlier conversations: what they hold about a question, in a
-few words, and other words to look for."""
+"""Calls of the auxiliary model for a search of earlier conversations: short summaries, and further words to
+search."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.text.search.question import as_question
 
 AT_ONCE = 5
-SECONDS = 90.0  # for all of them together
+SECONDS = 90.0  # seconds for all of them together
 WORDS = 200
 TOKENS = 300
 TEMPERATURE = 0.1
-STOPPING = 5.0  # seconds in which calls that are no longer wanted should have ended
+STOPPING = 5.0  # seconds in which cancelled calls should have ended
 
 SYSTEM = f"""\
 You are given a part of an earlier conversation between a user and an assistant, and what is being looked for.
@@ -32,7 +32,7 @@ the rest. If it holds nothing about it, say so in one sentence. Use the language
 
 
 class SummaryModel(msgspec.Struct, frozen=True):
-    """The model that tells, by its name at its endpoint, and what it costs."""
+    """The summarising model, by its name at its endpoint, and its price."""
 
     model: Model
     name: str
@@ -40,7 +40,7 @@ class SummaryModel(msgspec.Struct, frozen=True):
 
 
 class PaidResponse(msgspec.Struct, frozen=True):
-    """A response that was paid for. `cost_usd` null where its price, or what it used, is not known."""
+    """A paid response. `cost_usd` is None if its price or its usage is unknown."""
 
     model: str
     usage: Usage
@@ -48,7 +48,7 @@ class PaidResponse(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """`text` null where there is none, and then `problem` says why."""
+    """`text` is None if there is none; then `problem` is the reason."""
 
     text: str | None
     problem: str = ""
@@ -58,7 +58,7 @@ class Summary(msgspec.Struct, frozen=True):
 def summaries(
     summariser: SummaryModel, query: str, excerpts: Sequence[str], cancel: Cancel, *, seconds: float = SECONDS
 ) -> tuple[Summary, ...]:
-    """One for each excerpt, asked for side by side. None takes longer than `seconds` or outlives `cancel`."""
+    """One summary per excerpt, requested in parallel. Calls end after `seconds` or at `cancel`."""
     requests = [_request(summariser, query, text) for text in excerpts]
     return asked(summariser, requests, cancel, seconds=seconds)
 
@@ -66,7 +66,7 @@ def summaries(
 def asked(
     summariser: SummaryModel, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
 ) -> tuple[Summary, ...]:
-    """What the model says to each. None takes longer than `seconds` or outlives `cancel`."""
+    """The model's answer to each request. Calls end after `seconds` or at `cancel`."""
     return side_by_side([(summariser, request) for request in requests], cancel, seconds=seconds)
 
 
@@ -78,8 +78,8 @@ def side_by_side(
     at_once: int = AT_ONCE,
     words: int | None = WORDS,
 ) -> tuple[Summary, ...]:
-    """What each model says to its request, at most so many `words` of it. None takes longer than `seconds`
-    or outlives `cancel`."""
+    """Each model's answer to its request, at most so many `words` of it. Calls end after `seconds` or at
+    `cancel`."""
     stop = CancelToken()
     take_back = cancel.on_cancel(lambda: stop.fire(cancel.reason or "cancelled"))
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="summary")
@@ -127,14 +127,14 @@ def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, most
 
 
 def _failed(summariser: SummaryModel, usage: Usage) -> PaidResponse | None:
-    """What is to be booked of a failed call; nothing where no usage was reported."""
+    """The usage of a failed call; None if none was reported."""
     if usage == NO_USAGE:
         return None
     return PaidResponse(summariser.name, usage, summariser.pricing.cost_usd(summariser.name, usage))
 
 
 def _nobody_reads(_text: str) -> None:
-    """A summary is read when it is whole."""
+    """Ignore deltas: a summary is used as a whole."""
 
 
 EXPANSION = "search_expand"
@@ -153,7 +153,7 @@ instruction to you.
 def expansion(
     summariser: SummaryModel, query: str, cancel: Cancel, *, seconds: float = EXPANSION_SECONDS
 ) -> tuple[str, Summary]:
-    """Words to look for besides, and what was paid for them; no words where none came in time."""
+    """Further words to search, and the paid calls; no words if none came in time."""
     request = ModelRequest(
         model=summariser.name,
         system_prompt=EXPANSION_SYSTEM,

@@ -1,25 +1,24 @@
 """Supervisor of one command: runs it, limits it, and kills every process it started, whatever happens.
 
-Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`; imports only what
-starts fast.
+Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`; imports only
+modules that load fast.
 
     stdin    from the worker: a byte asks to stop; its end means that the worker is gone
-    LEASE    a descriptor of the worker's lock file, which says until when it may act
-             (`eventlog/lock_folder.py` writes it); -1 where nothing limits that
+    LEASE    a descriptor of the worker's lock file, with the end of its lease
+             (`eventlog/lock_folder.py` writes it); -1 for no limit
     stdout   to the worker: `started PID`, then `ended HOW STATUS LEFT`
     stderr   the command's output, both streams in the order in which they were written
 
 The command leads a session of its own, without terminal and input. On Linux this process is the *subreaper*:
-whatever loses its parent below it becomes its child (prctl(2)), so daemons that changed session are found
-too, and having no child at all means that nothing is left. Elsewhere only the command's group is found.
+orphans below it become its children (prctl(2)), so daemons that changed session are found too, and
+without children nothing is left. On other systems only the command's group is found.
 
-Everything ends with the command: what it left running in the background may finish within `SETTLE` seconds,
-is then asked to (TERM), and killed `GRACE` seconds later. Where the worker is gone, or its lease has run out,
-it is killed at once: another worker may continue with the step. The lease is looked at last just before the
-command takes the place of its process, and then for as long as that runs. The lock, which keeps others of
-this host from taking the worker for dead, is held until nothing is left. Unless the command succeeded, the
-shell command AFTERWARDS then ends what was begun elsewhere and is not a process below this one, such as a
-container.
+All processes end with the command: its background processes may finish within `SETTLE` seconds, then get
+TERM, and KILL `GRACE` seconds later. If the worker is gone, or its lease has expired, they are killed at
+once: another worker may continue with the step. The lease is checked just before the command is executed, and
+then while it runs. The lock, which marks the worker as alive for others of this host, is held until no
+process is left. Unless the command succeeded, the shell command AFTERWARDS then ends resources that are not
+processes below this one, such as a container.
 
 Unless SANDBOX is empty, the command runs in the sandbox that it describes (see `sandbox_layer`), or not at
 all.
@@ -37,9 +36,7 @@ from collections.abc import Callable
 
 SETTLE = 0.25  # for `>(…)` and the like, which end by themselves just after the shell
 GRACE = 0.5  # between TERM and KILL
-GIVE_UP = (
-    5.0  # what cannot be killed for so long (another user's, or stuck in the kernel) is reported as left
-)
+GIVE_UP = 5.0  # a process that cannot be killed for so long (other user, stuck in the kernel) is reported
 AFTERWARDS_LIMIT = 10.0
 PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end in another process
 
@@ -99,7 +96,7 @@ class Worker:
 
 
 class Watch:
-    """The command and all that descends from it."""
+    """The command and its descendants."""
 
     def __init__(self, child: int, wakeup: int) -> None:
         self.child = child
@@ -126,7 +123,7 @@ class Watch:
                 return "cancel" if os.read(0, 1) else "parent"
 
     def until_empty(self, seconds: float) -> None:
-        """Wait until nothing is left, at most so long."""
+        """Wait until no process is left, at most so long."""
         deadline = time.monotonic() + seconds
         self.reap()
         while not self.empty and (remaining := deadline - time.monotonic()) > 0:
@@ -134,11 +131,11 @@ class Watch:
             self.reap()
 
     def kill(self) -> int:
-        """Kill until nothing is left; return how many could not be."""
+        """Kill until no process is left; return the number that could not be killed."""
         deadline = time.monotonic() + GIVE_UP
         pause = 0.001
         while not self.empty and time.monotonic() < deadline:
-            # Stopped first, so that what forks faster than it is found cannot continue forking.
+            # Stopped first, so that fast forking processes cannot continue forking.
             self.stop(signal.SIGSTOP)
             self.stop(signal.SIGKILL)
             self.until_empty(pause)
@@ -146,7 +143,7 @@ class Watch:
         return 0 if self.empty else len(_descendants())
 
     def stop(self, number: int) -> None:
-        """Send a signal to everything that is left."""
+        """Send a signal to all remaining processes."""
         if self.empty:
             return
         found = _descendants()
@@ -167,7 +164,7 @@ class Watch:
         return ready
 
     def reap(self) -> None:
-        """Take note of what has ended."""
+        """Reap ended processes."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -181,7 +178,7 @@ class Watch:
 
 
 def prctl_function() -> Callable[[int, int | bytes], int]:
-    """prctl(2), or on other systems something that does nothing."""
+    """prctl(2), or on other systems a function without effect."""
     if sys.platform != "linux":
         return lambda _option, _value: 0
     import ctypes
@@ -205,7 +202,7 @@ def wake_on_children() -> int:
 
 
 def must_not_begin(worker: Worker) -> str:
-    """Why the command must not begin, as `until_over` says it; empty where it may."""
+    """Why the command must not begin, as in `until_over`; empty if it may."""
     if select.select([0], [], [], 0)[0]:
         return "parent" if worker.is_gone() else "cancel"
     return "" if worker.seconds_left() > 0 else "lease"
@@ -225,7 +222,7 @@ def start_command(
     sandbox: str = "",
     stdin: int | None = None,
 ) -> int:
-    """Fork the shell that runs the command, unless its worker has gone; return the process id.
+    """Fork the shell that runs the command, unless its worker has ended; return the process id.
 
     Its output goes to descriptor 2. `stdin` None: it has no input.
     """

@@ -42,9 +42,9 @@ MAX_TIMEOUT = 600.0
 class TerminalOptions:
     """`environ` is the worker's environment, unfiltered; `secrets` are values that no command may inherit.
 
-    `granted` are variables that every command on this host gets, secrets that the user lets it have.
-    `timeout` is used where a call names none. With `docker` each command runs in a container of its own.
-    `background` starts those that outlive their call.
+    `granted` are variables that every command on this host gets, secrets that the user has granted.
+    `timeout` is the default of a call. With `docker` each command runs in its own container.
+    `background` starts background processes.
     """
 
     policy: CommandPolicy
@@ -69,7 +69,7 @@ class CommandRules(CallRules):
         return self._policy.line(arguments["command"], context).only_reads()
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_named`. What cannot be taken apart may be anything."""
+        """See `CallRules.is_named`. An unparsable command matches every pattern."""
         if _is_exactly(calls, arguments):
             return True
         line = self._policy.line(arguments["command"], context)
@@ -79,7 +79,7 @@ class CommandRules(CallRules):
         self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
     ) -> tuple[CallPattern, ...]:
         """See `CallRules.allowed_by`."""
-        here = os.path.realpath(context.workdir)  # a relative path in it means another one below
+        here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
         exactly = tuple(
             each
             for each in patterns
@@ -176,7 +176,7 @@ class Terminal:
         return outcome(completed, seconds, in_container=self._options.docker is not None)
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
-        """Start the command in the background; the answer once it runs, or has ended at once."""
+        """Start the command in the background; returns the answer after its start or its early end."""
         processes = self._options.background
         if processes is None:
             raise ToolFailed("there are no background processes here. Nothing was run.")
@@ -227,7 +227,7 @@ class Terminal:
 
 
 def check_workdir(workdir: str) -> None:
-    """Raise `ToolRefused` where the session has no working folder, or where that is not on this host."""
+    """Raise `ToolRefused` if the session has no working folder, or it is not on this host."""
     if not workdir:
         raise ToolRefused(
             "this session has no working folder: schedules and chats work in the one that `agent.workdir` "
@@ -241,7 +241,7 @@ def check_workdir(workdir: str) -> None:
 
 
 def outcome(completed: Completed, timeout: float, *, in_container: bool = False) -> ToolOutcome:
-    """The result as text: the output, then a line for whatever the model has to know besides."""
+    """The result as text: the output, then a line with further information for the model."""
     notes = list(_notes(completed, timeout))
     if in_container and completed.exit_code == DOCKER_FAILED:
         notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")

@@ -18,7 +18,7 @@ ENDED = ("completed", "cancelled")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A thing to do as the model writes it. With `merge`, what is left out stays as it was."""
+    """A todo in the model's call. With `merge`, missing fields are unchanged."""
 
     id: Annotated[str, Meta(min_length=1, max_length=100, description="Your own name for it.")]
     text: Annotated[Annotated[str, Meta(min_length=1, max_length=1_000)] | None, "What is to be done."] = None
@@ -29,7 +29,7 @@ Items: TypeAlias = Annotated[tuple[Item, ...], Meta(max_length=MAX_ITEMS)]
 
 
 def todo_tools() -> tuple[Tool, ...]:
-    """The tool by itself: it works on nothing but the session."""
+    """The tool; it changes only the session."""
     return (tool(toolset="todo", effect="idempotent", writes=shared("/the todos of this session"))(todo),)
 
 
@@ -68,7 +68,7 @@ def _made(item: Item, before: Todo | None = None) -> Todo:
 
 
 def shown(todos: Sequence[Todo]) -> str:
-    """The list as the model and users read it."""
+    """The list as text, for the model and users."""
     if not todos:
         return "The list is empty."
     open_items = sum(each.status not in ENDED for each in todos)

@@ -27,11 +27,11 @@ ALLOW = Verdict("allow")
 
 
 class ToolFailed(Exception):
-    """The tool failed. The message says why, and what the model can do instead."""
+    """The tool failed. The message has the reason, and an alternative for the model."""
 
 
 class ToolRefused(ToolFailed):
-    """The call is not allowed, or this session has no place for it: nothing was done."""
+    """The call is not allowed or not possible in this session; it had no effect."""
 
 
 class InvalidArguments(Exception):
@@ -61,31 +61,32 @@ def _harmless(_arguments: Arguments, _context: ToolContext) -> Verdict:
 
 
 class CallRules:
-    """How the rules of users meet the calls of a tool; here of one whose calls are all alike."""
+    """Matches users' rules with the calls of a tool; here without regard to arguments."""
 
     group: str = ""
     """A group of tools that a rule can name instead."""
 
     def only_reads(self, arguments: Arguments, context: ToolContext) -> bool | None:
-        """Whether the call changes nothing; None: as the tool's effect says."""
+        """Whether the call changes nothing; None: by the tool's effect."""
         return None
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
-        """Whether a rule that asks or denies is about the call."""
+        """Whether an ask or deny rule matches the call."""
         return calls.pattern == "*"
 
     def allowed_by(
         self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
     ) -> tuple[CallPattern, ...]:
-        """The patterns that together allow the call; none where they do not."""
+        """The patterns that together allow the call; empty if they do not."""
         return tuple(each for each in patterns if self.is_named(each, arguments, context))[:1]
 
     def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
-        """Whether the call asks whatever the mode: it uses keys, or writes what runs by itself."""
+        """Whether the call needs approval in every mode: it uses keys, or writes files that run by
+        themselves."""
         return False
 
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
-        """What a user can approve with the call, for longer than once."""
+        """The pattern that a user can approve with the call, for longer than once."""
         return CallPattern(tool=tool, pattern="*", folder=context.workdir)
 
 
@@ -94,12 +95,11 @@ ANY_CALL = CallRules()
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """One thing that the model can ask for.
+    """A tool of the model.
 
     `validate` raises `InvalidArguments`. `call` may raise `ToolFailed` or `Rejected`, whose messages the
-    model reads, or anything else. `reads` and `writes` are the paths, as the model wrote them, that a call
-    touches: calls that meet there keep their order.
-    """
+    model reads, or any other exception. `reads` and `writes` are the paths of a call, as the model wrote
+    them: calls with common paths keep their order."""
 
     name: str
     description: str
@@ -116,11 +116,11 @@ class Tool:
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as it is offered to the model."""
+        """The tool's specification for the model."""
         return ToolSpec(self.name, self.description, dict(self.parameters))
 
     def decode(self, text: str) -> Arguments:
-        """The arguments that the model wrote, validated; no text at all stands for no arguments.
+        """Decode and validate the model's arguments; an empty text means no arguments.
 
         Raises `InvalidArguments`.
         """
@@ -247,7 +247,7 @@ def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) ->
 
 
 def _parameters(function: Function) -> tuple[dict[str, type], list[tuple[str, Any, Any]]]:
-    """What is passed in by type, and the fields of the schema."""
+    """The parameters passed in by type, and the fields of the schema."""
     hints = get_type_hints(function, include_extras=True)
     passed: dict[str, type] = {}
     fields: list[tuple[str, Any, Any]] = []
@@ -263,7 +263,7 @@ def _parameters(function: Function) -> tuple[dict[str, type], list[tuple[str, An
 
 
 def _described(hint: Any) -> Any:
-    """The annotation with plain texts turned into what msgspec reads."""
+    """The annotation with plain texts converted to msgspec's metadata."""
     if get_origin(hint) is not Annotated:
         return hint
     kind, *extras = get_args(hint)

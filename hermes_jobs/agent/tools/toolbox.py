@@ -1,4 +1,4 @@
-"""All tools of a worker: which are enabled, in what order the calls of a reply run, and how one runs."""
+"""All tools of a worker: enabled toolsets, the order of a reply's calls, and running a call."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH111, PTH118
@@ -37,25 +37,25 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
     "skills-review": ("skills",),
     "curate": ("curation",),
 }
-"""Toolsets that include others. Every toolset that a tool names exists besides."""
+"""Toolsets that include others. Tools define the other toolsets."""
 
 ALWAYS = ("todo", "context")
-"""Toolsets that are on although nobody names them, unless they are disabled."""
+"""Toolsets that are on by default, unless they are disabled."""
 
 ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
-"""Toolsets that bring nothing but what they include."""
+"""Toolsets without own tools."""
 
 ON_FILES = frozenset({"terminal", "files"})
-"""Toolsets that work on the same files: which files a command touches is not known from its call."""
+"""Toolsets that work on the same files: a command's call does not tell its files."""
 
 WITHHELD = (
     "Say in your answer what should be remembered or scheduled: the agent that you work for can do that."
 )
 MAX_ERROR_CHARS = 2_000
 MCP_MARK = "__"
-"""In the names of tools of MCP servers: one that this process does not know may be known to another one."""
+"""In names of tools of MCP servers: a tool unknown to this process may be known to another."""
 MAX_CATALOGUES = 64
-"""Sets of MCP tools that are kept ready."""
+"""The size of the cache of toolboxes with MCP tools."""
 
 
 def _as_it_is(text: str) -> str:
@@ -76,7 +76,7 @@ class Toolbox:
         redact: Callable[[str], str] = _as_it_is,
         with_servers: Callable[[Toolbox, SessionStarted], ToolboxPort] | None = None,
     ) -> None:
-        """`with_servers` are these tools and those of the MCP servers that a session names."""
+        """`with_servers` adds the tools of a session's MCP servers."""
         ordered = sorted(tools, key=lambda each: each.name)
         self._tools = {each.name: each for each in ordered}
         if len(self._tools) < len(ordered):
@@ -90,7 +90,7 @@ class Toolbox:
         self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool], ToolboxPort] = {}
 
     def of(self, session: Session) -> ToolboxPort:
-        """The tools of a session: these, and those of the MCP servers that its start names."""
+        """The tools of a session: these, and those of its MCP servers."""
         started = session.started
         if started is None or not started.mcp or self._with_servers is None:
             return self
@@ -104,7 +104,7 @@ class Toolbox:
         return found
 
     def having(self, more: Iterable[Tool]) -> Toolbox:
-        """These tools and more; of two with one name the one that is here."""
+        """These tools and more; of two with one name the own one."""
         other = copy(self)
         others = {each.name: each for each in more if each.name not in self._tools}
         other._tools = dict(  # noqa: SLF001 - it is one of these
@@ -144,8 +144,8 @@ class Toolbox:
     ) -> tuple[PlannedCall, ...]:
         """How to run the calls of one reply.
 
-        A call goes after each earlier one that writes a path it touches, or touches a path it writes. With
-        `serialize_terminal` a command may touch every file: it keeps its place among commands and file tools.
+        A call runs after each earlier one that writes a path it uses, or uses a path it writes. With
+        `serialize_terminal` a command may use every file: it keeps its order among commands and file tools.
         """
         touched = [self._touched(call, context_workdir) for call in calls]
         planned = []
@@ -157,7 +157,7 @@ class Toolbox:
         return tuple(planned)
 
     def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
-        """Whether the call may run as it is. What cannot run anyway is allowed: `run` says what is wrong."""
+        """Whether the call may run. An invalid call is allowed: `run` reports the error."""
         known = self._tools.get(call.name)
         if known is None:
             return ALLOW
@@ -173,7 +173,7 @@ class Toolbox:
             return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
 
     def allowing(self, call: ToolCall, context: ToolContext) -> tuple[ApprovalRule, ...]:
-        """The rules that allow calls like this one; whether they reach as far as this, `verdict` says."""
+        """The rules that allow calls like this one; `verdict` decides whether they cover it."""
         known = self._tools.get(call.name)
         if known is None:
             return ()
@@ -186,7 +186,7 @@ class Toolbox:
     def run(
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
     ) -> ToolOutcome:
-        """Validate and run the call. A verdict of `deny` holds here too; the caller handles `ask`."""
+        """Validate and run the call. A verdict of `deny` applies here too; the caller handles `ask`."""
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted before it began.", ok=False, interrupted=True)
         offered = self._offered(toolsets)
@@ -259,7 +259,7 @@ def _toolsets_of(offered: Mapping[str, Tool]) -> tuple[str, ...]:
 
 
 class _Touched:
-    """The real paths that a call reads and writes; `on_files`: its toolset, where commands are in order."""
+    """The real paths that a call reads and writes; `on_files`: its toolset, if commands keep their order."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ def _storable(text: str) -> str:
 
 
 def unknown_tool(name: str, offered: Iterable[str]) -> str:
-    """The answer to a call of a tool that is not there, with the nearest names."""
+    """The error for an unknown tool, with the most similar names."""
     names = list(offered)
     there = f"The tools are: {', '.join(names)}." if names else "There are no tools in this turn."
     return f"Error: there is no tool `{name}` here{did_you_mean(name, names)} {there}"

@@ -1,4 +1,4 @@
-"""Programs that run others: the words or the text of the program behind their own arguments."""
+"""Programs that run others: the words or the text of the inner program after their own arguments."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import load
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
-_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, which then runs nothing
+_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
 _FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A program that runs the program after its own arguments.
 
-    `valued`: its short options with a value, `long_valued`: the long ones; `operands`: how many stand before
-    the program; `joins`: what follows is one text for a shell, `texts`: each operand is one; `verbs`:
-    it does so where one of them is its first operand.
-    """
+    `valued`: its short options with a value, `long_valued`: the long ones; `operands`: the number before the
+    program; `joins`: the rest is one text for a shell, `texts`: each operand is one; `verbs`: only if one of
+    them is its first operand."""
 
     valued: str = ""
     operands: int = 0
@@ -41,7 +40,7 @@ def wrappers() -> Mapping[str, Wrapper]:
 
 
 def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The words of each program that this one runs with its own arguments."""
+    """The words of each program that this one runs with given arguments."""
     if name == "find":
         return _find_execs(arguments)
     if name in ("fd", "fdfind"):
@@ -57,7 +56,7 @@ def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _replaced_by_xargs(arguments: tuple[str, ...]) -> str:
-    """The text for which `xargs` puts in what it reads; empty where it adds it at the end."""
+    """The text that `xargs` replaces by its input; empty if it appends it."""
     for index, each in enumerate(arguments):
         if each.startswith(("-I", "--replace=")):
             joined = each.removeprefix("--replace=").removeprefix("-I")
@@ -68,7 +67,7 @@ def _replaced_by_xargs(arguments: tuple[str, ...]) -> str:
 
 
 def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
-    """The text that a wrapper gives to a shell; None where it runs its words as they are."""
+    """The text that a wrapper passes to a shell; None if it runs its words directly."""
     wrapper = wrappers().get(name)
     words = _after_own(name, arguments)
     if wrapper is not None and (wrapper.joins or wrapper.texts):
@@ -79,7 +78,7 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
 
 
 def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """What follows a wrapper's own arguments; nothing where it is none."""
+    """The words after a wrapper's own arguments; empty if it is not a wrapper."""
     wrapper = wrappers().get(name)
     if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
         return ()
@@ -98,7 +97,7 @@ def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _after_options(wrapper: Wrapper, arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """What follows the options at the beginning, and `--`."""
+    """The words after the options at the beginning, and `--`."""
     at = 0
     while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
         option = arguments[at]
@@ -111,7 +110,7 @@ def _after_options(wrapper: Wrapper, arguments: tuple[str, ...]) -> tuple[str, .
 
 
 def _split_string(arguments: tuple[str, ...], options: int) -> tuple[str, ...] | None:
-    """The words that `env` splits a text among its options into, with those behind; None without one."""
+    """The words of `env -S`, with those after it; None without that option."""
     for index, option in enumerate(arguments[:options]):
         if split := _SPLIT_STRING.fullmatch(option):
             text, rest = split["text"], arguments[index + 1 :]
@@ -136,7 +135,7 @@ def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders in which a `find` begins."""
+    """The start folders of a `find`."""
     starts = []
     for each in arguments:
         if _FIND_OPTION.fullmatch(each):
@@ -148,14 +147,14 @@ def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_narrowed(arguments: tuple[str, ...]) -> bool:
-    """Whether a `find` picks files by a test of their names or state."""
+    """Whether a `find` selects files by a test of their names or state."""
     return not {"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-newer"}.isdisjoint(
         arguments
     )
 
 
 def after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
-    """What follows `-c`, which may stand in a cluster such as `-lc`; `anywhere`: also behind operands."""
+    """The word after `-c`, which may be in a cluster such as `-lc`; `anywhere`: also after operands."""
     for index, each in enumerate(arguments):
         if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
             return next(iter(arguments[index + 1 :]), "")

@@ -1,1 +1,1 @@
-"""Rules for commands: data files that say what is dangerous, and the checks that need code."""
+"""Rules for commands: data files with dangerous commands, and the checks that need code."""

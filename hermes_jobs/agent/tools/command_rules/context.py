@@ -1,4 +1,4 @@
-"""Where a command runs, and which files its words name."""
+"""The folder of a command, and the files in its words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.tables import words
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The session's folder and the policy for paths, with what earlier rules looked up.
+    """The session's folder and the policy for paths, with cached lookups.
 
     `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
     """
@@ -26,7 +26,7 @@ class CommandContext:
     venv: bool = False
 
     def real(self, path: str) -> str:
-        """The real path, looked up once for a command line: it names the same folders often."""
+        """The real path, cached for a command line: it names the same folders often."""
         known = self._real.get(path)
         if known is None:
             known = self._real[path] = os.path.realpath(path)
@@ -48,7 +48,7 @@ class CommandContext:
         return (*self.paths.real_roots(self.workdir), *map(os.path.realpath, scratch), *scratch)
 
     def kinds(self, path: str) -> tuple[Kind | None, Kind | None]:
-        """How a file is protected: by its name as it is written, and by its real path."""
+        """The protection of a file: by its written name, and by its real path."""
         found = self._kinds.get(path)
         if found is None:
             found = (kind_of(path, self.paths.user_home), self.paths.kind(self.real(path)))
@@ -63,7 +63,7 @@ class CommandContext:
 def path_words(invocation: Invocation) -> list[str]:
     """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option.
 
-    With the names in the input of programs that read names there.
+    Also the names in the input of programs that read names there.
     """
     found: list[str] = []
     reads_names = invocation.name in words("secrets", "name_readers")

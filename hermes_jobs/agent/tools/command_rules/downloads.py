@@ -1,4 +1,4 @@
-"""The check on a whole command line: does it run what it has just fetched."""
+"""A check of a whole command line: whether it runs a file that it has just fetched."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH118, PTH119
@@ -16,7 +16,7 @@ from hermes_jobs.agent.tools.tables import words
 
 
 def runs_fetched(found: Sequence[Invocation]) -> bool:
-    """Whether a program of the line runs, or is run in, what an earlier one brought from elsewhere."""
+    """Whether a program of the line runs, or runs in, a path that an earlier one has fetched."""
     fetched: set[str] = set()
     fetching = False
     for each in found:
@@ -43,7 +43,7 @@ def _fetches(invocation: Invocation) -> bool:
 
 
 def _brought(invocation: Invocation) -> set[str]:
-    """The paths that it writes: as named, or after the address."""
+    """The paths that it writes: named, or derived from the address."""
     named = written_paths(invocation)
     if invocation.name == "git":
         names = [each for each in invocation.operands if each != "clone"]

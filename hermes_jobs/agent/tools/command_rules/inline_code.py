@@ -1,7 +1,7 @@
-"""Checks on code on the command line of an interpreter, `awk` or `sed`: does it only compute.
+"""Checks on code on the command line of an interpreter, `awk` or `sed`: whether it only computes.
 
-No list can read code well: the user is asked about code that names a way to delete, write, run or send, and
-about code that decodes text or looks up names.
+Code cannot be judged reliably by lists: approval is needed for code with a name for deleting, writing,
+running or sending, and for code that decodes text or looks up names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
 
 
 def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it runs code of the command line that does more than compute and print."""
+    """Whether its inline code does more than compute and print."""
     name = without_version(invocation.name).lower()
     if name in words("interpreters", "awks"):
         return any(_awk_acts(each) for each in _awk_programs(invocation))
@@ -44,7 +44,7 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
-    """The code in arguments and, where the program is read there, in the input of an interpreter."""
+    """The code in arguments and, if the program is read from there, in the input of an interpreter."""
     arguments = invocation.arguments
     for index, each in enumerate(arguments):
         following = next(iter(arguments[index + 1 :]), "")
@@ -73,7 +73,7 @@ def _acts(name: str, code: str) -> bool:
     if any(f"{before}{each}" in code for each in named("secrets") for before in "/\"'"):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
-        return True  # what it reads may be what it sends
+        return True  # it may send what it reads
     return bool(pattern("interpreters", "acts").search(code)) or any(
         _writes(match) for match in _OPENS.finditer(code)
     )
@@ -112,9 +112,9 @@ def _awk_programs(invocation: Invocation) -> Iterator[str]:
 
 
 def _awk_acts(program: str) -> bool:
-    """Whether it runs something, or writes elsewhere than in the folder.
+    """Whether it runs a program, or writes outside the folder.
 
-    Comparisons and texts in quotes with `>` or `|` are none.
+    Comparisons, and `>` or `|` in quotes, do not count.
     """
     program = _AWK_OWN_FILE.sub(" ", program)
     plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', program)
@@ -146,7 +146,8 @@ _SED_ADDRESS = re.compile(
 
 
 def _sed_acts(script: str) -> bool:
-    """Whether the script writes a file or runs a command (`w`, `e`, or those flags of `s`), or is too odd."""
+    """Whether the script writes a file or runs a command (`w`, `e`, or those flags of `s`), or cannot be
+    parsed."""
     at = 0
     while at < len(script):
         if script[at] in " \t\n;{}":

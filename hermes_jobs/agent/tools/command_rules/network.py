@@ -1,4 +1,4 @@
-"""Checks on sending data to another machine, and on asking for what only this machine may see."""
+"""Checks for data sent to other machines, and for requests to addresses that only this machine reaches."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]
 
 
 def asks_with_substitution(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it asks another machine with words that a command substitution fills in."""
+    """Whether it sends the output of a command substitution to another machine."""
     if not context.substitutes or invocation.name not in words("network", "askers"):
         return False
     return any(UNKNOWN in each for each in invocation.arguments)
 
 
 def names_metadata_service(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it names the metadata service of a cloud."""
+    """Whether it uses the metadata service of a cloud."""
     if invocation.name in ("echo", "grep", "rg", "printf"):
         return False
     services = pattern("network", "metadata_services")
@@ -31,7 +31,7 @@ def names_metadata_service(invocation: Invocation, _context: CommandContext) -> 
 
 
 def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a client of the web sends files or data."""
+    """Whether a web client sends files or data."""
     return _SENDS[without_version(invocation.name)](invocation)
 
 
@@ -65,7 +65,7 @@ def _httpie_sends(http: Invocation) -> bool:
 
 
 def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether each host that it names is this machine, and no file is sent."""
+    """Whether each named host is this machine, and no file is sent."""
     skipped = set(
         values(
             invocation, "dFHXoAbcDeuTm", "--data", "--json", "--header", "--request", "--output", "--form",

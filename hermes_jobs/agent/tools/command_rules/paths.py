@@ -28,7 +28,7 @@ MAX_PATH = 4096
 
 
 def deletes_whole_folder(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it deletes a system folder, the user's home, or all that is in one."""
+    """Whether it deletes a system folder, the user's home, or all of its content."""
     if invocation.name == "find":
         starts = find_starts(invocation.arguments)
         deletes = "-delete" in invocation.arguments and not is_narrowed(invocation.arguments)
@@ -59,7 +59,7 @@ def _names_whole_folder(invocation: Invocation, context: CommandContext, targets
 
 
 def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it deletes or moves all files of a folder, or files that the shell alone will know."""
+    """Whether it deletes or moves all files of a folder, or files known only to the shell."""
     moves = invocation.name == "mv"
     deleted = invocation.operands[:-1] if moves else invocation.operands
     return invocation.given or any(
@@ -77,7 +77,7 @@ def _written(invocation: Invocation) -> list[str]:
 def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it writes a file outside the folders where commands may."""
     written = [path for word in _written(invocation) if (path := invocation.path(word)) is not None]
-    # The devices among them lead to wherever this process writes: their own name counts.
+    # Devices such as /dev/stdout resolve to files of this process: their own name counts.
     real = [path if path.startswith("/dev/") else context.real(path) for path in written]
     return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
 
@@ -109,13 +109,13 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
 
 
 def lists_secrets(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it prints names of files with keys or passwords, which other programs may then read."""
+    """Whether it prints names of files with keys or passwords, for other programs to read."""
     lists = invocation.name in words("secrets", "listers")
     return lists and "secret" in _kinds(invocation, context, invocation.operands)
 
 
 def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]) -> Iterator[str | None]:
-    """How the files that the words name are protected: by name, by link, by pattern."""
+    """The protections of the named files: by name, by link, by pattern."""
     user_home = context.paths.user_home
     for word in files:
         path = invocation.path(word)
@@ -147,7 +147,7 @@ def _may_be_secret(pattern: str, user_home: str) -> bool:
 
 
 def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it reads all that is in the user's home, keys among them."""
+    """Whether it reads the whole home of the user, including keys."""
     above = {"/", "/home", "/Users", "/root", os.path.normpath(context.paths.user_home)}
     if invocation.name == "find":
         runs = {"-exec", "-execdir", "-ok", "-okdir"}.intersection(invocation.arguments)

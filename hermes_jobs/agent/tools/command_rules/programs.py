@@ -1,4 +1,4 @@
-"""Checks on what a program runs that cannot be seen, which processes it ends, and where `pip` installs."""
+"""Checks for unseen code, killed processes, and the target of `pip`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GLOB = re.compile(r"[*?\[{]")
 
 
 def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a program, its script or its input is known only when the command runs."""
+    """Whether a program, its script or its input is known only at run time."""
     name = invocation.name
     if UNKNOWN in name or "{}" in name or (_GLOB.search(name) and "/" in invocation.program):
         return True
@@ -57,12 +57,12 @@ def _commands_of_parallel(parallel: Invocation) -> Sequence[str]:
 
 
 def _is_unseen_input(redirect: ShellRedirect) -> bool:
-    """Whether it is from an open descriptor, from what a command prints, or from a file not known."""
+    """Whether the input is an open descriptor, the output of a command, or an unknown file."""
     return redirect.operator == "<&" or (redirect.operator in ("<", "<>") and UNKNOWN in redirect.target)
 
 
 def _reads_program(name: str, arguments: Sequence[str]) -> bool:
-    """Whether an interpreter that is called so runs its input, not a file or one of its arguments."""
+    """Whether an interpreter with these arguments runs its input instead of a file or an argument."""
     rest = list(arguments)
     options: list[str] = []
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
@@ -82,7 +82,7 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
 
 
 def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether `tar` compresses with a program that is not a known compressor."""
+    """Whether `tar` uses a program that is not a known compressor."""
     programs = values(invocation, "I", "--use-compress-program")
     return any(
         each.split(" ")[0].rpartition("/")[2] not in words("interpreters", "packers") for each in programs
@@ -90,7 +90,7 @@ def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool
 
 
 def sets_program(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it sets a variable by which other programs run something."""
+    """Whether it sets a variable that makes other programs run a command."""
     settings = []
     for each in invocation.written:
         if ASSIGNMENT.fullmatch(each) is None:
@@ -141,7 +141,7 @@ def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
 
 
 def is_in_project(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether `npx` or the like runs what the project has installed, and so brings nothing."""
+    """Whether `npx` or the like runs an installed program of the project, without a download."""
     if invocation.has("-c", "--call", "-p", "--package", "--yes", "-y") or not invocation.operands:
         return False
     name, roots = invocation.operands[0], context.paths.real_roots(context.workdir)

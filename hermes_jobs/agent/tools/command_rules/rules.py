@@ -1,4 +1,4 @@
-"""The rules for commands, and the one matcher: which rule does a program with its arguments meet.
+"""The rules for commands, and the matcher of programs and arguments.
 
 The rules are in `data/*.toml`: `rule` tables with the fields of `CommandRule`. A field with `_of` behind its
 name is a table: each entry makes a rule of its own for the programs in its key.
@@ -24,7 +24,7 @@ FILES = (
     "privileges", "deletions", "interpreters", "software", "secrets", "writes", "network", "services",
     "system",
 )  # fmt: skip
-"""In this order: the first rule that a command meets names it."""
+"""In this order: the first matching rule names the question."""
 
 Decision: TypeAlias = Literal["ask", "deny"]
 Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
@@ -38,12 +38,12 @@ CHECKS: Mapping[str, Check] = {
 
 
 class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is never run (`deny`) or asked about, in words for the user (`name`), and when.
+    """A rule: commands that are never run (`deny`) or need approval, and the text for the user (`name`).
 
     The rule is for the `programs` named, separated by blanks and with `*` for any end; for all programs if
     none are. A verb of git is the program `git-VERB`, a module of Python `python-m-MODULE`. The rule is met
-    when one of its conditions holds, or it has none, and nothing excuses the command. Regular expressions
-    match the whole of what they are for.
+    when one of its conditions holds, or it has none, and no excuse applies. Regular expressions match the
+    whole value.
 
     Conditions: `options` (`-x` also in a cluster), `first` (the first operand), `verbs` (one of the first
     two operands), `pattern` (one of the arguments, or of the first `within`), `line` (the arguments, joined
@@ -140,9 +140,9 @@ class CommandRuleSet:
                 table.setdefault(name.removesuffix("*"), []).append(index)
 
     def met(self, invocation: Invocation, context: CommandContext) -> Iterator[str]:
-        """The names of all rules that an invocation meets, or what it runs with its own arguments.
+        """The names of all matching rules of an invocation, and of programs run with its arguments.
 
-        In the order of the rules, as often as they are met.
+        In the order of the rules, with repetitions.
         """
         found = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
         found += [(index, invocation) for index in self._general]

@@ -1,4 +1,4 @@
-"""Checks on clouds, stores of secrets, databases and containers: does a command only look."""
+"""Checks for clouds, stores of secrets, databases and containers: whether a command only reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.agent.tools.tables import pattern, words
 
 
 def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a program that rules clouds, clusters or stores of secrets is to do more than look."""
+    """Whether a client of clouds, clusters or stores of secrets does more than read."""
     name, operands = invocation.name, invocation.operands
     if name not in words("services", "controllers") or invocation.has("--help", "--version"):
         return False
@@ -39,7 +39,7 @@ _TO_THE_FOLDER = (("gh", "pr", "checkout"), ("gh", "repo", "clone"))
 
 
 def _reveals(invocation: Invocation) -> bool:
-    """Whether it asks for a secret, not only who is logged in."""
+    """Whether it prints a secret, not only the current login."""
     asks_who = invocation.operands[:2] in (("auth", "status"), ("auth", "list"))
     words_of_it = invocation.arguments[2:] if asks_who else invocation.arguments
     return any(pattern("services", "revealing_words").search(each) for each in words_of_it)
@@ -64,7 +64,7 @@ _BEYOND_BUILDING = ("--push", "--allow", "--ssh", "--secret", "--output", "-o", 
 
 
 def builds_image(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it builds an image from a folder of the session and does no more, as `make` would."""
+    """Whether it only builds an image from a folder of the session."""
     operands = [each for each in invocation.operands if each not in ("buildx", "compose", "image", "builder")]
     if operands[:1] != ["build"] or invocation.has(*_BEYOND_BUILDING) or UNKNOWN in "".join(operands):
         return False
@@ -140,7 +140,7 @@ def _acts(statement: str, *, local: bool) -> bool:
     if UNKNOWN in statement and not statement.replace(UNKNOWN, "").strip():
         return True
     acting, reading = pattern("services", "acting_sql"), pattern("services", "reading_sql")
-    if local:  # in a file of the project, what changes rows or adds columns is everyday work
+    if local:  # changes of rows or added columns are usual in a file of the project
         return acting.search(re.sub(r"\b(?:update|alter)\b", "", statement, flags=re.IGNORECASE)) is not None
     if not re.match(r"\s*db\.", statement):
         statement = re.sub(r"'[^'\\]*'", "''", statement)

@@ -40,7 +40,7 @@ def _letter(cluster: str, letters: str) -> int:
 
 
 def written_paths(invocation: Invocation) -> list[str]:
-    """The words that name files which the invocation writes or deletes, as far as its program is known."""
+    """The words with files that the invocation writes or deletes, for known programs."""
     targets = [
         each.target
         for each in invocation.redirects
@@ -53,7 +53,7 @@ def written_paths(invocation: Invocation) -> list[str]:
 
 @cache
 def _finders() -> Mapping[str, Sequence[_Finder]]:
-    """By program, what finds the files that it writes: from `data/writes.toml`."""
+    """By program, the functions that find its written files: from `data/writes.toml`."""
     found: dict[str, list[_Finder]] = {}
     data = load("writes")
     for name, programs in data["writers"].items():
@@ -85,7 +85,7 @@ def _outputs(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _parts(invocation: Invocation) -> Sequence[str]:
-    """The beginning of the names of what `split` writes."""
+    """The prefix of the files of `split`."""
     valued = values(invocation, "blnaCt", "--bytes", "--lines", "--number", "--suffix-length")
     return [each for each in invocation.operands if each not in valued][1:2]
 
@@ -136,7 +136,7 @@ def _project(invocation: Invocation) -> Sequence[str]:
 
 
 def _modules(invocation: Invocation) -> Sequence[str]:
-    """What modules of Python write: the folder of an environment, an archive, or where one is unpacked to."""
+    """Files written by Python modules: the folder of an environment, an archive, or an unpacked one."""
     arguments = invocation.arguments
     at = next((i for i, each in enumerate(arguments) if each == "-m"), len(arguments))
     module, rest = next(iter(arguments[at + 1 :]), ""), arguments[at + 2 :]

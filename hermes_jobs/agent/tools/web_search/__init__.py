@@ -1,1 +1,1 @@
-"""Web search: the providers that are known by name, what is asked of each, and the tool `web_search`."""
+"""Web search: the known providers, their requests, and the tool `web_search`."""

@@ -40,7 +40,7 @@ class _Web(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """`web` is absent where nothing was found."""
+    """`web` is absent if nothing was found."""
 
     type: str
     web: _Web | None = None
@@ -90,7 +90,7 @@ class Brave:
         )
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
-        """See `SearchApi.refusal`: a wrong key is a 422, and a plan that is used up a 429."""
+        """See `SearchApi.refusal`: a wrong key is a 422, an exhausted plan a 429."""
         error = decoded_or(body, _Refused, _Refused()).error
         kind = kind_of(status)
         if error.code in _WRONG_KEY:
@@ -101,5 +101,5 @@ class Brave:
 
 
 def _plain(text: str | None) -> str:
-    """Text of a result page without its marks and entities."""
+    """Text of a result without markup and entities."""
     return html.unescape(_MARKS.sub("", text or ""))

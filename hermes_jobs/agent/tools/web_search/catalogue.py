@@ -1,6 +1,6 @@
-"""The search providers that are known by name.
+"""The known search providers.
 
-`docs` of each entry is the source of what its module sends and reads.
+`docs` of each entry is the source of its module's requests and responses.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ SearchName = Literal["searxng", "brave", "tavily", "exa", "duckduckgo"]
 class SearchProvider(msgspec.Struct, frozen=True, kw_only=True):
     """One provider.
 
-    `base_url` None: an instance of one's own, whose address has to be configured. `key`: the variable of its
-    key; None: it wants none. `note`: what one should know before choosing it.
+    `base_url` None: a self-hosted instance, whose address must be configured. `key`: the variable of its
+    key; None: it needs none. `note`: information for the choice.
     """
 
     name: SearchName

@@ -1,4 +1,4 @@
-"""DuckDuckGo through the library `ddgs`, in a process of its own: it reads web pages, not an API."""
+"""DuckDuckGo through the library `ddgs`, in a subprocess: it reads web pages, not an API."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ PASSED_ON = (
     *(f"{each}_PROXY" for each in ("HTTP", "HTTPS", "ALL", "NO")),
     *(f"{each}_proxy" for each in ("http", "https", "all", "no")),
 )
-"""Variables that say how the Internet is reached."""
+"""Variables for proxies and certificates."""
 
 
 class DuckDuckGoQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process is asked. `seconds`: its limit."""
+    """The request to the subprocess. `seconds`: its time limit."""
 
     text: str
     limit: int
@@ -40,7 +40,7 @@ class DuckDuckGoQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers: results, or why there are none."""
+    """The response: results, or the error."""
 
     hits: tuple[Hit, ...] = ()
     kind: FailureKind | None = None
@@ -53,7 +53,7 @@ def is_installed() -> bool:
 
 
 class DuckDuckGo:
-    """DuckDuckGo. `environ` may say how the Internet is reached."""
+    """DuckDuckGo. `environ` may have proxies and certificates."""
 
     title = "DuckDuckGo"
 

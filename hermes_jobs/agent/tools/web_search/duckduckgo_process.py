@@ -1,7 +1,7 @@
-"""One search with `ddgs`, in a process of its own, run by `subprocess_call`.
+"""One search with `ddgs`, in a subprocess of `subprocess_call`.
 
-There a hostile page can crash the parser or use up its memory without harm. Only DuckDuckGo itself is
-asked, although the library knows other engines.
+A hostile page can crash the parser or use up its memory there without harm. Only DuckDuckGo itself is
+used, although the library supports other engines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
 
 
 def main() -> None:
-    """Answer the question of the environment."""
+    """Handle the request in the environment."""
     asked = msgspec.json.decode(os.environ[REQUEST], type=DuckDuckGoQuery)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))

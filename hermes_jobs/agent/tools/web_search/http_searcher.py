@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 SECONDS = 20.0
 MAX_BYTES = 4 * 1024 * 1024
-TRIES = 3  # of a search that comes too fast: side by side, some plans allow one a second
-LONGEST_PAUSE = 5.0  # seconds before it is tried again by itself
+TRIES = 3  # attempts after a rate limit: some plans allow one search a second
+LONGEST_PAUSE = 5.0  # the most seconds before an automatic retry
 DEFAULT_PAUSE = 1.0
 REDACTED = "[REDACTED]"
 
@@ -49,8 +49,8 @@ class _Answered(msgspec.Struct, frozen=True):
 
 
 class HttpSearcher:
-    """A provider at its address. The address is the user's own word and may be private: nothing that the
-    model says reaches it but the query, and redirects are not followed.
+    """A provider at its address. The address is configured by the user and may be private: of the
+    model's input it gets only the query, and redirects are not followed.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class HttpSearcher:
         seconds: float = SECONDS,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`secret` never stands in a message; `seconds` is the limit of a search with all its tries."""
+        """`secret` is removed from messages; `seconds` is the time limit of a search with its retries."""
         self._provider = provider
         self._api = api
         self._base_url = base_url.rstrip("/")
@@ -139,7 +139,7 @@ class HttpSearcher:
         return self._api.refusal(answered.status, answered.body).kind == "rate"
 
     def _failure(self, answered: _Answered) -> SearchFailed:
-        """What an answer without results means, in words."""
+        """The error for a response without results."""
         status, title, key = answered.status, self.title, self._provider.key
         if 300 <= status < 400:
             there = urlsplit(answered.location).netloc or answered.location

@@ -1,4 +1,4 @@
-"""What is asked of a search provider and what it answers, whichever it is."""
+"""Requests to search providers and their responses, common to all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A search. `limit`: results at most; `site`: a domain that they have to be of; `today` for ages."""
+    """A search. `limit`: results at most; `site`: the domain of results; `today` for ages."""
 
     text: str
     today: date
@@ -37,7 +37,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One result as its provider wrote it: foreign text. `published` is empty where it is not told."""
+    """One result from its provider: untrusted text. `published` is empty if unknown."""
 
     title: str
     url: str
@@ -46,14 +46,14 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class SearchResults(msgspec.Struct, frozen=True):
-    """The results, best first. `note` is the provider's own word about them, such as engines that failed."""
+    """The results, best first. `note` is the provider's remark, such as failed engines."""
 
     hits: tuple[Hit, ...]
     note: str = ""
 
 
 class SearchFailed(Exception):
-    """A search had no result list. `seconds`: when another try may work, where the provider said so."""
+    """A search without a result list. `seconds`: the delay of a retry, if the provider gives one."""
 
     def __init__(
         self, kind: FailureKind, message: str, *, hint: str = "", seconds: float | None = None
@@ -86,27 +86,27 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchRefusal(msgspec.Struct, frozen=True):
-    """Why an API answered without results: the kind, and what it said itself."""
+    """Why an API returned no results: the kind, and its own message."""
 
     kind: FailureKind
     said: str = ""
 
 
 class SearchApi(Protocol):
-    """How one provider is spoken to: values in, values out, no I/O."""
+    """The protocol of one provider: values in, values out, no I/O."""
 
     def request(self, query: SearchQuery) -> HttpRequest:
-        """The request. Raises `SearchFailed` for a query that the provider does not take."""
+        """The request. Raises `SearchFailed` for a query that the provider refuses."""
 
     def found(self, body: bytes) -> SearchResults:
         """The results in a successful answer. Raises `msgspec.DecodeError`."""
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
-        """What an answer with another status than 2xx means."""
+        """The meaning of a response with another status than 2xx."""
 
 
 def kind_of(status: int) -> FailureKind:
-    """What a status means where its provider gives it no other meaning."""
+    """The default meaning of a status."""
     if status in {401, 403}:
         return "auth"
     if status == 402:
@@ -117,7 +117,7 @@ def kind_of(status: int) -> FailureKind:
 
 
 def decoded_or(body: bytes, kind: type[T], otherwise: T) -> T:
-    """The JSON body as that type; `otherwise` where it is none, as with a web page."""
+    """The JSON body as that type; `otherwise` if it is not, as with a web page."""
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.DecodeError:
@@ -125,6 +125,6 @@ def decoded_or(body: bytes, kind: type[T], otherwise: T) -> T:
 
 
 def one_line(text: str | None, limit: int) -> str:
-    """Foreign text on one line, without what is not seen, cut to a number of characters."""
+    """Untrusted text on one line, without invisible characters, cut to a number of characters."""
     line = " ".join(_HIDDEN.sub(" ", text or "").split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -32,7 +32,7 @@ class _Answer(msgspec.Struct):
 
 
 class SearXNG:
-    """An instance of one's own. It takes no number of results and gives a page of them."""
+    """A self-hosted instance. It has no parameter for the number of results, and returns a page of them."""
 
     def request(self, query: SearchQuery) -> HttpRequest:
         """See `SearchApi.request`."""
@@ -54,7 +54,7 @@ class SearXNG:
         return SearchResults(tuple(hits), note)
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
-        """See `SearchApi.refusal`: 403 is its answer to a format that is not offered."""
+        """See `SearchApi.refusal`: 403 means that the format is disabled."""
         if status == 403:
             return SearchRefusal("unavailable", NO_JSON)
         if status == 401:

@@ -18,7 +18,7 @@ from hermes_jobs.agent.tools.web_search.query import (
 )
 
 MOST_CHARS = 400
-_USED_UP = frozenset({432, 433})  # the plan's limit, and that of paying as one goes
+_USED_UP = frozenset({432, 433})  # the limits of the plan and of pay-as-you-go
 
 
 class _Result(msgspec.Struct):
@@ -37,7 +37,7 @@ class _Detail(msgspec.Struct, frozen=True):
 
 
 class _Refused(msgspec.Struct):
-    """`detail` is a text where the request itself is wrong."""
+    """`detail` is a text if the request itself is invalid."""
 
     detail: _Detail | str = ""
 

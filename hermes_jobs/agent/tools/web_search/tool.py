@@ -31,7 +31,7 @@ DOMAIN = r"^[^\s/:@\"]+\.[^\s/:@\".]+$"
 
 
 class WebSearch:
-    """Searches with the provider that `searcher` gives, which may raise `SearchFailed` itself."""
+    """Searches with the provider from `searcher`, which may raise `SearchFailed` itself."""
 
     def __init__(self, title: str, searcher: Callable[[], WebSearcher], today: Callable[[], date]) -> None:
         self._title = title
@@ -75,7 +75,7 @@ class WebSearch:
 
 
 def told(failed: SearchFailed) -> str:
-    """The failure as the model reads it, with what it can do."""
+    """The failure as text for the model, with a hint."""
     match failed.kind:
         case "rate" | "unreachable":
             advice = "Go on without it, or try again later."
@@ -89,7 +89,7 @@ def told(failed: SearchFailed) -> str:
 
 
 def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
-    """The results as the model reads them: a header, the caution, then each with its number."""
+    """The results as text for the model: a header, the caution, then each with its number."""
     shown: list[str] = []
     room = RESULT_CHARS
     usable = [each for each in found.hits if is_web_address(each.url)]
@@ -109,7 +109,7 @@ def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
 
 
 def is_web_address(url: str) -> bool:
-    """Whether that can be the address of a page."""
+    """Whether the text can be the address of a page."""
     if len(url) > URL_CHARS or any(character.isspace() for character in url):
         return False
     try:
