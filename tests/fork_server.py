@@ -116,7 +116,7 @@ def run_to_the_end(module: str) -> NoReturn:
     if not isinstance(code, int):
         sys.stderr.write(f"{code}\n")
         code = 1
-    threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does: threads that are no daemons
+    threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does: threads that are not daemons
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

@@ -42,7 +42,7 @@ def test_it_works_where_nothing_but_it_is_installed(tmp_path: Path, source: str)
     """In an environment of its own, without this source, a shell's settings or a home. Its dependencies are
     those that are here: the test needs no network."""
     if source == "git" and not (ROOT / ".git").exists():
-        pytest.skip("this source is no checkout")
+        pytest.skip("this source is not a checkout")
     place = str(built(tmp_path)) if source == "wheel" else f"git+{ROOT.as_uri()}"
     bare = tmp_path / "bare"
     venv.create(bare, with_pip=False)

@@ -66,7 +66,7 @@ def _files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, 
         try:
             yield _role(root, path, file.stem, is_project=is_project)
         except (LeftOutFile, Rejected, ValueError) as error:
-            logger.warning("%s is no sub-agent: %s", path, error)
+            logger.warning("%s is not a sub-agent: %s", path, error)
 
 
 def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, AgentRole]:
@@ -124,7 +124,7 @@ def _number(fields: Mapping[str, Any], key: str) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise ValueError(f"its `{key}` is {value!r}, which is no number above zero")
+        raise ValueError(f"its `{key}` is {value!r}, which is not a number above zero")
     return number
 
 
@@ -133,5 +133,5 @@ def _whole(fields: Mapping[str, Any]) -> int | None:
     key = "max_iterations" if "max_iterations" in fields else "maxTurns"
     number = _number(fields, key)
     if number is not None and number != int(number):
-        raise ValueError(f"its `{key}` is {number:g}, which is no whole number")
+        raise ValueError(f"its `{key}` is {number:g}, which is not a whole number")
     return None if number is None else int(number)

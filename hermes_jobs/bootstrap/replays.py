@@ -126,7 +126,7 @@ def verifications_of(engine: Engine, review: str) -> Iterator[Experiment]:
     """The verifications of a review's results; more than one if it was resumed."""
     for head in engine.log.streams(stream_of(f"{NAMES}{review}")):
         experiment = engine.state(head.stream)
-        assert isinstance(experiment, Experiment), f"{head.stream} is no experiment"
+        assert isinstance(experiment, Experiment), f"{head.stream} is not an experiment"
         if experiment.request is not None and experiment.request.review == review:
             yield experiment
 
@@ -137,7 +137,7 @@ def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
     later = (row.step.stream for row in engine.log.steps() if row.step.not_before > now)
     for stream in dict.fromkeys(each for each in later if each.startswith(stream_of(NAMES))):
         experiment = engine.state(stream)
-        assert isinstance(experiment, Experiment), f"{stream} is no experiment"
+        assert isinstance(experiment, Experiment), f"{stream} is not an experiment"
         if experiment.waiting is not None:
             yield experiment
 

@@ -117,7 +117,7 @@ def warning_sentence(warned: e.BudgetWarned) -> str:
 
 
 def reservation_for(session: Session, step: str) -> Reservation | None:
-    """The reservation of the step; None where it is no model call under way."""
+    """The reservation of the step; None where it is not a model call under way."""
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved

@@ -189,7 +189,9 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
                 after = _scrubbed(before, text, is_json=holds_json)
                 if after != before:
                     changes[name] = after
-            if changes and isinstance(value, CallPattern):  # a mark is no pattern: it would mean other calls
+            if changes and isinstance(
+                value, CallPattern
+            ):  # a mark is not a pattern: it would mean other calls
                 changes["exact"] = True
             return replace(value, **changes) if changes else value
         case tuple():
@@ -202,7 +204,7 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
 
 
 def in_json(stored: str, text: Replace) -> str:
-    """A JSON text with each string in it as `text` gives it; what is no JSON, as `text` gives that."""
+    """A JSON text with each string in it as `text` gives it; what is not JSON, as `text` gives that."""
     import json  # here alone: every command imports this module
 
     try:

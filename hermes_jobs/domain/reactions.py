@@ -183,7 +183,7 @@ def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stream
 
 
 def _refused(turn: Turn) -> str:
-    """Why a run is no success of whose tool calls none was allowed."""
+    """Why a run is not a success of whose tool calls none was allowed."""
     return REFUSED.format(refusal=turn.denial.removeprefix("Error: "))
 
 

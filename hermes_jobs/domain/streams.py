@@ -200,4 +200,4 @@ def _kind_of(stream: str) -> StreamKind:
     for kind in KINDS:
         if stream.startswith(kind.prefix):
             return kind
-    raise Corrupt(f"{stream!r} is no stream of a known kind.")
+    raise Corrupt(f"{stream!r} is not a stream of a known kind.")

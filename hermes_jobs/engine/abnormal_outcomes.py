@@ -71,7 +71,7 @@ def lost_reference(turn: str, step: Step, asked: Reference, message: str) -> Ref
 
 
 def is_failure(command: c.SessionCommand) -> bool:
-    """Whether its step has failed for good; the result of a tool is no failure, whatever it says."""
+    """Whether its step has failed for good; the result of a tool is not a failure, whatever it says."""
     match command:
         case c.FailTurn():
             return True

@@ -171,7 +171,7 @@ class Engine:
     # --- steps ----------------------------------------------------------------------------------
 
     def run(self, stream: str, step_id: str) -> StepResult:
-        """Claim the step, run its handler and append the outcome. Losing it to another worker is no error.
+        """Claim the step, run its handler and append the outcome. It is no error if another worker has it.
 
         Raises `LogUnavailable`; an outcome that could not be appended, for whatever reason, is kept for
         `retry_unsaved`.

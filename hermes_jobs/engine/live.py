@@ -19,8 +19,8 @@ class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Text that may be shown, of one attempt at a model call.
 
     `call` names the attempt, unlike any other's; `at` characters of its text stand before this one. `over`:
-    the attempt has ended, well or not. `tool`: it is no answer, but what a tool says of its progress, whose
-    call is the `step`.
+    the attempt has ended, well or not. `tool`: the text is the progress of the tool call `step`, not an
+    answer.
     """
 
     turn: str

@@ -138,7 +138,7 @@ class RecentState(Generic[S]):
         self._read_at = float("-inf")
 
     def __call__(self) -> S:
-        """As the log has it; as it was last known where the log cannot be read: that is no time to fail."""
+        """The state in the log; the last known one if the log cannot be read."""
         known, now = self._known, self._clock.monotonic()
         if now - self._read_at < FRESH:
             return cast(S, known)

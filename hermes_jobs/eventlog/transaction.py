@@ -52,7 +52,7 @@ class _OpenTransaction:
         yield self._connection
 
     def snapshot(self) -> AbstractContextManager[Any]:
-        raise AssertionError("a transaction is no moment of its own")
+        raise AssertionError("a transaction is not a moment of its own")
 
     def change_counter(self) -> int:
         return 0

@@ -1,1 +1,1 @@
-"""How people and programs reach an installation: command line, chat, chat gateways, HTML pages."""
+"""How users and programs reach an installation: command line, chat, chat gateways, HTML pages."""

@@ -47,7 +47,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
     """Every key with its value, and besides the keys: the secrets, the home, each value's origin.
 
     `stamps` are those of the files from before they were read: see `file_stamps`. `variables`: those of the
-    environment that MCP servers name and that are no secrets.
+    environment that MCP servers name and that are not secrets.
     """
 
     secrets: Secrets

@@ -281,7 +281,7 @@ def _text_value(key: Key, text: str, origin: str) -> object:
         return read(text).value
     except YamlError as error:
         raise Misconfigured(
-            f"{key.name}: expected {key.expected}, found a text that is no YAML ({origin})."
+            f"{key.name}: expected {key.expected}, found a text that is not YAML ({origin})."
         ) from error
 
 

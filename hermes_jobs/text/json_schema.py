@@ -27,7 +27,7 @@ _FENCED = re.compile(r"^```[^\n`]*\n(.*?)\n?```\s*$", re.DOTALL | re.MULTILINE)
 
 
 def schema_fault(schema: str) -> str:
-    """Why the text is no JSON Schema that can be used, as half a sentence; empty where it can be."""
+    """Why the text is not JSON Schema that can be used, as half a sentence; empty where it can be."""
     from jsonschema.exceptions import best_match
 
     if len(schema) > LARGEST_SCHEMA:

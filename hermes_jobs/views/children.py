@@ -95,7 +95,7 @@ def _begin(connection: Connection, parent: str, event: e.ChildrenStarted) -> Non
 
 
 def place_of(row: Row) -> Place | None:
-    """The columns of `PLACE` as a value; None where the row is no child's."""
+    """The columns of `PLACE` as a value; None where the row is not a child's."""
     if row["place_parent"] is None:
         return None
     return Place(**{name: row[f"place_{name}"] for name in COLUMNS})

@@ -212,7 +212,7 @@ def select_sessions(
 
 def select_newest_conversation(connection: Connection, workdir: str | None = None) -> SessionView | None:
     """The conversation that was used last in that folder (None: anywhere); None where there is none. Runs of
-    schedules, reviews and sub-agents are no conversations."""
+    schedules, reviews and sub-agents are not conversations."""
     chosen = """SELECT lineage FROM lineages WHERE kind = 'conversation' AND undone_into IS NULL
         AND (?1 IS NULL OR workdir = ?1) ORDER BY last_position DESC LIMIT 1"""
     return next(iter(_sessions(connection, chosen, (workdir,))), None)

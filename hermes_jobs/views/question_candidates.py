@@ -93,7 +93,7 @@ def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
     elif not listed:
         held = newest * _share(rows, wanted)
     share = OF_FUNCTION_WORD if wanted.root in function_roots() else 1.0
-    at_least = max(held, 1.0)  # a word without occurrences is no rarer than one with a single occurrence
+    at_least = max(held, 1.0)  # a word without occurrences is not rarer than one with a single occurrence
     telling = share * rarity(at_least, max(newest, at_least, MANY))
     return WeightedTerm(wanted, share * rarity(held, max(newest, held)), telling, held, listed)
 

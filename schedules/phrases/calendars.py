@@ -171,7 +171,7 @@ def resolve_times(draft: TimingDraft, days: Days) -> Times:
 
 def no_window(part: DayPart) -> Refusal:
     """The refusal of `every 10 minutes in the morning`."""
-    return incomplete(f"{part!r} is no exact window.", "Say 'between 9 and 12'.")
+    return incomplete(f"{part!r} is not an exact window.", "Say 'between 9 and 12'.")
 
 
 def _stepped(draft: TimingDraft, step: Length, days: Days) -> Times:
@@ -189,7 +189,7 @@ def _stepped(draft: TimingDraft, step: Length, days: Days) -> Times:
         return _within(draft, draft.window, int(minutes), days)
     if DAY % minutes:
         proposal = "Name a window, such as 'between 9 and 17'."
-        raise ambiguous(f"A day is no whole number of {minutes} minutes.", proposal)
+        raise ambiguous(f"A day is not a whole number of {minutes} minutes.", proposal)
     return Every(int(minutes), 0, DAY - int(minutes))
 
 

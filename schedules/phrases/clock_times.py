@@ -111,7 +111,7 @@ def _written(text: str, form: Form, meridiem: str = "") -> Reading:
     """A time in digits: `9`, `9:30`, `9.30`, `0900`, `21h30`."""
     matched = _DIGITS.fullmatch(text)
     if matched is None:
-        raise impossible(f"{text!r} is no time of day.", "Times look like 9:30, 21:00 or 9am.")
+        raise impossible(f"{text!r} is not a time of day.", "Times look like 9:30, 21:00 or 9am.")
     if int(matched[3] or 0):
         raise unknown(f"{text!r} has seconds.", "Times are whole minutes, such as 9:30.")
     return _checked(int(matched[1]), int(matched[2] or 0), form, f"{text}{meridiem}", meridiem)
@@ -121,12 +121,12 @@ def _checked(hour: int, minute: int, form: Form, text: str, meridiem: str = "") 
     """The reading, where a clock shows it. Raises `Refusal`."""
     if meridiem:
         if not 1 <= hour <= 12 or minute > 59:
-            raise impossible(f"{text!r} is no time of day.", "Before am and pm stand the hours 1 to 12.")
+            raise impossible(f"{text!r} is not a time of day.", "Before am and pm stand the hours 1 to 12.")
         return Reading(hour % 12 + (12 if meridiem == "pm" else 0), minute, "exact", meridiem)
     if (hour, minute) == (24, 0):
         raise ambiguous(f"{text!r} is the end of a day.", "Say 00:00 of the day that begins then.")
     if hour > 23 or minute > 59:
-        raise impossible(f"{text!r} is no time of day.", "The clock goes from 00:00 to 23:59.")
+        raise impossible(f"{text!r} is not a time of day.", "The clock goes from 00:00 to 23:59.")
     return Reading(hour, minute, "exact" if hour == 0 or hour > 12 else form)
 
 

@@ -61,7 +61,7 @@ def _out_of_range(text: str) -> Refused:
 
 
 def _refused(text: str) -> Refused:
-    return Refused("unknown", f"{text!r} is no moment that is understood.", PROPOSAL)
+    return Refused("unknown", f"{text!r} is not a moment that is understood.", PROPOSAL)
 
 
 def _written(words: str, here: datetime, _ahead: bool) -> Moment | None:

@@ -72,7 +72,9 @@ def no_time(draft: TimingDraft) -> Refusal:
     if draft.part is not None:
         name = draft.part.name
         hour = {"morning": "9", "afternoon": "15:00", "evening": "20:00", "night": "22:00"}[name]
-        return incomplete(f"{name.capitalize()} is no exact time.", f"Say at what time, such as 'at {hour}'.")
+        return incomplete(
+            f"{name.capitalize()} is not an exact time.", f"Say at what time, such as 'at {hour}'."
+        )
     return incomplete(
         "The sentence does not say at what time it is due.", "Add a time, such as 'at 9' or 'at 14:30'."
     )
@@ -132,7 +134,7 @@ def _ahead(draft: TimingDraft, ahead: Length, now: datetime, zone: tzinfo) -> On
         _require_only(draft, {"ahead", "zone"})
         seconds = ahead.seconds
         if seconds.denominator != 1 or seconds > LONGEST_AHEAD * 86_400:
-            raise impossible("That is no length of time that can be waited.", "Say 'in 30 minutes'.")
+            raise impossible("That is not a length of time that can be waited.", "Say 'in 30 minutes'.")
         return at_moment(now.replace(microsecond=0) + timedelta(seconds=int(seconds)), now, zone)
     elif ahead.is_small or ahead.number.denominator != 1 or ahead.number > LONGEST_AHEAD:
         raise said_twice("when")

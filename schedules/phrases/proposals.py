@@ -66,7 +66,7 @@ def verify_proposal(
     if proposal is None or proposal.timing is None or not may_ask(refused):
         return refused
     if proposal.timezone is not None and proposal.timezone.lower() not in known_zones():
-        return _rejected(refused, f"the model named {proposal.timezone!r}, which is no time zone")
+        return _rejected(refused, f"the model named {proposal.timezone!r}, which is not a time zone")
     name = zone if proposal.timezone is None else known_zones()[proposal.timezone.lower()]
     found = parse(proposal.timing, now, name)
     if isinstance(found, Refused):
@@ -80,7 +80,7 @@ def verify_proposal(
 def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: str) -> str:
     """The objection to the proposal; empty if there is none."""
     if found.task is not None or isinstance(found.timing, Cron):
-        return "that is no plain timing"
+        return "that is not a plain timing"
     words = _unclaimed_words(sentence, proposal.task)
     if words is None:
         return "its task is not in the sentence's own words"

@@ -34,7 +34,7 @@ def resolve_recurrence(draft: TimingDraft, now: datetime, zone: tzinfo) -> Timin
     step = draft.step
     if step is not None and step.is_small:
         if step.seconds <= 0:
-            raise impossible("That is no interval.", "Say 'every 30 minutes'.")
+            raise impossible("That is not an interval.", "Say 'every 30 minutes'.")
         if step.seconds < 60:
             proposal = "Say 'every minute' or less often."
             raise Refusal("too_frequent", "A schedule runs at most once a minute.", proposal)
@@ -97,7 +97,7 @@ def _interval(draft: TimingDraft, step: Length, now: datetime, zone: tzinfo) -> 
     if draft.until is not None:
         raise unknown("An interval that ends is not understood.", "Name a window: 'between 9 and 17'.")
     if step.seconds.denominator != 1 or step.seconds > LONGEST:
-        raise impossible("That is no possible interval.", "Intervals are whole seconds, up to 10 years.")
+        raise impossible("That is not a possible interval.", "Intervals are whole seconds, up to 10 years.")
     return Interval(int(step.seconds), _interval_start(draft.starting, now, zone))
 
 

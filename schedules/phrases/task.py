@@ -99,7 +99,7 @@ def _checked(text: str) -> str | None:
         )
     if (words[0] in _PREPOSITIONS and len(words) <= 4) or (words[0] in _CONDITIONS and len(words) <= 5):
         raise unknown(
-            f"{text!r} is no task by itself.",
+            f"{text!r} is not a task by itself.",
             "Say what is to be done, such as 'check my mail', and when.",
         )
     return text

@@ -95,7 +95,7 @@ def _fixed(matched: re.Match[str]) -> Zone:
     hours, minutes = int(matched[3]), int(matched[4] or 0)
     if minutes or hours > 12:
         name = matched[0].upper()
-        raise unknown(f"{name!r} is no time zone that has a name.", "Name a city: 'Kathmandu time'.")
+        raise unknown(f"{name!r} is not a time zone that has a name.", "Name a city: 'Kathmandu time'.")
     # The database counts these westward.
     return Zone("UTC" if hours == 0 else f"Etc/GMT{'-' if matched[2] == '+' else '+'}{hours}")
 

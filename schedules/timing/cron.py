@@ -63,7 +63,7 @@ def as_cron(text: str) -> Cron:
     try:
         found = next(CronSim(expression, _SOMEWHERE), None)
     except CronSimError as error:
-        raise BadCron(f"{stripped!r} is no cron expression that can ever be due ({error}).") from error
+        raise BadCron(f"{stripped!r} is not a cron expression that can ever be due ({error}).") from error
     if found is None:
         raise BadCron(f"{stripped!r} is never due: no month has such a day.")
     return Cron(expression)

@@ -1,7 +1,7 @@
 """Our turns beside those of hermes-agent: `HERMES_AGENT_PYTHON=… python -m tests.benchmarks hermes_agent`.
 
 The baseline is hermes-agent 0.19 in one process, as its makers run it, against the same scripted server; ours
-goes through a worker. It is no dependency: install it in an environment of its own and name its interpreter,
+goes through a worker. It is not a dependency: install it in its own environment and name its interpreter,
 `python -m venv other; other/bin/pip install hermes-agent==0.19.0; HERMES_AGENT_PYTHON=other/bin/python`.
 """
 

@@ -207,11 +207,11 @@ def test_the_version_is_told(home: WrittenHome) -> None:
         (["config", "set", "model.model", "caf\udce9"], "it is not UTF-8 text"),
         (["export", "-s", "caf\udce9", "-"], "it is not UTF-8 text"),
         (["schedule", "add", "--yes", "--every", "1h", "--task", "x", "--model", ""], "it is empty"),
-        (["usage", "--since", "soon"], "'soon' is no moment that is understood."),
+        (["usage", "--since", "soon"], "'soon' is not a moment that is understood."),
         (["send", "--session", "", "Hi"], "'--session': it is empty"),
         (["send", "--key", "", "Hi"], "'--key': it is empty"),
-        (["send", "--timeout", "nan", "Hi"], "nan is no amount"),
-        (["turns", "retry", "t1", "--budget", "inf"], "inf is no amount"),
+        (["send", "--timeout", "nan", "Hi"], "nan is not an amount"),
+        (["turns", "retry", "t1", "--budget", "inf"], "inf is not an amount"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(

@@ -73,7 +73,7 @@ def test_an_entry_is_replaced_and_removed_wherever_it_is(home: WrittenHome) -> N
         (("undo", "1"), 2, "There is no write 1."),
         (("undo", "x"), 2, "'x' is not a valid whole number"),
         (("why", "nothing"), 1, "No entry holds “nothing”, and none did."),
-        (("at", "once"), 2, "'once' is no moment that is understood."),
+        (("at", "once"), 2, "'once' is not a moment that is understood."),
     ],
 )
 def test_bad_input_is_answered_with_a_sentence(

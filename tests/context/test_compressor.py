@@ -390,7 +390,7 @@ def test_the_state_and_the_condensed_detail_go_from_one_compression_to_the_next(
     summary, _ = without_notes(messages)
     assert "login 3" in asked[1]
     assert "login 3" in summary
-    assert "condensed 2" not in asked[2]  # what has been condensed is no business of the summariser's
+    assert "condensed 2" not in asked[2]  # what has been condensed is not a business of the summariser's
     assert summary.index("detail 3") < summary.index("condensed 3") < summary.index("condensed 2")
     assert "detail 2" not in summary
 

@@ -29,7 +29,7 @@ def _arguments(command: str) -> Iterator[list[str]]:
     match = SHOWN.match(command)
     if match is None:
         return
-    # In a block that is no shell's, what a command does stands beside it, apart by some blanks.
+    # In a block that is not a shell's, what a command does stands beside it, apart by some blanks.
     words = shlex.split(re.split(r"\s{3,}(?!#)", match["rest"].strip())[0], comments=True)
     ends = [at for at, word in enumerate(words) if word in ENDS]
     yield words[: ends[0]] if ends else words

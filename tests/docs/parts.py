@@ -228,7 +228,7 @@ def commands() -> str:
 
 
 def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command below the group that is no group, with the words that call it."""
+    """Every command below the group that is not a group, with the words that call it."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -56,7 +56,7 @@ def test_a_deleted_event_holds_none_of_its_texts_and_is_still_read(event: e.Even
 
 
 def _in_base64(event: e.Event) -> set[str]:
-    """Files that are no text stay as they are."""
+    """Files that are not text stay as they are."""
     if isinstance(event, e.SkillFileWritten) and event.base64:
         return {event.content}
     if isinstance(event, e.SkillCreated):

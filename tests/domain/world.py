@@ -78,7 +78,7 @@ class World:
         """The member's answer; without content its failure."""
         turn = self.session.current
         asked = turn.reference(step.id) if turn is not None else None
-        assert asked is not None, f"{step.id} is no reference"
+        assert asked is not None, f"{step.id} is not a reference"
         outcome: e.ReferenceReplied | e.ReferenceFailed = e.ReferenceFailed(
             turn=turn_of(step),
             step=step.id,

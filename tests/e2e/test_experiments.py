@@ -128,7 +128,7 @@ def test_turns_are_chosen_by_a_query(home: Home, asked: list[str]) -> None:
         ({"variants": [{"name": "a"}]}, "newest:5", "two variants or more"),
         ({"variants": [{"name": "a"}, {"name": "b", "without": ["skill:no"]}]}, "newest:5", "has no effect"),
         ({"variants": [{"name": "a"}, {"name": "b", "modell": "x"}]}, "newest:5", "modell"),
-        ({"checks": [{"regex": "("}]}, "newest:5", "is no regular expression"),
+        ({"checks": [{"regex": "("}]}, "newest:5", "is not a regular expression"),
         ({"checks": [{"schema": {"type": "nothing"}}]}, "newest:5", "schema of a check cannot be used"),
         ({"checks": [{"regex": "a", "command": "true"}]}, "newest:5", "one of regex, schema or command"),
         ({"judge": {"model": "judge", "rubric": " "}}, "newest:5", "needs a model and a rubric"),

@@ -80,4 +80,4 @@ def test_a_turn_that_has_not_begun_or_not_ended_is_no_place_to_fork_at(home: Hom
     both = home.run("sessions", "fork", one["session"], "--at", "3", "--before", "last")
     assert (both.code, "exclude each other" in both.err) == (2, True)
     number = home.run("sessions", "fork", one["session"], "--before", "3")
-    assert (number.code, "3 is no turn" in number.err) == (2, True)
+    assert (number.code, "3 is not a turn" in number.err) == (2, True)

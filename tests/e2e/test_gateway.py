@@ -84,5 +84,5 @@ def test_a_refused_token_ends_it_and_is_not_shown(home: Home) -> None:
 def test_wrong_settings_are_refused_before_anything_is_asked(home: Home, bot: BotServer) -> None:
     ended = home.run("gateway", "telegram", HERMES_JOBS_GATEWAY__USERS="{anna: ['12']}")
     assert ended.code == 2
-    assert "gateway.users.anna: '12' is no id on a platform." in ended.err
+    assert "gateway.users.anna: '12' is not an id on a platform." in ended.err
     assert bot.calls == []

@@ -86,7 +86,7 @@ def test_a_key_of_the_environment_is_used_and_stays_there(home: Home, model_serv
             "OPENAI_API_KEY holds a key of OpenRouter, not of OpenAI.",
         ),
         (["setup", "--provider", "azure"], {}, 2, "give --base-url URL"),
-        (["setup", "--base-url", "localhost"], {}, 2, "is no address"),
+        (["setup", "--base-url", "localhost"], {}, 2, "is not an address"),
         (["setup", "--base-url", "http://127.0.0.1:9/v1"], {}, 1, "cannot be reached"),
     ],
 )

@@ -126,7 +126,7 @@ def test_a_search_that_fails_is_told_to_the_model_and_the_turn_goes_on(
         (["--search", "brav"], 2, "The nearest is 'brave'"),
         (["--search", "searxng"], 2, "give --search-url URL"),
         (["--search-url", "http://h"], 2, "give both"),
-        (["--search", "searxng", "--search-url", "here"], 2, "is no address"),
+        (["--search", "searxng", "--search-url", "here"], 2, "is not an address"),
         (["--search", "exa"], 4, "EXA_API_KEY is not set, and Exa needs it"),
         (["--search", "searxng", "--search-url", "http://127.0.0.1:9"], 1, "SearXNG cannot be reached"),
     ],

@@ -172,7 +172,7 @@ def test_a_call_whose_worker_died_is_charged_as_reserved_until_its_reply_comes_a
     [
         (ModelError("timeout", "No answer in time."), Usage(SENT, 0)),
         (ModelError("server", "It broke."), NO_USAGE),
-        (ModelError("garbage", "It is no JSON.", usage=Usage(SENT, 5)), NO_USAGE),
+        (ModelError("garbage", "It is not JSON.", usage=Usage(SENT, 5)), NO_USAGE),
     ],
 )
 def test_what_a_failed_call_may_have_used_is_booked_as_estimated_where_nobody_said(

@@ -1,4 +1,4 @@
-"""What endpoints list, and what is told of an address that is no API's."""
+"""What endpoints list, and what is told of an address that is not an API's."""
 
 from __future__ import annotations
 

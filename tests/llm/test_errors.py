@@ -100,5 +100,5 @@ def test_whatever_an_error_looks_like_it_is_read(body: Any) -> None:
 
 
 def test_an_excerpt_of_a_page_is_its_title() -> None:
-    error = garbage("is no JSON", "<html><head><title>Log in</title></head><body>…</body></html>")
-    assert error.message == "The endpoint's answer is no JSON: 'Log in'"
+    error = garbage("is not JSON", "<html><head><title>Log in</title></head><body>…</body></html>")
+    assert error.message == "The endpoint's answer is not JSON: 'Log in'"

@@ -3,7 +3,7 @@
 What a call does follows from the tool's name. `MCP_TEST` names a folder: a file `tools.json` there replaces
 the list of tools, and what was called is in `calls`, a line each. Variables change how it behaves from its
 start: `SILENT` answers nothing, `NOISE` prints to stdout first, `DEAF` ignores the end of stdin and SIGTERM,
-`RUBBISH` answers what is no result, `ENDLESS` lists its tools for ever, `SHOUTS` says and asks what nobody
+`RUBBISH` answers what is not a result, `ENDLESS` lists its tools for ever, `SHOUTS` says and asks what nobody
 wants.
 """
 

@@ -101,6 +101,6 @@ def test_its_messages_are_one_text() -> None:
         "nothing",
     ]
     assert text_of({"messages": messages}) == (
-        "Sum it up.\n\n(Assistant:) Gladly.\n\n[note://tea]\nBoil water.\n\n[image that is no text]"
+        "Sum it up.\n\n(Assistant:) Gladly.\n\n[note://tea]\nBoil water.\n\n[image that is not text]"
     )
     assert text_of({}) == ""

@@ -144,7 +144,7 @@ def test_a_file_that_is_no_text_is_left_as_it_is(
     write(home, "Two")
     assert file.read_bytes() == b"\xff\xfe"
     assert home.sync().memory == ("One", "Two")
-    assert caplog.messages == ["MEMORY.md is left as it is: it is no UTF-8 text."]
+    assert caplog.messages == ["MEMORY.md is left as it is: it is not UTF-8 text."]
 
 
 def test_a_pipe_in_a_files_place_makes_nobody_wait(
@@ -154,7 +154,7 @@ def test_a_pipe_in_a_files_place_makes_nobody_wait(
     os.mkfifo(file)
     write(home, "One")
     assert home.sync().memory == ("One",)
-    assert caplog.messages == ["MEMORY.md is left as it is: it is no file."]
+    assert caplog.messages == ["MEMORY.md is left as it is: it is not a file."]
 
 
 def test_a_folder_that_cannot_be_used_loses_nothing(

@@ -44,7 +44,7 @@ def test_a_refusal_is_a_value_too_and_exit_code_2(home: WrittenHome) -> None:
         "timezone": "UTC",
         "task": None,
         "next": [],
-        "error": "Morning is no exact time. Say at what time, such as 'at 9'.",
+        "error": "Morning is not an exact time. Say at what time, such as 'at 9'.",
     }
 
 
@@ -110,7 +110,7 @@ def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: WrittenHome) 
     ("arguments", "told"),
     [
         (["--tz", "Europe/Berln"], "'Europe/Berlin'"),
-        (["--from", "soon"], "'soon' is no moment"),
+        (["--from", "soon"], "'soon' is not a moment"),
         (["-n", "0"], "0 is not in the range"),
     ],
 )

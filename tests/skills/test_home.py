@@ -374,7 +374,7 @@ def test_a_category_that_cannot_be_read_loses_no_skill_and_hides_no_other(host):
 def test_a_pipe_makes_nobody_wait(host):
     host.create("tidy")
     os.mkfifo(host.root / "tidy/pipe")
-    assert problems(host) == {"tidy/pipe": "it is no plain file"}
+    assert problems(host) == {"tidy/pipe": "it is not a plain file"}
 
 
 def test_a_folder_of_skills_cannot_become_one(host):

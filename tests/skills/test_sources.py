@@ -201,7 +201,7 @@ def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
         ("git+file:///nosuch/repository", "does not appear to be a git repository"),
         ("git+ext::sh -c x", "no folder"),
         ("git+http://example.com/a", "transport 'http' not allowed"),
-        ("https://example.com/x.git#-upload-pack=x", "is no revision"),
+        ("https://example.com/x.git#-upload-pack=x", "is not a revision"),
     ],
 )
 def test_what_cannot_be_fetched_is_refused(tmp_path: Path, named: str, said: str) -> None:

@@ -1,6 +1,6 @@
 """A stand-in for Docker where there is none: a client on the PATH, and an engine that runs containers.
 
-As with the real one, a container is no descendant of the client and outlives it: it is a process of the
+As with the real one, a container is not a descendant of the client and outlives it: it is a process of the
 engine, which is this test's own. It isolates nothing.
 """
 

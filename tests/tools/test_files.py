@@ -88,7 +88,7 @@ def test_a_page_that_cannot_be_is_an_invalid_call(desk, arguments):
 def test_a_binary_file_is_refused_with_its_size_and_kind(desk, data, kind):
     (desk.work / "a.bin").write_bytes(data)
     content = desk.read("a.bin")
-    assert content.startswith(f"Error: a.bin is no text file: {kind}")
+    assert content.startswith(f"Error: a.bin is not a text file: {kind}")
     assert content.endswith(f", {len(data)} bytes.")
 
 
@@ -112,7 +112,7 @@ def test_a_folder_is_answered_with_what_it_holds(desk):
 
 def test_a_pipe_is_refused_without_waiting_for_a_writer(desk):
     os.mkfifo(desk.work / "pipe")
-    assert "is no regular file" in desk.read("pipe")
+    assert "is not a regular file" in desk.read("pipe")
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -109,7 +109,7 @@ def test_the_mode_and_bytes_that_are_no_utf_8_are_kept(desk):
 
 def test_what_is_no_text_or_not_there_or_outside_is_refused(desk):
     (desk.work / "a.bin").write_bytes(b"a\0b")
-    assert "is no text file" in desk.patch("a.bin", "a", "b")
+    assert "is not a text file" in desk.patch("a.bin", "a", "b")
     assert "does not exist" in desk.patch("gone", "a", "b")
     assert "is outside the folders" in desk.patch("../secret", "a", "b")
     assert "is a folder" in desk.patch(".", "a", "b")

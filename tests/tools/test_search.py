@@ -224,9 +224,10 @@ def test_an_invalid_pattern_says_what_is_wrong(tree):
     outcome = tree.ask("search_files", pattern="a(b")
     assert not outcome.ok
     assert outcome.content == (
-        "Error: the pattern is no valid regular expression: missing ), unterminated subpattern at position 1."
+        "Error: the pattern is not a valid regular expression: "
+        "missing ), unterminated subpattern at position 1."
     )
-    assert "is no valid regular expression" in tree.search("a{99999999999999999999}")
+    assert "is not a valid regular expression" in tree.search("a{99999999999999999999}")
 
 
 def test_what_is_not_there_or_out_of_bounds_is_said(tree):

@@ -66,7 +66,7 @@ def test_spending_adds_up_to_every_response(months: tuple[SqlEventLog, Views]) -
         rows = totals_by(found, key)
         assert sum(row.requests for row in rows) == len(replies)
     unknown = {row.key: row.whole_cost_usd for row in totals_by(found, "model")}
-    assert unknown["qwen3-coder"] is None, "an unknown price is no price of zero"
+    assert unknown["qwen3-coder"] is None, "an unknown price is not a price of zero"
 
 
 def test_waiting_is_ranked_by_queue_and_period(months: tuple[SqlEventLog, Views]) -> None:

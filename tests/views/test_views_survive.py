@@ -157,7 +157,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "the pointer is garbage": garbage_for_a_pointer,
     "the file is gone": lambda views: (views / "generation-1.db").unlink(),
     "the file is empty": lambda views: (views / "generation-1.db").write_bytes(b""),
-    "the file is no database": lambda views: (views / "generation-1.db").write_bytes(b"no database " * 999),
+    "the file is not a database": lambda views: (views / "generation-1.db").write_bytes(
+        b"no database " * 999
+    ),
     "the file is damaged within": garbage_within,
     "the file is of another schema": other_schema,
     "a table is missing": no_table,

@@ -119,9 +119,9 @@ class ErrorMapper:
                 text = unreachable(error, self._base_url)
                 return self.made("connection", text, usage, UNTRUSTED * untrusted, lasting=untrusted)
             case json.JSONDecodeError():
-                return self.garbage("holds a chunk that is no JSON", usage, error.doc)
+                return self.garbage("holds a chunk that is not JSON", usage, error.doc)
             case UnicodeError():
-                return self.garbage("is no UTF-8", usage)
+                return self.garbage("is not UTF-8", usage)
             case _:
                 return self.made("unknown", f"{type(error).__name__}: {error}", usage)
 
@@ -145,7 +145,7 @@ class ErrorMapper:
         try:
             return json.loads(text)
         except ValueError:
-            raise self.garbage("is no JSON" if text.strip() else "is empty", usage, text) from None
+            raise self.garbage("is not JSON" if text.strip() else "is empty", usage, text) from None
 
     def garbage(self, what: str, usage: Usage, excerpt: str = "") -> ModelError:
         """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""

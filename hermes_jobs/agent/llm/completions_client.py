@@ -231,7 +231,7 @@ class CompletionsClient:
         if (refusal := answer.refusal(chunk)) is not None:
             raise self._failing.refused(refusal, answer.draft.usage)
         if not isinstance(chunk, dict):
-            raise self._garbage("is no object", answer, json.dumps(chunk))
+            raise self._garbage("is not an object", answer, json.dumps(chunk))
         if shown := answer.feed(chunk):
             on_text(shown)
 

@@ -116,7 +116,7 @@ def _clock(found: re.Match[str]) -> time:
         return time(int(found["hour24"]) % 24, int(found["minute24"]))
     hour = int(found["hour"])
     if not 1 <= hour <= 12:
-        raise ValueError(f"{said!r} is no time of day")
+        raise ValueError(f"{said!r} is not a time of day")
     return time(hour % 12 + (12 if found["half"].lower() == "p" else 0), int(found["minute"] or 0))
 
 

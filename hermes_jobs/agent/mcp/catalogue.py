@@ -127,7 +127,7 @@ def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
 def _schema(offered: object) -> Mapping[str, Any]:
     """The schema of the arguments: an object with cleaned texts."""
     if not isinstance(offered, dict) or offered.get("type", "object") != "object":
-        raise _LeftOut("the schema of its arguments is no object")
+        raise _LeftOut("the schema of its arguments is not an object")
     schema = _cleaned(offered, 0)
     if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
         raise _LeftOut(f"the schema of its arguments has more than {LARGEST_SCHEMA:,} bytes")

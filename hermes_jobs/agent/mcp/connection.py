@@ -159,7 +159,7 @@ class ServerConnection:
             kind, text = broken(error)
             why = f"no connection: {text}" if kind == "refused" else text
         if self._noise:
-            why += f"; it wrote to stdout what is no message, such as {self._noise[0][:100]!r}"
+            why += f"; it wrote to stdout what is not a message, such as {self._noise[0][:100]!r}"
         self._end("lost" if self._listed.is_set() else "start", why)
 
     def _end(self, kind: Any, message: str) -> None:

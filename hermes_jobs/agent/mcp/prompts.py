@@ -107,4 +107,4 @@ def _said(content: object) -> str:
         case "resource_link":
             return f"[{line(block.get('uri'))}]"
         case other:
-            return f"[{line(other) or 'something'} that is no text]"
+            return f"[{line(other) or 'something'} that is not text]"

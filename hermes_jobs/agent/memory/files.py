@@ -105,7 +105,7 @@ def _read(path: Path) -> FileText | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise Unusable("it is no file")
+            raise Unusable("it is not a file")
         if found.st_size > MAX_BYTES:
             raise Unusable(f"it has {found.st_size:,} bytes, more than {MAX_BYTES:,}")
         with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
@@ -113,7 +113,7 @@ def _read(path: Path) -> FileText | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise Unusable("it is no UTF-8 text") from None
+        raise Unusable("it is not UTF-8 text") from None
 
 
 def _made_ready(path: Path, text: str) -> Path:

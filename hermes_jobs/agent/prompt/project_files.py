@@ -75,9 +75,9 @@ def _text(content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise LeftOutFile("it is no UTF-8 text") from None
+        raise LeftOutFile("it is not UTF-8 text") from None
     if "\0" in text:
-        raise LeftOutFile("it is no text")
+        raise LeftOutFile("it is not text")
     return text
 
 

@@ -44,7 +44,7 @@ def read_file(real: Path, path: str) -> SkillFile:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise UnusableText("it is no plain file")
+                raise UnusableText("it is not a plain file")
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UnusableText(f"it cannot be read ({error.strerror})") from error
@@ -52,7 +52,7 @@ def read_file(real: Path, path: str) -> SkillFile:
         raise UnusableText(f"it is larger than {MAX_FILE_BYTES:,} bytes")
     found = as_file(content)
     if path == MAIN_FILE and found.base64:
-        raise UnusableText("it is no UTF-8 text")
+        raise UnusableText("it is not UTF-8 text")
     if path == MAIN_FILE and len(found.content) > MAX_CHARACTERS:
         raise UnusableText(f"it has more than {MAX_CHARACTERS:,} characters")
     return found

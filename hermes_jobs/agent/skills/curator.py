@@ -103,7 +103,7 @@ class Curator:
         """A whole skill, or one of its files."""
         volume = self._shelf.find(name)
         file = self._shelf.file(volume, path)
-        return f"{path} is no text." if file.base64 else file.content
+        return f"{path} is not text." if file.base64 else file.content
 
     def merge(
         self,

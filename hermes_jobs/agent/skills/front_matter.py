@@ -200,7 +200,7 @@ def _fields(front: str) -> tuple[dict[str, Any], bool]:
             mark = getattr(error, "problem_mark", None)
             where = f" in line {mark.line + 2}" if mark is not None else ""
             problem = getattr(error, "problem", None) or "it is broken"
-            raise refused(f"The front matter is no YAML{where}: {problem}.") from error
+            raise refused(f"The front matter is not YAML{where}: {problem}.") from error
 
 
 def _loaded(front: str) -> dict[str, Any]:

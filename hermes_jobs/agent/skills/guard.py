@@ -150,7 +150,7 @@ def _folder(path: Path) -> Examined:
         return _result(path, (_of(Problem(MAIN_FILE, "the folder is empty")),))
     concerns = (*map(_of, found.problems), *concerns_of(found.files))
     if MAIN_FILE not in found.files:
-        return _result(path, (*concerns, _of(Problem(MAIN_FILE, "there is none, so this is no skill"))))
+        return _result(path, (*concerns, _of(Problem(MAIN_FILE, "there is none, so this is not a skill"))))
     try:
         front_matter.read(found.files[MAIN_FILE].content)
     except Rejected as refused:

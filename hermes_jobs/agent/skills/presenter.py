@@ -98,7 +98,7 @@ class SkillPresenter:
         if not file.base64:
             return file.content
         size = len(content_of(file))
-        return f"{path} is no text: {size:,} bytes, in {volume.folder / path}."
+        return f"{path} is not text: {size:,} bytes, in {volume.folder / path}."
 
     def _told(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
         volumes, _ = self._shelf.volumes()

@@ -115,7 +115,7 @@ def _cloned(repository: Repository, into: Path) -> str:
     """Check out the repository into the folder; returns the commit. Raises `Rejected`."""
     _refuse_password(repository.address)
     if repository.revision.startswith("-"):
-        raise Rejected(f"{repository.revision!r} is no revision.", kind="usage", hint=NAMED)
+        raise Rejected(f"{repository.revision!r} is not a revision.", kind="usage", hint=NAMED)
     wanted = repository.revision or "HEAD"
     _git(into, "init", "--quiet")
     _git(into, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", repository.address, wanted)

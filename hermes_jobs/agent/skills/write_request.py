@@ -242,7 +242,7 @@ def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.
     path = MAIN_FILE if request.path in ("", MAIN_FILE) else _existing(skill, request.path)
     file = skill.files[path]
     if file.base64:
-        raise Rejected(f"{path} is no text.", kind="skill_path", hint="Write it anew with `write_file`.")
+        raise Rejected(f"{path} is not text.", kind="skill_path", hint="Write it anew with `write_file`.")
     if not request.old_string:
         raise Rejected("old_string is empty.", kind="usage", hint="Give the text to replace.")
     done = patched(file.content, request.old_string, request.new_string, replace_all=request.replace_all)

@@ -34,7 +34,7 @@ class Replaced(msgspec.Struct, frozen=True):
 
 class Seen(msgspec.Struct, frozen=True):
     """A file before a change: its state, and its content if small enough to be stored. All are None if there
-    was no file."""
+    was not a file."""
 
     status: os.stat_result | None = None
     state: FileState | None = None

@@ -120,7 +120,7 @@ class PublicNetwork(httpcore2.NetworkBackend):
         allowed = [each for each in addresses if self._allow_private or _is_outside(each)]
         if not allowed:
             raise AddressRefused(
-                f"{host} is {addresses[0]}, which is no public address. web_fetch reaches the public "
+                f"{host} is {addresses[0]}, which is not a public address. web_fetch reaches the public "
                 "Internet alone, unless the configuration allows more."
             )
         failure: Exception | None = None

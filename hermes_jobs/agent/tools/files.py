@@ -263,7 +263,7 @@ def _refuse_irregular(descriptor: int, path: str, real: str) -> None:
     if stat.S_ISDIR(mode):
         raise ToolFailed(_is_folder(path, real))
     if not stat.S_ISREG(mode):
-        raise ToolFailed(f"{path} is no regular file but a device, pipe or socket.")
+        raise ToolFailed(f"{path} is not a regular file but a device, pipe or socket.")
 
 
 def _missing(path: str, real: str) -> str:

@@ -71,7 +71,7 @@ def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
     if kind is None and b"\0" in start:
         kind = "binary data"
     if kind is not None:
-        raise ToolFailed(f"{path} is no text file: {kind}, {size:,} bytes.")
+        raise ToolFailed(f"{path} is not a text file: {kind}, {size:,} bytes.")
 
 
 def _take(file: BinaryIO, limit: int, column: int, room: int) -> tuple[list[str], int]:

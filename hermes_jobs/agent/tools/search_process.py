@@ -136,7 +136,7 @@ def _search(query: Query, page: Page) -> SearchEnding:
     try:
         pattern = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     except (re.error, OverflowError) as error:
-        return SearchEnding(wrong=f"the pattern is no valid regular expression: {error}.")
+        return SearchEnding(wrong=f"the pattern is not a valid regular expression: {error}.")
     try:
         wanted = _wanted(query.glob) if query.glob else lambda _relative: True
     except ValueError as error:

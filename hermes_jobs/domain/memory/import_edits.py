@@ -52,7 +52,7 @@ def import_edits(
     if any(event.file == digest and event.target == target for event in events[followed if held else 0 :]):
         return ()  # it was taken in by a process that died before it could write the file
     base = begun_from(held, saved, nearest=nearest, shares=_shares)
-    if base is None:  # nothing is known of what the file held: what the log once had is no edit
+    if base is None:  # nothing is known of what the file held: what the log once had is not an edit
         past = [each.entries(target) for each in history(events)]
         base = theirs if theirs in past else nearest(past, theirs)
     return () if base == theirs else tuple(_Merge(target, digest, events).events(base, ours, theirs))

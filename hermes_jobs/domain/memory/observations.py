@@ -34,7 +34,7 @@ REASONS = {
     "long": f"It has more than {LONGEST} characters, or several lines.",
     "no_evidence": "It names no turn that says so.",
     "unknown_turn": "It names a turn that is not among those that were read.",
-    "bad_date": "Its date is no date, or is later than what was read.",
+    "bad_date": "Its date is not a date, or is later than what was read.",
     SUPERSEDED: "A newer observation says otherwise.",
 }
 """Why an observation is refused, by the kind of the refusal."""
@@ -166,7 +166,7 @@ def _about(given: object) -> tuple[str, ...]:
 
 
 def _slot(given: object) -> str:
-    """What the model names as the slot; empty where it is no short line."""
+    """What the model names as the slot; empty where it is not a short line."""
     slot = " ".join(given.split()) if isinstance(given, str) else ""
     return slot if len(slot) <= LONGEST_SLOT else ""
 

@@ -288,7 +288,7 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
     elif step.operation == "turn.reference":
         asked = turn.reference(step.id)
-        assert asked is not None, f"{step.id} is no reference of {turn.id}"
+        assert asked is not None, f"{step.id} is not a reference of {turn.id}"
         yield e.ReferenceStarted(
             turn=turn.id, step=step.id, attempt=step.attempt, model=asked.model, reserved=reserved
         )

@@ -375,7 +375,7 @@ def _referred(
     """The session after an event of a reference; the last one adds all answers to the conversation."""
     turn = running_turn(session)
     asked = turn.reference(event.step)
-    assert asked is not None, f"{event.step} is no reference of {turn.id}"
+    assert asked is not None, f"{event.step} is not a reference of {turn.id}"
     if isinstance(event, e.ReferenceStarted):
         begun = replace(asked, running=True, reserved=event.reserved)
         return replace(session, current=turns.with_reference(turn, begun))

@@ -1,8 +1,8 @@
 """Loop guard: a call with the same result is warned about the third time, and blocked the fifth time.
 
-Another call with a new result that may have changed something resets the counts: to edit a file and run the
-same test again is no loop. A blocked call is refused and the turn continues; `MAX_REFUSALS` of them end it.
-"""
+Another call with a new result that may have changed something resets the counts: editing a file and repeating
+the same test is not a loop. A blocked call is refused and the turn continues; `MAX_REFUSALS` of them end
+it."""
 
 from __future__ import annotations
 

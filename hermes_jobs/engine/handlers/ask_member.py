@@ -45,7 +45,7 @@ class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """See `StepHandler.run`. Raises `StepInterrupted` where the process stops."""
         turn, at = running_turn(session), self.models.of(session)
         asked = turn.reference(step.id)
-        assert asked is not None, f"{step.id} is no reference of {turn.id}"
+        assert asked is not None, f"{step.id} is not a reference of {turn.id}"
         request = self.requests.build(session, turn, asked)
         if not self.requests.fits(request):
             message = "the conversation does not fit its window"

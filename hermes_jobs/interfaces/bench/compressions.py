@@ -37,7 +37,7 @@ class Survival(NamedTuple):
 def survival(
     settings: Settings, environ: Mapping[str, str], folder: Path, person: ScriptedPerson
 ) -> Iterator[Survival]:
-    """One session with all that the person says, compressed by hand after each fifth of it.
+    """One session with all that the user says, compressed by hand after each fifth of it.
 
     Nothing but the newest exchange is protected: what was said before is in the summary or is not there.
     """

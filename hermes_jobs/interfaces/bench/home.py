@@ -64,7 +64,7 @@ class Replied(NamedTuple):
 
 
 def settings_for(settings: Settings, folder: Path, *, recall: bool = False) -> Settings:
-    """The person's settings with their models and keys, for a home below that folder; no servers and no
+    """The user's settings with their models and keys, for a home below that folder; no servers and no
     providers of memory, so that what is measured is the built-in one. Verifications are off: they only
     propose, and would be paid for."""
     paths = Paths(folder / "home")

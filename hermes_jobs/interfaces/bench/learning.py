@@ -1,4 +1,4 @@
-"""Which way of remembering keeps what a person said: the same weeks and questions, in homes of their own."""
+"""Which way of remembering keeps what a user said: the same weeks and questions, in homes of their own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Way(NamedTuple):
     """A way of remembering. `keeps`: what the weeks leave behind; ways that keep the same share the weeks.
     Of `observations` nobody thinks of saving: each session is consolidated when it is over.
     `toolsets` are those of every session; `recall`: passages of earlier sessions are found for each question;
-    `all_said`: the system message holds every text of the person."""
+    `all_said`: the system message holds every text of the user."""
 
     name: str
     keeps: Literal["nothing", "notes", "memory", "observations"]
@@ -84,7 +84,7 @@ class PersonOutcome(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The outcomes of a way, a person each, and what they took of the model."""
+    """The outcomes of a way, a user each, and what they took of the model."""
 
     way: Way
     outcomes: tuple[PersonOutcome, ...]
@@ -97,7 +97,7 @@ Said = Callable[[str], None]
 
 
 class LearningBench:
-    """Plays people in folders below `folder`, with the models of `settings`."""
+    """Plays users in folders below `folder`, with the models of `settings`."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], folder: Path, tell: Said) -> None:
         self._settings = settings
@@ -131,7 +131,7 @@ class LearningBench:
         )
 
     def _live(self, way: Way, person: ScriptedPerson, folder: Path) -> Spent:
-        """The person's sessions, on their days; what is due after each session is done before the next."""
+        """The user's sessions, on their days; what is due after each session is done before the next."""
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
                 home.clock.days_ago = person.days - meeting.day

@@ -1,6 +1,6 @@
-"""Scripted people over weeks of sessions: what must be kept of them, be gone, or never be written.
+"""Scripted users over weeks of sessions: what must be kept of them, be gone, or never be written.
 
-Each is a data file, `people/*.toml`: `sessions` by day, each with the texts that the person says; `facts`,
+Each is a data file, `people/*.toml`: `sessions` by day, each with the texts that the user says; `facts`,
 each with a question that needs it later; and what must `never` be in a memory. A text holds a fact where
 each of the fact's `words` (regular expressions, case ignored) occurs in it. `saves` are the calls of the
 memory tool that an attentive model makes at that text: scripted models make them, real ones decide.
@@ -21,7 +21,7 @@ FOLDER = "people"
 
 
 class ScriptedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One text of the person, and what an attentive model saves of it."""
+    """One text of the user, and what an attentive model saves of it."""
 
     says: str
     saves: tuple[Operation, ...] = ()
@@ -70,7 +70,7 @@ class ScriptedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def texts(self) -> tuple[ScriptedText, ...]:
-        """All that the person says, in order."""
+        """All that the user says, in order."""
         return tuple(said for meeting in self.sessions for said in meeting.turns)
 
 

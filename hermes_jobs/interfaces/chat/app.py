@@ -82,7 +82,7 @@ STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack", "prom
 
 
 def run(context: CliContext, start: ChatStart) -> int:
-    """Chat until the person leaves; the exit code."""
+    """Chat until the user leaves; the exit code."""
     log_to_file(context, context.application.settings.paths.logs)
     Chat(context, start).run()
     return 0
@@ -118,8 +118,8 @@ class Chat:
         self._answer_keys = AnswerKeys(self.conversation, application.clock.monotonic)
 
     def run(self) -> None:
-        """Until the person leaves."""
-        # A Ctrl-C is a key of the prompt's: a late one, when the person is leaving, breaks nothing off.
+        """Until the user leaves."""
+        # A Ctrl-C is a key of the prompt's: a late one, when the user is leaving, breaks nothing off.
         with sigint_handler(lambda *_: None):
             self._log_thread.start()
             self._worker.start()

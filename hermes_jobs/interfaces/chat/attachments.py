@@ -1,4 +1,4 @@
-"""What goes with a message: the files that it names with `@`, and what the person's own commands printed."""
+"""What goes with a message: the files that it names with `@`, and what the user's own commands printed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ChatAttachments:
     def compose(self, text: str, mentions: str, folder: str) -> Composed:
         """The text with each file and resource that `mentions` names, and the outputs that wait.
 
-        Raises a usage error for what is no text, too large or not to be read, `Rejected` for a resource that
+        Raises a usage error for what is not text, too large or not to be read, `Rejected` for a resource that
         its server does not give.
         """
         inputs, parts, notes = Inputs(), [text], []

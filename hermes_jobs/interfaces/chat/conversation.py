@@ -198,7 +198,7 @@ class Conversation:
 
     @property
     def question(self) -> AnyQuestion | None:
-        """What the person is asked; None where nothing waits, or nothing any more."""
+        """What the user is asked; None where nothing waits, or nothing any more."""
         with self._lock:
             return self._question()
 
@@ -415,7 +415,7 @@ class Conversation:
             return self._version > before or self._asked != asked
 
     def catch_up(self) -> None:
-        """Take in what the log has of the session by now."""
+        """Take in what the log has of the session now."""
         with self._lock:
             if self._lineage is not None:
                 stream = stream_of(self._lineage)

@@ -134,7 +134,7 @@ class EventRenderer:
             )
 
     def questions(self) -> Iterator[AnyQuestion]:
-        """What the person is asked."""
+        """What the user is asked."""
         return self._questions.listed(self._folder())
 
     def ask(self, question: AnyQuestion | None) -> None:

@@ -1,4 +1,4 @@
-"""What has the terminal while the prompt is out of the way: command lines of ours, and the person's own."""
+"""What has the terminal while the prompt is out of the way: command lines of ours, and the user's own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_interruptibly(act: Callable[[], T]) -> T:
-    """Ask the person here; a Ctrl-C breaks it off. Raises `Rejected` then."""
+    """Ask the user here; a Ctrl-C breaks it off. Raises `Rejected` then."""
     try:
         with _wakeup_off(), sigint_handler(signal.default_int_handler):
             return act()
@@ -62,7 +62,7 @@ def run_command_line(context: CliContext, words: Sequence[str]) -> None:
 
 
 def run_shell(command: str, folder: str) -> ShellOutput:
-    """Run the person's command in their shell, showing what it prints; a Ctrl-C is the command's.
+    """Run the user's command in their shell, showing what it prints; a Ctrl-C is the command's.
 
     Raises `OSError` where the folder or the shell is missing.
     """

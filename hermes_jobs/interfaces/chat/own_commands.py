@@ -1,4 +1,4 @@
-"""Slash commands that people write: Markdown files in the home, and in the folder that is worked in.
+"""Slash commands that users write: Markdown files in the home, and in the folder that is worked in.
 
 Those of the folder are foreign text, as its AGENTS.md is: suspicious lines are left out of them, they take no
 name that exists, and what they say is submitted under the file's name.

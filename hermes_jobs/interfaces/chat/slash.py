@@ -24,7 +24,7 @@ COMMAND = re.compile(
 )
 """The name of a command, or that of a prompt of an MCP server, which has a colon; and what follows it."""
 BARE_EXITS = frozenset({"exit", "quit"})
-"""Texts that leave without a slash: what people type where they want to leave."""
+"""Texts that leave without a slash: what users type where they want to leave."""
 
 
 class ChatContext(Protocol):
@@ -34,7 +34,7 @@ class ChatContext(Protocol):
     application: Application
 
     def say(self, text: str) -> None:
-        """Tell the person something."""
+        """Tell the user something."""
 
     @property
     def reader(self) -> McpReader:
@@ -47,7 +47,7 @@ class ChatContext(Protocol):
         """Submit a text to the agent, with the files that `mentions` names by `@`, and the named skill."""
 
     def shell(self, command: str) -> None:
-        """Run the person's own command; what it prints goes with their next message."""
+        """Run the user's own command; what it prints goes with their next message."""
 
     def clear(self) -> None:
         """Empty the screen."""

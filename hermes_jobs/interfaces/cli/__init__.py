@@ -121,7 +121,7 @@ class LazyGroup(click.Group):
 
         module, _, attribute = entry.target.partition(":")
         command = getattr(import_module(module, __name__), attribute)
-        assert isinstance(command, click.Command), f"{entry.target} is no command"
+        assert isinstance(command, click.Command), f"{entry.target} is not a command"
         return command
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""A backup: a ZIP with the log in its portable form and the files of the home that people write.
+"""A backup: a ZIP with the log in its portable form and the files of the home that users write.
 
 Not in it: `.env` (it holds secrets), what is made of the log (`views/`, `results/`), what belongs to
 processes (`logs/`, `run/`), hidden files, links. In `config.yaml` the addresses of log and broker are
@@ -53,7 +53,7 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
     try:
         with ZipFile(path) as archive:
             if EVENTS not in archive.namelist():
-                raise Rejected(f"{path} is no backup of hermes-jobs: it holds no {EVENTS}.", kind="usage")
+                raise Rejected(f"{path} is not a backup of hermes-jobs: it holds no {EVENTS}.", kind="usage")
             yield archive
     except BadZipFile as error:
         hint = "Nothing was imported. Take another copy of it."

@@ -54,7 +54,7 @@ def bench() -> None:
 def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Measure what the agent retains of conversations over weeks.
 
-    Scripted people talk to it; then each fact is asked for in a session of its own: without memory, with
+    Scripted users talk to it; then each fact is asked for in a session of its own: without memory, with
     plain notes, with everything in the prompt, with the memory, with observations alone, and with recall.
     They live in a folder that goes away; of your home only the configuration is read. Answers are judged by
     patterns, not by a model.

@@ -209,7 +209,7 @@ def _whereabouts(context: CliContext, name: str) -> str:
 
 
 def _open_editor(draft: Draft, context: CliContext) -> None:
-    """Let the person edit the draft. Raises `Misconfigured` where the editor cannot be started or fails."""
+    """Let the user edit the draft. Raises `Misconfigured` where the editor cannot be started or fails."""
     from hermes_jobs.errors import Misconfigured
 
     named = context.environ.get("VISUAL") or context.environ.get("EDITOR") or None
@@ -225,7 +225,7 @@ def _open_editor(draft: Draft, context: CliContext) -> None:
 
 
 def _edit_again(message: str, hint: str) -> bool:
-    """Whether the person mends the text now; where nobody can be asked, nobody does."""
+    """Whether the user mends the text now; where nobody can be asked, nobody does."""
     if not sys.stdin.isatty():
         return False
     note(f"{message} {hint}".strip())

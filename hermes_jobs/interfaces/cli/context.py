@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hermes_jobs.views.models import SessionView, TurnView
 
 DEBUG = "HERMES_JOBS_DEBUG"
-"""Set to 1, it shows tracebacks. It is read here and is no key of the configuration."""
+"""Set to 1, it shows tracebacks. It is read here and is not a key of the configuration."""
 
 
 class CliContext:

@@ -127,7 +127,7 @@ def _unknown_stream(log: EventLog, stream: str) -> Rejected:
 
 
 def _print(recorded: RecordedEvent) -> None:
-    """One line for people."""
+    """One line for users."""
     import msgspec
 
     text = one_line(msgspec.json.encode(recorded.event).decode())

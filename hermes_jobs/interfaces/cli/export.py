@@ -111,7 +111,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
 
     application = context.application
     paths, secrets = application.settings.paths, application.settings.secrets
-    application.sync_files()  # what people did to the files becomes events first
+    application.sync_files()  # what users did to the files becomes events first
     with _target(file, force=force) as target:
         names = pack(target, exported_lines(application, ()), paths, secrets)
     if file != STDOUT:

@@ -304,7 +304,7 @@ def redact(
     try:
         compiled = re.compile(wanted) if regex else literal(wanted)
     except re.error as error:
-        raise click.UsageError(f"PATTERN is no regular expression: {error}.") from error
+        raise click.UsageError(f"PATTERN is not a regular expression: {error}.") from error
     replace = Pattern(compiled)
     removal = Removal(text=replace, found=replace.found)
     context.application.sync_files()

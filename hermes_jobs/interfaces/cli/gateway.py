@@ -1,4 +1,4 @@
-"""`hermes-jobs gateway`: what people write on a chat platform becomes turns, and answers go back there."""
+"""`hermes-jobs gateway`: what users write on a chat platform becomes turns, and answers go back there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group(epilog=example("hermes-jobs gateway telegram"))
 def gateway() -> None:
-    """Let people write from a chat platform."""
+    """Let users write from a chat platform."""
 
 
 @gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))

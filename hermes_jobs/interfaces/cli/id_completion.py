@@ -134,7 +134,7 @@ def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple
 
 complete_turn = _recent("turns")
 complete_waiting = _recent("waiting")
-"""Turns that wait for a person, with what they wait for."""
+"""Turns that wait for a user, with what they wait for."""
 complete_session = _recent("sessions")
 complete_schedule = _recent("schedules")
 complete_review = _recent("reviews")

@@ -47,7 +47,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
 
 def _note_questions(views: Views) -> None:
-    """Say which calls wait for a person, sub-agents' with the path to them, and how to answer."""
+    """Say which calls wait for a user, sub-agents' with the path to them, and how to answer."""
     from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
     asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
@@ -98,7 +98,7 @@ def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
 
 
 def delivery_status(each: DeliveryView) -> str:
-    """How the delivery stands, in words for people."""
+    """How the delivery stands, in words for users."""
     if each.status == "waiting" and each.retry_at is not None:
         failed = pluralize(each.attempts, "attempt")
         return f"{failed} failed, next try {format_time(each.retry_at, seconds=True)}: {each.message}"

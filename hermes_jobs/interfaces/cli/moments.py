@@ -1,4 +1,4 @@
-"""Moments as people write them to a command (ISO 8601, or words such as `monday 9:00`) and as they read them:
+"""Moments as users write them to a command (ISO 8601, or words such as `monday 9:00`) and as they read them:
 in the zone `schedules.timezone`, else in this machine's.
 """
 
@@ -74,12 +74,12 @@ def local_moment(moment: str | float | datetime) -> datetime:
 
 
 def format_time(moment: str | float | datetime | None, *, seconds: bool = False) -> str:
-    """A moment for people: `today 09:00`, `Mon 23 Nov 08:00`; with `seconds` `09:00:00`. Empty for None."""
+    """A moment for users: `today 09:00`, `Mon 23 Nov 08:00`; with `seconds` `09:00:00`. Empty for None."""
     if moment is None:
         return ""
     return figures.moment(local_moment(moment), to_local(datetime.now(UTC)), seconds=seconds)
 
 
 def format_day(moment: str | float | datetime) -> str:
-    """The day of a moment for people: `today`, `Mon 23 Nov`."""
+    """The day of a moment for users: `today`, `Mon 23 Nov`."""
     return figures.day(local_moment(moment), to_local(datetime.now(UTC)))

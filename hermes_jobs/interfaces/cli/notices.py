@@ -1,4 +1,4 @@
-"""What a person should know at the next terminal, each thing once: what was learned, what conflicted, what
+"""What a user should know at the next terminal, each thing once: what was learned, what conflicted, what
 happened meanwhile without them.
 
 A moment in the home says up to when terminals were told, which piped turns do not move.
@@ -55,7 +55,7 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
 
 
 def tell(context: CliContext) -> list[str]:
-    """What reviews learned and what happened without the person since a terminal was last told, a line each.
+    """What reviews learned and what happened without the user since a terminal was last told, a line each.
 
     It counts as told from now on. Off with `display.news`.
     """

@@ -56,7 +56,7 @@ def exclude(given: Mapping[str, object], why: str = "") -> None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
-"""`--json`: one JSON value instead of text for people."""
+"""`--json`: one JSON value instead of text for users."""
 
 
 def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
@@ -83,7 +83,7 @@ turn_argument = click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_c
 waiting_turn_argument = click.argument(
     "turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_waiting
 )
-"""`ID`: the same, of a turn that waits for a person."""
+"""`ID`: the same, of a turn that waits for a user."""
 
 session_argument = click.argument(
     "session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session
@@ -170,7 +170,7 @@ def since_option(text: str) -> Callable[[F], F]:
 
 
 def yes_option(text: str) -> Callable[[F], F]:
-    """`-y`: as if the person had agreed."""
+    """`-y`: as if the user had agreed."""
     return click.option("-y", "--yes", is_flag=True, help=text)
 
 
@@ -252,7 +252,7 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the answe
 
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:
-    """How the turn is shown: plain where standard output or error is no terminal. Raises a usage error."""
+    """How the turn is shown: plain where standard output or error is not a terminal. Raises a usage error."""
     exclude({"--json": as_json, "--jsonl": as_jsonl})
     if as_json:
         return OutputOptions(form="json", quiet=quiet)

@@ -1,4 +1,4 @@
-"""How values are shown: JSON for scripts, texts and fields for people. Data on standard output, notes on
+"""How values are shown: JSON for scripts, texts and fields for users. Data on standard output, notes on
 standard error."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _by_code(found: re.Match[str]) -> str:
 
 
 def note(text: str) -> None:
-    """Something for the person, not for the pipe; its text may be of any origin."""
+    """Something for the user, not for the pipe; its text may be of any origin."""
     click.echo(flowed(printable(text), terminal_width(sys.stderr)), err=True)
 
 
@@ -143,7 +143,7 @@ def _pieces() -> re.Pattern[str]:
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
-    """The terminal's width; None where the stream, else standard output, is no terminal."""
+    """The terminal's width; None where the stream, else standard output, is not a terminal."""
     if not (stream or sys.stdout).isatty():
         return None
     import shutil
@@ -168,7 +168,7 @@ def one_line(text: str) -> str:
 
 
 def short_path(path: str, width: int | None = None) -> str:
-    """A folder for people: the home directory as `~`; cut at its front where `width` (columns) is given."""
+    """A folder for users: the home directory as `~`; cut at its front where `width` (columns) is given."""
     home = os.path.expanduser("~")  # noqa: PTH111 - nothing is raised where there is none
     inside = path == home or path.startswith(home.rstrip("/") + "/")
     short = one_line("~" + path[len(home) :] if inside and home != "/" else path)

@@ -86,7 +86,7 @@ class SchemaParam(TextParam):
             reason = getattr(error, "strerror", None) or str(error)
             self.fail(f"{given!r} cannot be read: {reason}.", param, ctx)
         if fault := schema_fault(schema):
-            self.fail(f"{given!r} is no JSON Schema that can be used: {fault}.", param, ctx)
+            self.fail(f"{given!r} is not JSON Schema that can be used: {fault}.", param, ctx)
         return compact(schema)
 
     def shell_complete(
@@ -112,7 +112,7 @@ class FloatParam(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         amount: float = super().convert(value, param, ctx)
         if not math.isfinite(amount):
-            self.fail(f"{value} is no amount.", param, ctx)
+            self.fail(f"{value} is not an amount.", param, ctx)
         return amount
 
 

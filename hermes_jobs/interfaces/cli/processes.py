@@ -25,7 +25,7 @@ LINES = 40
 CHUNK = 1 << 16
 POLL = 0.2
 ENDS = {"session": "its session", "turn": "its turn", "named": "stays"}
-"""With what a process ends, for people."""
+"""With what a process ends, for users."""
 
 _ID = click.argument("process_id", metavar="ID", type=NonEmpty(), shell_complete=complete_process)
 

@@ -153,5 +153,5 @@ def queues_of(worker: LiveWorker) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """How old a step is, for people; empty for none."""
+    """How old a step is, for users; empty for none."""
     return "" if seconds is None else duration(seconds)

@@ -63,7 +63,7 @@ def has_reader() -> bool:
 
 
 def read_stdin() -> str:
-    """What stands on standard input. Raises a usage error where it is no text."""
+    """What stands on standard input. Raises a usage error where it is not text."""
     return decoded(sys.stdin.buffer.read(), "standard input")
 
 

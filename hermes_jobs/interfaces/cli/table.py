@@ -1,4 +1,4 @@
-"""Tables for people. On a terminal they fit its width: one column, the telling one, gets the room and wraps
+"""Tables for users. On a terminal they fit its width: one column, the telling one, gets the room and wraps
 between words. In a pipe a row is one line, and no column is left out."""
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RatedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person said of a turn."""
+    """What a user said of a turn."""
 
     turn: str
     rating: e.Rating
@@ -147,7 +147,7 @@ def _answer(turn: ToldTurn) -> str:
 def _tools(application: Application, stream: str) -> Sequence[ToolSpec]:
     """The tools of that session, as they are described now."""
     session = application.engine().state(stream)
-    assert isinstance(session, Session), f"{stream} is no session"
+    assert isinstance(session, Session), f"{stream} is not a session"
     toolsets = session.started.toolsets if session.started else None
     return application.toolbox.of(session).specs(toolsets)
 

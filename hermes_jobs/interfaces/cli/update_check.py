@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 
 INDEX = "https://pypi.org"
 MOST_BYTES = 20_000_000
-SHORT = 10  # characters of a commit that people are shown
+SHORT = 10  # characters of a commit that users are shown
 
 
 class KnownVersions(NamedTuple):
@@ -146,9 +146,9 @@ def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
         slow = f"it did not answer within {timeout:g} s"
         raise _unusable(index, slow if isinstance(reason, TimeoutError) else str(reason)) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise _unusable(index, "its answer is no JSON of a package index") from error
+        raise _unusable(index, "its answer is not JSON of a package index") from error
     if not isinstance(info, dict):
-        raise _unusable(index, "its answer is no JSON of a package index")
+        raise _unusable(index, "its answer is not JSON of a package index")
     return info
 
 

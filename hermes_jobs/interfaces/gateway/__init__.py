@@ -1,1 +1,1 @@
-"""Chat gateways: what people write elsewhere becomes turns, on one platform a module."""
+"""Chat gateways: what users write elsewhere becomes turns, on one platform a module."""

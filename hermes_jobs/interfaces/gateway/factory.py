@@ -69,7 +69,7 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
 
 def _no_bot(token: str | None) -> Rejected:
     return Rejected(
-        f"{TOKEN} is no token of a bot." if token else f"There is no {TOKEN}.",
+        f"{TOKEN} is not a token of a bot." if token else f"There is no {TOKEN}.",
         kind="auth",
         hint=f"Put the token that @BotFather gave you into .env in the home (mode 600), as {TOKEN}=…",
     )
@@ -92,7 +92,7 @@ def validate_users(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[
         for user in ids:
             if not _USER.fullmatch(user):
                 raise Misconfigured(
-                    f"gateway.users.{person}: {user!r} is no id on a platform.",
+                    f"gateway.users.{person}: {user!r} is not an id on a platform.",
                     hint="Write the platform before it, such as 'telegram:123456'.",
                 )
             if owners.setdefault(user, person) != person:

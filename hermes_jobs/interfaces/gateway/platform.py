@@ -54,7 +54,7 @@ class Platform(Protocol):
         """Let go of all connections."""
 
     async def whoami(self) -> str:
-        """What people call the account."""
+        """What users call the account."""
 
     async def receive(self, after: int) -> Sequence[Update]:
         """Wait a while for what was written, in order.

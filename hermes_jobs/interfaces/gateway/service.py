@@ -75,7 +75,7 @@ class GatewayService:
             self._failures = 0
             self._reach.problem = ""
             if not updates:
-                # All are given up by now, and after a quiet week Telegram continues with any number.
+                # All are given up now, and after a quiet week Telegram continues with any number.
                 self._last = 0
             for update in updates:
                 if not await self._check_leadership():

@@ -133,7 +133,7 @@ def ticks(periods: Sequence[str]) -> tuple[AxisLabel, ...]:
 
 
 def nice(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20, … that is no smaller; 1 for nothing."""
+    """The next of 1, 2, 5, 10, 20, … that is not smaller; 1 for nothing."""
     if value <= 0:
         return 1.0
     unit = 10.0 ** max(floor(log10(value)), -300)  # below, powers of ten are not exact, and then zero

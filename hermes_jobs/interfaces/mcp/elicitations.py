@@ -17,7 +17,7 @@ from hermes_jobs.interfaces.mcp.requests import SendReply
 
 
 def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
-    """What a client can show a person. One that does not say which can show forms."""
+    """What a client can show a user. One that does not say which can show forms."""
     asking = capabilities.elicitation if capabilities is not None else None
     if asking is None:
         return frozenset()

@@ -29,7 +29,7 @@ Mode = Literal["form", "url"]
 
 
 def mode(question: AnyQuestion) -> Mode:
-    """How a person is asked: with a form, or with an address to be opened."""
+    """How a user is asked: with a form, or with an address to be opened."""
     return "url" if address(question) else "form"
 
 
@@ -53,7 +53,7 @@ def form(question: AnyQuestion) -> dict[str, Any]:
 def command(
     question: AnyQuestion, action: str, content: Mapping[str, Any] | None, now: float
 ) -> c.SessionCommand | None:
-    """The command of an answer, by the time `now`; None where the person has decided nothing.
+    """The command of an answer, by the time `now`; None where the user has decided nothing.
 
     To decline an approval is to refuse. A form that was closed, or that holds anything else, decides nothing.
     """

@@ -132,7 +132,7 @@ class Requests:
     def answer(
         self, submitted: Submitted, question: AnyQuestion, action: str, content: Mapping[str, Any] | None
     ) -> bool:
-        """Record a person's answer to a question, unless it comes too late or does not fit; whether they have
+        """Record a user's answer to a question, unless it comes too late or does not fit; whether they have
         decided something that fits."""
         command = forms.command(question, action, content, self._application.clock.now())
         stream = question.asker.stream if question.asker else submitted.stream
@@ -239,7 +239,7 @@ class Requests:
         return self._reply(text, {"done": text})
 
     def question_text(self, question: AnyQuestion) -> str:
-        """What a person is asked, whole, without colours and secrets."""
+        """What a user is asked, whole, without colours and secrets."""
         return self.redact(_plain(question))
 
     def redact(self, text: str) -> str:
@@ -251,7 +251,7 @@ class Requests:
 
 
 def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
-    """What waits for a person, and the command with which they answer."""
+    """What waits for a user, and the command with which they answer."""
     flags = f" --call {question.call}"
     if isinstance(question, ApprovalQuestion):
         yield _plain(question)
@@ -262,7 +262,7 @@ def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
 
 
 def _plain(question: AnyQuestion) -> str:
-    """What a person is asked, whole, without colours."""
+    """What a user is asked, whole, without colours."""
     return click.unstyle("\n".join(question.lines(None)))
 
 

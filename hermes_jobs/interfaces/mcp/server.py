@@ -4,7 +4,7 @@
 |-------------|------------------------------------|--------------------------------------------------------|
 | `send`      | `send`, `cancel`                   | this process works on turns where no worker is alive    |
 | `schedules` | `change_schedules`                 |                                                        |
-| `approve`   |                                    | clients that can ask a person get the turn's questions |
+| `approve`   |                                    | clients that can ask a user get the turn's questions |
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class AgentServer:
     async def _answer_of(
         self, ctx: Context[Any, Any], submitted: Submitted, seconds: float
     ) -> CallToolResult | InputRequiredResult:
-        """How the turn stands when it has ended, when it waits for a person, or after so many seconds."""
+        """How the turn stands when it has ended, when it waits for a user, or after so many seconds."""
         watched, until, text = self._requests.watch(submitted), time.monotonic() + seconds, 0
         shown = modes(ctx.client_capabilities) if self._asks else frozenset()
         asks = bool(shown) and await self._do(self._requests.is_own, submitted)
@@ -242,7 +242,7 @@ class AgentServer:
         return await ctx.session.elicit_form(text, forms.form(question), related_request_id=call)
 
     async def _take(self, watched: WatchedTurn, question: AnyQuestion, answer: ElicitResult) -> bool:
-        """Record a person's answer; whether they have decided."""
+        """Record a user's answer; whether they have decided."""
         return await self._do(
             self._requests.answer, watched.submitted, question, answer.action, answer.content
         )

@@ -81,7 +81,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         return {}
 
     def _state(self, task: str, can: frozenset[forms.Mode]) -> dict[str, Any]:
-        """How the task stands, in the form of the extension; `can`: how the client asks a person."""
+        """How the task stands, in the form of the extension; `can`: how the client asks a user."""
         found = self._own(task)
         reply = self._requests.turn(found.turn)
         created, seen = self._requests.times(found)

@@ -15,9 +15,9 @@ from hermes_jobs.interfaces.cli.turns.waiter import last_turn
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How a turn stands: its open questions for a person, and the lines of progress since the last look.
+    """How a turn stands: its open questions for a user, and the lines of progress since the last look.
 
-    `is_held`: nothing continues in it before a person has answered.
+    `is_held`: nothing continues in it before a user has answered.
     """
 
     is_over: bool

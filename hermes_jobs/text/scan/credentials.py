@@ -40,7 +40,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _PLAIN = re.compile(r"[a-z_.-]+|\d{1,7}|(?:https?://|[~/.]{1,2}/|/[a-z])\S*", re.IGNORECASE)
-"""Bare values that are no secrets: words and names of variables, small numbers, addresses and paths."""
+"""Bare values that are not secrets: words and names of variables, small numbers, addresses and paths."""
 
 
 def redact_credentials(text: str, mark: str) -> str:

@@ -1,4 +1,4 @@
-"""One form for texts and queries: case, accents and widths of letters are no difference. Keeps every length.
+"""One form for texts and queries: without case, accents and widths of letters. Keeps every length.
 
 Scripts that are written without spaces between words (Chinese, Japanese, Thai, …) and Korean, whose words
 carry their endings, are searched by characters; so are emoji. Which those are is known here.

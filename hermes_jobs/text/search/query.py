@@ -194,7 +194,7 @@ class _Parser:
         self._at += 1
         if token.term is not None:
             return token.term
-        assert sign == "(", f"{sign} is no operand"
+        assert sign == "(", f"{sign} is not an operand"
         if depth >= MAX_DEPTH:
             return None
         inner = self._any(depth + 1)

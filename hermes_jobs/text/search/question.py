@@ -2,7 +2,7 @@
 
 Quoted phrases have to be in every message; in a whole sentence, where none holds them, they are looked for
 like words. Each other word may be there, in any of its forms. A query with
-`AND`, `OR` or `NOT` says itself what it needs, and is no question.
+`AND`, `OR` or `NOT` says itself what it needs, and is not a question.
 """
 
 from __future__ import annotations

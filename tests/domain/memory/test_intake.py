@@ -1,4 +1,4 @@
-"""What people do to the files: nobody's words are lost, and a file that is only old is no edit."""
+"""What people do to the files: nobody's words are lost, and a file that is only old is not an edit."""
 
 from __future__ import annotations
 

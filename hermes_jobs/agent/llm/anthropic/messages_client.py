@@ -239,7 +239,7 @@ class MessagesClient:
 
     def _take(self, event: object, message: MessageAssembler, on_text: OnText) -> None:
         if not isinstance(event, dict):
-            raise self._garbage("is no object", message, json.dumps(event))
+            raise self._garbage("is not an object", message, json.dumps(event))
         if (refusal := refusal_in(event)) is not None:
             raise self._refused(refusal, message)
         if shown := message.feed(event):

@@ -95,7 +95,7 @@ class HttpSearcher:
         try:
             found = self._api.found(answered.body)
         except msgspec.DecodeError as error:
-            text = f"What {self._host} answers are no search results: {self._safe(str(error))}."
+            text = f"What {self._host} answers are not search results: {self._safe(str(error))}."
             hint = f"Is this the address of {self.title}? See {self._provider.docs}"
             raise SearchFailed("format", text, hint=hint) from error
         return msgspec.structs.replace(found, hits=found.hits[: query.limit])

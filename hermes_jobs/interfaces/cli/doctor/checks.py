@@ -87,7 +87,7 @@ def toolsets(application: Application) -> Iterator[DoctorFinding]:
         return  # a memory provider or context engine that cannot be used has a check of its own
     for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
         if unknown := [name for name in names if name not in known]:
-            message = f"toolsets.{key} names what is no toolset: {', '.join(unknown)}"
+            message = f"toolsets.{key} names what is not a toolset: {', '.join(unknown)}"
             yield warn("toolsets", message, f"Known: {', '.join(known)}.")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 INDENT, LEAST = 22, 20  # columns before what is told, and at least for it on a narrow terminal
-UNLIMITED = 1_000_000  # columns where the output is no terminal
+UNLIMITED = 1_000_000  # columns where the output is not a terminal
 
 
 @click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))

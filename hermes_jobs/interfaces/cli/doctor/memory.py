@@ -1,4 +1,4 @@
-"""What prompts have of the memory, and what they leave out: said by `doctor`, and at a person's turn."""
+"""What prompts have of the memory, and what they leave out: said by `doctor`, and at a user's turn."""
 
 from __future__ import annotations
 

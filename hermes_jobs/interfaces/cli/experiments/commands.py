@@ -271,7 +271,7 @@ def find(application: Application, name: str) -> Experiment:
     from hermes_jobs.domain.replay.experiment import Experiment, stream_of
 
     found = application.engine().state(stream_of(name))
-    assert isinstance(found, Experiment), f"{name} is no experiment"
+    assert isinstance(found, Experiment), f"{name} is not an experiment"
     if found.definition is None:
         raise Rejected(
             f"There is no experiment {name!r}.", kind="usage", hint="See `hermes-jobs experiments list`."

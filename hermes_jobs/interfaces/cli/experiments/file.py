@@ -111,7 +111,7 @@ def _check(file: Path, entry: CheckEntry) -> e.Check:
         try:
             re.compile(entry.regex)
         except re.error as error:
-            raise _refused(file, f"{entry.regex!r} is no regular expression: {error}") from error
+            raise _refused(file, f"{entry.regex!r} is not a regular expression: {error}") from error
         return e.Check(kind="pattern", name=entry.name or entry.regex, rule=entry.regex)
     if entry.command:
         return e.Check(kind="command", name=entry.name or entry.command, rule=entry.command)

@@ -75,7 +75,7 @@ def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[st
 
 
 def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
-    """The experiment for people; `limit` variants are compared at most."""
+    """The experiment for users; `limit` variants are compared at most."""
     plan, definition = required_plan(experiment), required_definition(experiment)
     found = results(experiment)
     judge = definition.judge

@@ -1,4 +1,4 @@
-"""`hermes-jobs experiments judge`: a person compares answers without knowing whose they are."""
+"""`hermes-jobs experiments judge`: a user compares answers without knowing whose they are."""
 
 from __future__ import annotations
 

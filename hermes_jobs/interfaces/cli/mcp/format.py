@@ -200,7 +200,7 @@ def _login_text(login: Login) -> str:
 
 
 def diff_of(state: ServerState) -> Iterator[str]:
-    """What a person would accept, against what sessions use now: a diff for each tool that differs."""
+    """What a user would accept, against what sessions use now: a diff for each tool that differs."""
     waiting = state.waiting
     before = {each.name: each for each in state.usable.tools} if state.usable else {}
     after = {each.name: each for each in waiting.tools} if waiting else {}

@@ -1,4 +1,4 @@
-"""Resources of MCP servers that a person names with `@server:URI` in a text: what goes along with it.
+"""Resources of MCP servers that a user names with `@server:URI` in a text: what goes along with it.
 
 A server wrote them: what looks like an attack on the agent is taken out, and a fence says whose text it is.
 """
@@ -44,7 +44,7 @@ def mentioned_resources(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The resources that a text names, each once, as parts of a turn's text; what to tell of each.
 
-    Raises a usage error for what is no text or too large, and for what its server does not give.
+    Raises a usage error for what is not text or too large, and for what its server does not give.
     """
     named = (found["quoted"] or found["plain"].rstrip(ENDS) for found in MENTION.finditer(text))
     parts, notes = [], []

@@ -88,7 +88,7 @@ def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> No
     text = _text_of(data)
     if text is None:
         raise Rejected(
-            f"{uri} is no text ({parts[0].mime_type or 'of an unknown type'}, {len(data):,} bytes).",
+            f"{uri} is not text ({parts[0].mime_type or 'of an unknown type'}, {len(data):,} bytes).",
             kind="usage",
             hint=f"Write it to a file: hermes-jobs mcp read {name} {uri} > FILE",
         )

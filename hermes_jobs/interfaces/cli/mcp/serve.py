@@ -55,7 +55,7 @@ def serve_mcp(context: CliContext, allowed: frozenset[str], workdir: str | None,
     It is an MCP server on standard input and output, until the input ends. Clients read: turns and their
     answers, searches, memory, schedules. With --allow send they also send texts, and cancel what was sent;
     this process works on turns where no worker is alive. With schedules they add and change schedules. With
-    approve a client that can ask a person asks what such a turn waits for.
+    approve a client that can ask a user asks what such a turn waits for.
     """
     from hermes_jobs.interfaces.mcp.requests import NewSession
     from hermes_jobs.interfaces.mcp.server import serve

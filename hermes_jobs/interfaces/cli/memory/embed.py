@@ -80,13 +80,13 @@ def _outcome(application: Application, stream: str) -> object:
     from hermes_jobs.domain.embedding import Embedding
 
     state = application.engine().state(stream)
-    assert isinstance(state, Embedding), f"{stream} is no embedding"
+    assert isinstance(state, Embedding), f"{stream} is not an embedding"
     return state.outcome
 
 
 def _tell(result: dict[str, object], failed: EmbeddingFailed | None) -> None:
     there = result["vectors"]
-    assert isinstance(there, int), f"{there} is no count"
+    assert isinstance(there, int), f"{there} is not a count"
     note(
         f"{pluralize(there, 'text')} {'has a vector' if there == 1 else 'have vectors'} of {result['model']}."
     )

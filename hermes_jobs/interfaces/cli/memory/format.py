@@ -243,7 +243,7 @@ class Provenance:
         }
 
     def as_text(self, entry: MemoryEntry, now: Memory) -> str:
-        """The evidence for people."""
+        """The evidence for users."""
         is_there = entry.text in now.entries(entry.target)
         head = f"{entry.target}: {entry.text}" + ("" if is_there else " (not there any more)")
         return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
@@ -318,7 +318,7 @@ def _is_provisional(fact: MemoryEvent) -> bool:
 
 
 def moment(date: str) -> str:
-    """The moment that a person means, as the log writes moments: of a day its end. Raises `Rejected`."""
+    """The moment that a user means, as the log writes moments: of a day its end. Raises `Rejected`."""
     found = read_moment(date)
     end = timedelta(days=1, microseconds=-1) if found.whole_day else timedelta()
     return iso((found.at + end).timestamp())

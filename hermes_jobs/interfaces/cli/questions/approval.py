@@ -1,4 +1,4 @@
-"""The question whether a tool call may run, as a person at a terminal sees it: the call or its diff, and the
+"""The question whether a tool call may run, as a user at a terminal sees it: the call or its diff, and the
 answers that there are.
 """
 
@@ -48,7 +48,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that waits for a person; `folder` is the session's. `asker`: the sub-agent whose call it is."""
+    """A call that waits for a user; `folder` is the session's. `asker`: the sub-agent whose call it is."""
 
     request: e.ApprovalRequested
     asked: ToolCall
@@ -140,7 +140,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 def ask_person(
     question: ApprovalQuestion, show: Callable[[Sequence[str]], None], wanted: Callable[[], bool]
 ) -> tuple[str, str] | None:
-    """The key and the reason that a person at this terminal answers with; None where it is too late.
+    """The key and the reason that a user at this terminal answers with; None where it is too late.
 
     Raises `EOFError` where the terminal is gone.
     """

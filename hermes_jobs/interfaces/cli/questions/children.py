@@ -1,4 +1,4 @@
-"""Questions of a turn and of its sub-agents for the person who waits: for approval, and for input."""
+"""Questions of a turn and of its sub-agents for the user who waits: for approval, and for input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Load = Callable[[str], Session]
 
 
 def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQuestion | InputQuestion]:
-    """What calls of the turn, if it runs, and of its sub-agents ask a person.
+    """What calls of the turn, if it runs, and of its sub-agents ask a user.
 
     Those whose time is over are among them.
     """
@@ -31,7 +31,7 @@ def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQu
 def questions_below(
     load: Load, session: Session, turn: str | None = None
 ) -> Iterator[ApprovalQuestion | InputQuestion]:
-    """What calls of the session's sub-agents, and of theirs, ask a person.
+    """What calls of the session's sub-agents, and of theirs, ask a user.
 
     `turn`: of those that this turn began; None: of all. Those whose time is over are among them.
     """
@@ -68,7 +68,7 @@ def own_questions(
 
 
 def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:
-    """Whether nothing continues in the turn and its sub-agents before a person has answered."""
+    """Whether nothing continues in the turn and its sub-agents before a user has answered."""
     if not turn.is_idle:
         return False
     open_calls = [call for call in turn.calls if call.result is None]

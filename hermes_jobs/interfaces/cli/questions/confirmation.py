@@ -1,4 +1,4 @@
-"""Asking a person at the terminal: whether something may be done, and for a secret."""
+"""Asking a user at the terminal: whether something may be done, and for a secret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 def confirmed(question: str, undone: str, *, yes: bool, default: bool = True) -> bool:
-    """Whether the person says yes. Raises a usage error where there is nobody to ask.
+    """Whether the user says yes. Raises a usage error where there is nobody to ask.
 
     `undone` says what has not happened then.
     """

@@ -62,7 +62,7 @@ class FormEntry:
 
 
 def field_lines(field: InputField) -> list[str]:
-    """A field for people: what it is, its choices, what may be typed."""
+    """A field for users: what it is, its choices, what may be typed."""
     name = one_line(printable(forms.label(field)))
     about = f": {one_line(printable(field.description))}" if field.description else ""
     kind = FORMATS.get(field.format, KINDS[field.kind])

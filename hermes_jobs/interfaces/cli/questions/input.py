@@ -1,4 +1,4 @@
-"""What a server asks during a call, as a person at a terminal sees it: a message with a form or address."""
+"""What a server asks during a call, as a user at a terminal sees it: a message with a form or address."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
 def input_questions(
     asked: e.InputRequested, tool: str, asker: Asker | None = None
 ) -> Iterator[InputQuestion]:
-    """The questions of a call that a person is asked."""
+    """The questions of a call that a user is asked."""
     for each in asked.requests:
         if not each.refusal:
             yield InputQuestion(request=asked, asked=each, tool=tool, asker=asker)
@@ -123,7 +123,7 @@ def ask_for_input(
     wanted: Callable[[], bool],
     now: Callable[[], float],
 ) -> c.AnswerInput | None:
-    """The answer of a person at this terminal; None where it is too late.
+    """The answer of a user at this terminal; None where it is too late.
 
     Raises `EOFError` where the terminal is gone.
     """

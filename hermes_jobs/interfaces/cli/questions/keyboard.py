@@ -15,7 +15,7 @@ TERMINAL = "/dev/tty"
 
 
 def can_ask() -> bool:
-    """Whether a person is at the terminal: to read a question on standard error, and to answer it.
+    """Whether a user is at the terminal: to read a question on standard error, and to answer it.
 
     Where something is piped in, keys come from the terminal all the same. Nobody answers a background job.
     """

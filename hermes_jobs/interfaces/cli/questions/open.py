@@ -1,4 +1,4 @@
-"""The questions of one session's calls for the person who watches it, by its events."""
+"""The questions of one session's calls for the user who watches it, by its events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AnyQuestion = ApprovalQuestion | InputQuestion
 
 
 class OpenQuestions:
-    """Which calls wait for a person, and for what."""
+    """Which calls wait for a user, and for what."""
 
     def __init__(self) -> None:
         self._calls: dict[str, ToolCall] = {}

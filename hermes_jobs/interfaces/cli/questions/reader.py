@@ -1,4 +1,4 @@
-"""What a server asks while a person reads something of it: the person is asked at this terminal."""
+"""What a server asks while a user reads something of it: the user is asked at this terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def reader_here(application: Application, *, unattended: bool = False) -> McpReader:
-    """Reads what servers offer, and asks the person at this terminal what they ask, where one is there."""
+    """Reads what servers offer, and asks the user at this terminal what they ask, where one is there."""
     reader = application.mcp_reader
     if unattended or not can_ask():
         return reader
@@ -36,7 +36,7 @@ def reader_here(application: Application, *, unattended: bool = False) -> McpRea
 def ask_person(
     application: Application, asked: e.InputRequested, gone: Callable[[], bool]
 ) -> Sequence[e.InputAnswered]:
-    """What the person answers, as far as there is time. Raises `Rejected` where they go away."""
+    """What the user answers, as far as there is time. Raises `Rejected` where they go away."""
     try:
         return list(_answers(application, asked, gone))
     except EOFError as error:

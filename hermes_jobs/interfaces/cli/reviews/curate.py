@@ -1,4 +1,4 @@
-"""`hermes-jobs reviews curate` and `apply`: a look through the skills, and what a person makes of it."""
+"""`hermes-jobs reviews curate` and `apply`: a look through the skills, and what a user makes of it."""
 
 from __future__ import annotations
 

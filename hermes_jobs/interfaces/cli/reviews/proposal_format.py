@@ -1,4 +1,4 @@
-"""What a curator proposes, as people and scripts see it."""
+"""What a curator proposes, as users and scripts see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verifications found, as people see it, and what a person decides of it."""
+"""What verifications found, as users see it, and what a user decides of it."""
 
 from __future__ import annotations
 

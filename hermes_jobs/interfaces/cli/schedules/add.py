@@ -165,7 +165,7 @@ def _show(context: CliContext, changed: DecisionResult) -> None:
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
     event = changed.writes[0].events[-1]
-    assert isinstance(event, ScheduleAdded | ScheduleEdited), f"{event} is no plan"
+    assert isinstance(event, ScheduleAdded | ScheduleEdited), f"{event} is not a plan"
     note("Understood:")
     print_plan(event.plan, rule_of(event.plan).upcoming(event.next_due, NEXT), folder_of(context, event.plan))
 

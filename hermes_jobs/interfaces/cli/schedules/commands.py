@@ -158,7 +158,7 @@ def _print_understood(found: Understood, now: datetime, count: int, *, as_json: 
 
 
 def _shown(run: datetime) -> str:
-    """A run for people: in its zone, which is named since a preview is often about another one."""
+    """A run for users: in its zone, which is named since a preview is often about another one."""
     text = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
     return f"{text} {run:%Z}"
 

@@ -1,4 +1,4 @@
-"""How a schedule and its runs are shown, to people and to scripts."""
+"""How a schedule and its runs are shown, to users and to scripts."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def moment(rule: TimingInZone, seconds: float) -> str:
 
 
 def due_time(rule: TimingInZone, seconds: float) -> str:
-    """A due time for people, as it is in the schedule's zone; that is named where it is not the one here."""
+    """A due time for users, as it is in the schedule's zone; that is named where it is not the one here."""
     at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
     text = figures.moment(at, now, seconds=bool(at.second))
     return text if to_local(at).utcoffset() == at.utcoffset() else f"{text} {at:%Z}"

@@ -144,7 +144,7 @@ def _timing(
         )
     if kind_of(found.timing) not in kinds:
         raise click.BadParameter(
-            f"{text!r} is no timing for {flag}: it means {written(found.timing)!r}.", param_hint=flag
+            f"{text!r} is not a timing for {flag}: it means {written(found.timing)!r}.", param_hint=flag
         )
     return found
 
@@ -245,7 +245,9 @@ def _dollars(text: str) -> float:
     except ValueError:
         amount = 0.0
     if not 0 < amount < float("inf"):
-        raise click.BadParameter(f"{text!r} is no amount of US dollars, such as 0.50.", param_hint="--budget")
+        raise click.BadParameter(
+            f"{text!r} is not an amount of US dollars, such as 0.50.", param_hint="--budget"
+        )
     return amount
 
 

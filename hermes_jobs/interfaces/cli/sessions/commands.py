@@ -277,7 +277,7 @@ def fork_session_at(
         raise Rejected("--at and --before exclude each other.", kind="usage")
     if before is not None and before.isdecimal():
         hint = "Turns are named by their ids: hermes-jobs turns list."
-        raise Rejected(f"{before} is no turn.", kind="usage", hint=hint)
+        raise Rejected(f"{before} is not a turn.", kind="usage", hint=hint)
     engine, views = application.engine(), application.views
     new = application.ids.name("s")
     named = at or before

@@ -70,7 +70,7 @@ def _lineage(context: CliContext, given: str) -> str:
     session = context.application.views.session(context.application.views.find_session(given))
     if session.kind != "conversation":
         raise Rejected(
-            f"Session {session.id} is no conversation with a person, but a {session.kind}.",
+            f"Session {session.id} is not a conversation with a person, but a {session.kind}.",
             kind="usage",
             hint="`hermes-jobs sessions list` lists conversations.",
         )

@@ -56,7 +56,7 @@ def export_session(
     What it was forked from goes with it, and its sub-agents do.
 
     `jsonl` is one event a line: `hermes-jobs import` brings them in elsewhere. `md` and `html` are the
-    conversation for people.
+    conversation for users.
     """
     application = context.application
     session = context.find_session(session_id)

@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal, where there is one."""
+"""Questions to the user at the terminal, where there is one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Questions:
         self.can_ask = can_ask
 
     def say(self, text: str = "") -> None:
-        """Tell the person something."""
+        """Tell the user something."""
         click.echo(text)
 
     def require(self, what: str, flag: str) -> None:
@@ -46,5 +46,5 @@ class Questions:
         return ask_secret(question)
 
     def confirm(self, question: str) -> bool:
-        """Whether the person agrees; yes is the default."""
+        """Whether the user agrees; yes is the default."""
         return click.confirm(question, default=True)

@@ -81,7 +81,7 @@ class ModelDialog:
             url = self._ask.text(f"Address of the API, such as {hint}")
         if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
             raise click.BadParameter(
-                f"{url!r} is no address such as https://host/v1.", param_hint="--base-url"
+                f"{url!r} is not an address such as https://host/v1.", param_hint="--base-url"
             )
         return url.rstrip("/")
 

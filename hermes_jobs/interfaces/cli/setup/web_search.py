@@ -74,7 +74,7 @@ class WebSearchSetup:
             url = self._ask.text("Address of the SearXNG instance", LOCAL_SEARXNG)
         if url is not None and not url.startswith(("http://", "https://")):
             raise click.BadParameter(
-                f"{url!r} is no address such as {LOCAL_SEARXNG}.", param_hint="--search-url"
+                f"{url!r} is not an address such as {LOCAL_SEARXNG}.", param_hint="--search-url"
             )
         return url.rstrip("/") if url is not None else None
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs skills`: what the agent has learned to do, who wrote it, and what waits for a person."""
+"""`hermes-jobs skills`: what the agent has learned to do, who wrote it, and what waits for a user."""
 
 from __future__ import annotations
 

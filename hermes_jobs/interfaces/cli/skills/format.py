@@ -1,4 +1,4 @@
-"""Skills as people and scripts see them: rows of a list, one whole, the entries of its log."""
+"""Skills as users and scripts see them: rows of a list, one whole, the entries of its log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Status = Literal["active", "hidden", "unreadable", "proposed"]
 
 
 class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A write that waits for a person."""
+    """A write that waits for a user."""
 
     version: int
     action: e.SkillAction
@@ -69,7 +69,7 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str:
-        """Its status in a list: what a person should look at comes first."""
+        """Its status in a list: what a user should look at comes first."""
         if self.rules or self.proposals:
             return "suspect" if self.rules else "waiting"
         if self.source == "bundled" and self.status == "active":

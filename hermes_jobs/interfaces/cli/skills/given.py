@@ -1,4 +1,4 @@
-"""Skills that a person puts into a turn by name: their text goes with what is said, as a file's does."""
+"""Skills that a user puts into a turn by name: their text goes with what is said, as a file's does."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from hermes_jobs.views.verifications import VerificationView
 
 
 class SaidTurn(msgspec.Struct, frozen=True):
-    """A turn, and what the person said in it; `unrelated`: it was only asked again for comparison."""
+    """A turn, and what the user said in it; `unrelated`: it was only asked again for comparison."""
 
     turn: str
     text: str
@@ -131,7 +131,7 @@ def _text(application: Application, turn: str) -> str:
 
 
 def print_why(found: SkillWhy) -> None:
-    """It for people."""
+    """It for users."""
     print_fields(
         [
             ("Skill", found.name + ("" if found.there else " (not there any more)")),

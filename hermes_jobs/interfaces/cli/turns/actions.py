@@ -1,4 +1,4 @@
-"""A hand on a turn that runs, waits or has ended: following it, and what people decide about it."""
+"""A hand on a turn that runs, waits or has ended: following it, and what users decide about it."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
 def go_on_after_answer(
     context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
 ) -> int:
-    """Record a person's answer to a call, and continue with the turn where that is left to this process.
+    """Record a user's answer to a call, and continue with the turn where that is left to this process.
 
     Where the turn has ended without its sub-agent, the one that continues is the sub-agent's.
     """

@@ -139,7 +139,7 @@ def _given(
 
 
 def _asked_here(context: CliContext, question: InputQuestion) -> AnswerInput:
-    """The answer of the person at this terminal. Raises a usage error where there is none."""
+    """The answer of the user at this terminal. Raises a usage error where there is none."""
     from hermes_jobs.interfaces.cli.questions.input import ask_for_input, how_to_answer
     from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 

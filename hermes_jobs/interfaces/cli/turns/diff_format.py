@@ -1,4 +1,4 @@
-"""Diffs for people: in colour, and folded to some lines."""
+"""Diffs for users: in colour, and folded to some lines."""
 
 from __future__ import annotations
 

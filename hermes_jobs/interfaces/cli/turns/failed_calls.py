@@ -1,4 +1,4 @@
-"""What people are told of a model call that failed (a wait for a quota, another model), and of a turn that a
+"""What users are told of a model call that failed (a wait for a quota, another model), and of a turn that a
 limit stopped."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hermes_jobs.text.figures import duration
 
 
 def failure_notice(event: ModelCallFailed, at: float) -> str:
-    """A sentence for people, empty for a mere retry and for a last attempt. `at`: when it failed."""
+    """A sentence for users, empty for a mere retry and for a last attempt. `at`: when it failed."""
     if event.fallback:
         why = event.kind.replace("_", " ")
         return f"{event.model or 'The model'} cannot be used ({why}): {event.fallback} answers instead."
@@ -30,7 +30,7 @@ def failure_notice(event: ModelCallFailed, at: float) -> str:
 
 
 def quota_commands(turn: str) -> tuple[str, ...]:
-    """What a person can do with a turn that waits for a quota."""
+    """What a user can do with a turn that waits for a quota."""
     return (
         f"  another model: hermes-jobs turns retry {turn} -m NAME",
         f"  cancel it:     hermes-jobs turns cancel {turn}",
@@ -38,7 +38,7 @@ def quota_commands(turn: str) -> tuple[str, ...]:
 
 
 def wait_commands(turn: str) -> tuple[str, ...]:
-    """What a person can do with a turn that cannot begin yet."""
+    """What a user can do with a turn that cannot begin yet."""
     return (
         f"  try it now: hermes-jobs turns retry {turn}",
         f"  cancel it:  hermes-jobs turns cancel {turn}",
@@ -51,6 +51,6 @@ def stop_lines(limit: str, turn: str) -> tuple[str, ...]:
 
 
 def moment(until: float, now: float) -> str:
-    """A moment as people say it: the time of day, with the day where that is another one."""
+    """A moment as users say it: the time of day, with the day where that is another one."""
     then, today = (to_local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
     return f"{then:%H:%M:%S}" if then.date() == today.date() else figures.moment(then, today)

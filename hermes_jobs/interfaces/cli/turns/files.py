@@ -96,7 +96,7 @@ IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}
 
 
 def rewound_lines(rewind: TurnRewind, done: Rewound, *, undo: bool = False) -> list[str]:
-    """What was done, for people: a line for each file."""
+    """What was done, for users: a line for each file."""
     from hermes_jobs.domain.session.titles import printable
 
     if done.is_nothing:

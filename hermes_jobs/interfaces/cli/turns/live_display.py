@@ -241,7 +241,7 @@ class TerminalSurface:
         self._below = tuple(below)
 
     def _rows(self) -> int:
-        """How many rows the changing lines take by now: a terminal made narrower has broken them."""
+        """How many rows the changing lines take now: a terminal made narrower has broken them."""
         columns = max(self.size()[0], 1)
         widths = (cell_len(click.unstyle(line)) for line in self._below)
         return sum(max(1, -(-width // columns)) for width in widths)

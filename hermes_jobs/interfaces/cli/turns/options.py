@@ -107,7 +107,7 @@ def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, st
     for each in given:
         name, equals, value = each.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise click.BadParameter(f"{name!r} is no name of a variable.", param_hint="--env")
+            raise click.BadParameter(f"{name!r} is not a name of a variable.", param_hint="--env")
         if not equals and name not in context.environ:
             raise click.BadParameter(f"{name} is not set here.", param_hint="--env")
         value = value if equals else context.environ[name]

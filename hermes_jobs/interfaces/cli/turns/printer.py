@@ -31,7 +31,7 @@ class TurnPrinter:
     """Prints a turn's events and deltas as its options say. Called from several threads."""
 
     def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool) -> None:
-        """`asks`: whoever waits asks the person for approvals, on the spot."""
+        """`asks`: whoever waits asks the user for approvals, on the spot."""
         self.options = options
         self._asks = asks
         self._turn = submitted.turn
@@ -121,7 +121,7 @@ class TurnPrinter:
                 self.note(line)
 
     def questions(self, folder: str) -> Iterator[AnyQuestion]:
-        """What the turn's calls ask a person; `folder` is the session's."""
+        """What the turn's calls ask a user; `folder` is the session's."""
         return self._questions.listed(folder)
 
     def ask_elsewhere(self) -> None:
@@ -130,12 +130,12 @@ class TurnPrinter:
         self._note_questions()
 
     def show_question(self, lines: Sequence[str]) -> None:
-        """Print what a person is asked, with nothing below it that changes."""
+        """Print what a user is asked, with nothing below it that changes."""
         self._output.set_status(())
         self._output.print_lines(lines)
 
     def _note_questions(self) -> None:
-        """Say how to answer the calls that wait for a person, once."""
+        """Say how to answer the calls that wait for a user, once."""
         if self._asks:
             return
         found = list(self._questions.listed(""))

@@ -1,4 +1,4 @@
-"""What happens in a turn, as a few lines for people: tool calls as they end, what takes long, compression.
+"""What happens in a turn, as a few lines for users: tool calls as they end, what takes long, compression.
 
 A call has one line when it ends; one that takes long has another before. Both name it, since calls run side
 by side.
@@ -215,12 +215,12 @@ def failure_line(content: str) -> str:
 
 
 def call_details(name: str, arguments: str) -> str:
-    """A call with all of its arguments and their lines: what a person allows has to be seen."""
+    """A call with all of its arguments and their lines: what a user allows has to be seen."""
     return "\n    ".join(f"{name} {printable(_arguments_text(arguments))}".splitlines())
 
 
 def _arguments_text(arguments: str) -> str:
-    """The values alone where there is one; else `name=value`. What is no JSON object stays as it is."""
+    """The only value, or else `name=value` pairs. Text that is not a JSON object stays unchanged."""
     try:
         values = msgspec.json.decode(arguments, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):

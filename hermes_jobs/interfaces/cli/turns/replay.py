@@ -224,7 +224,7 @@ def ask(context: CliContext, stream: str, again: str) -> Replay:
 
     def state() -> Replay:
         found = engine.state(stream)
-        assert isinstance(found, Replay), f"{stream} is no replay"
+        assert isinstance(found, Replay), f"{stream} is not a replay"
         return found
 
     def is_over() -> bool:

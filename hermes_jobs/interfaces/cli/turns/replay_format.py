@@ -189,7 +189,7 @@ def replay_settings(application: Application, replay: Replay) -> ReplaySettings:
 
 
 def settings_lines(settings: ReplaySettings) -> Iterator[str]:
-    """The settings for people, a line each."""
+    """The settings for users, a line each."""
     model = f"model {settings.model}, as asked for" if settings.model else "the model"
     yield f"As recorded: {FROM_TURN}{'' if settings.model else f', {model}'}."
     yield f"As configured now: {AS_NOW}{f'; {model}' if settings.model else ''}."

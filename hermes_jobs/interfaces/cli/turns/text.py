@@ -27,11 +27,11 @@ def read_text(
     may_be_empty: bool = False,
     named_in: Callable[[str, Inputs], Sequence[str]] | None = None,
 ) -> str:
-    """What is sent: the text, what goes along by `named_in(text, inputs)`, each file in a fence under its
-    name as it was given, the piped input.
+    """The text to send: the text, the attachments from `named_in(text, inputs)`, each file in a fence
+    under its given name, the piped input.
 
-    A single file without TEXT is the text itself. Raises a usage error where there is nothing to send
-    (unless it `may_be_empty`), where an input is no UTF-8 text, or where files and piped input have more than
+    A single file without TEXT is the text itself. Raises a usage error if there is nothing to send
+    (unless it `may_be_empty`), if an input is not UTF-8 text, or if files and piped input have more than
     `MAX_BYTES` together.
     """
     if [text, *files].count(STDIN) > 1:
@@ -114,7 +114,7 @@ def in_fence(content: str) -> str:
 
 
 def _printed(name: str) -> str:
-    """The file's name on one line; a byte of it that is no UTF-8 is shown as a mark."""
+    """The file's name on one line; bytes that are not UTF-8 are shown as `�`."""
     return one_line(name.encode(errors="replace").decode())
 
 

@@ -14,7 +14,7 @@ from hermes_jobs.text.figures import duration
 from hermes_jobs.views.spans import TURN_LANE, SpanKind, TimeSpan
 from hermes_jobs.views.timeline import Timeline, Track, tracks
 
-WIDTH = 80  # columns where the output is no terminal
+WIDTH = 80  # columns where the output is not a terminal
 LABEL = 30  # columns at most
 BAR = 16  # columns at least
 AT_WORK = ("model_call", "reference", "tool_call", "compression", "record")

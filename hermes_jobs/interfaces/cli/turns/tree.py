@@ -18,7 +18,7 @@ from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.tree import Tree
 
-PIPED = 100  # columns of a name at most where the output is no terminal
+PIPED = 100  # columns of a name at most where the output is not a terminal
 LEAST = 20  # columns of a name at least
 NUM_FIGURES = 4
 PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "…": "~", "≥": ">"})
@@ -33,7 +33,7 @@ class TreeLine(NamedTuple):
 
 
 def print_tree(tree: Tree, marked: str = "") -> None:
-    """Print the tree, the turn `marked` in bold, and below it what waits for a person."""
+    """Print the tree, the turn `marked` in bold, and below it what waits for a user."""
     rows = list(_lines(tree))
     turns = [each.turn.id for each in tree.walk()]
     header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
@@ -46,7 +46,7 @@ def print_tree(tree: Tree, marked: str = "") -> None:
 
 
 def note_waiting(tree: Tree) -> None:
-    """Say which calls in the tree wait for the person, by the path of turns, and how to answer."""
+    """Say which calls in the tree wait for the user, by the path of turns, and how to answer."""
     waiting = [(each, step) for each in tree.walk() for step in each.waiting]
     for each, step in waiting:
         path = path_text([turn.id for turn in tree.path(each.turn.id)])
@@ -70,7 +70,7 @@ def _note_input(asked: InputRequested, turn: str, named: str) -> None:
 
 
 def path_text(turns: Sequence[str]) -> str:
-    """The turns from the root's down, as people read a path."""
+    """The turns from the root's down, as users read a path."""
     return " › ".join(turns)
 
 

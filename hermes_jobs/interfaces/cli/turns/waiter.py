@@ -197,7 +197,7 @@ class TurnWaiter:
         return code
 
     def _work(self, worker: InlineWorker | LogWaiter, timeout: float | None) -> bool:
-        """Wait for the turn's end, asking the person at the terminal where it waits for one."""
+        """Wait for the turn's end, asking the user at the terminal where it waits for one."""
         clock, engine = self._application.clock, worker.engine
         until = None if timeout is None else clock.monotonic() + timeout
 
@@ -217,13 +217,13 @@ class TurnWaiter:
             self._printer.catch_up(engine.log)
 
     def _open_question(self, engine: Engine) -> AnyQuestion | None:
-        """What the person at this terminal is asked first."""
+        """What the user at this terminal is asked first."""
         if not self._asks:
             return None
         return next(chain(self._own_questions(engine), self._questions_below(engine)), None)
 
     def _own_questions(self, engine: Engine) -> Iterator[AnyQuestion]:
-        """What calls of the turn ask the person."""
+        """What calls of the turn ask the user."""
         session = engine.sessions.load(self._submitted.stream)
         turn = session.current
         if turn is None or turn.cancelled_by is not None:
@@ -235,7 +235,7 @@ class TurnWaiter:
                 yield question
 
     def _questions_below(self, engine: Engine) -> Iterator[AnyQuestion]:
-        """What calls of sub-agents ask the person."""
+        """What calls of sub-agents ask the user."""
         session = engine.sessions.load(self._submitted.stream)
         turn = session.current
         if turn is None or turn.cancelled_by is not None or turn.id != last_turn(engine, self._submitted):
@@ -329,10 +329,10 @@ class TurnWaiter:
         except KeyboardInterrupt:
             self._printer.note("Left for the next process that works.")
 
-    # --- people ---------------------------------------------------------------------------------
+    # --- users ---------------------------------------------------------------------------------
 
     def _ask(self, engine: Engine, question: AnyQuestion, until: float | None) -> None:
-        """Ask the person, and record what they answer."""
+        """Ask the user, and record what they answer."""
         clock = self._application.clock
 
         def is_wanted() -> bool:
@@ -360,7 +360,7 @@ class TurnWaiter:
     def _answer(
         self, question: AnyQuestion, is_wanted: Callable[[], bool]
     ) -> c.ApproveCall | c.DenyCall | c.AnswerInput | None:
-        """The person's answer as a command; None where it is too late. Raises `EOFError`."""
+        """The user's answer as a command; None where it is too late. Raises `EOFError`."""
         show, now = self._printer.show_question, self._application.clock.now
         if isinstance(question, InputQuestion):
             return ask_for_input(question, show, is_wanted, now)
@@ -384,7 +384,7 @@ class TurnWaiter:
         return INTERRUPTED
 
     def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
-        """The same while this process still works: what is under way continues until a person has decided:
+        """The same while this process still works: what is under way continues until a user has decided:
         only who hears an answer can keep what was said of it before a cancel."""
         if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
             done, stream = partial(self._is_done, worker.engine), self._submitted.stream
