@@ -1,1 +1,1 @@
-"""How users and programs reach an installation: command line, chat, chat gateways, HTML pages."""
+"""Interfaces for users and programs: command line, chat, chat gateways, MCP server, HTML pages."""

@@ -1,1 +1,1 @@
-"""Benchmarks that anybody with a model can run: scripted users, and what is measured of them."""
+"""Benchmarks for any model: scripted users, and measurements."""

@@ -1,4 +1,4 @@
-"""What of the beginning of one long conversation is still at hand after one, three and five compressions."""
+"""Measures which facts from the beginning of a long conversation survive one, three and five compressions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SESSION = "long"
 
 
 class Survival(NamedTuple):
-    """After so many compressions: the shares of the facts told before the first one that stand in the
-    conversation (summary and messages), that the prompt has or that is recalled for the fact's question,
-    and that `recall_compacted` finds when it is asked that question."""
+    """After so many compressions: the shares of the facts from before the first one that are in the
+    conversation (summary and messages), in the prompt or in the recall for the fact's question, and in the
+    result of `recall_compacted` for that question."""
 
     compressions: int
     facts: int
@@ -37,9 +37,9 @@ class Survival(NamedTuple):
 def survival(
     settings: Settings, environ: Mapping[str, str], folder: Path, person: ScriptedPerson
 ) -> Iterator[Survival]:
-    """One session with all that the user says, compressed by hand after each fifth of it.
+    """One session with all texts of the user, compressed after each fifth of it.
 
-    Nothing but the newest exchange is protected: what was said before is in the summary or is not there.
+    Only the newest exchange is protected: older text is in the summary or lost.
     """
     settings = settings_for(settings, folder)
     small = replace(settings.compression, enabled=False, threshold=0.01, target_ratio=0.1, protect_last_n=0)

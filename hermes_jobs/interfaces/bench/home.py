@@ -49,8 +49,8 @@ class Spent(NamedTuple):
 
 
 class Replied(NamedTuple):
-    """A turn's end: its answer, all that stood before the model besides the text and this very session, and
-    what the prompt had, each in characters as they were sent."""
+    """The end of a turn: its answer, the model's input besides the text and this session, and the prompt,
+    each as the sent characters."""
 
     answer: str
     prompt: str
@@ -59,7 +59,7 @@ class Replied(NamedTuple):
 
     @property
     def given(self) -> str:
-        """Everything that the answer could rest on."""
+        """All input for the answer."""
         return "\n\n".join((self.prompt, self.recalled, *self.results))
 
 
@@ -91,7 +91,7 @@ class BenchHome:
         self._work = work
 
     def say(self, session: str, text: str, opening: Opening) -> Replied:
-        """One turn to its end. Raises `Rejected` where it fails."""
+        """Run one turn. Raises `Rejected` if it fails."""
         worker, stream = self._worker, stream_of(session)
         turn = worker.engine.ids.name("t")
         before = self.application.log.last_position()
@@ -118,11 +118,11 @@ class BenchHome:
         return Replied(answer, prompt, "".join(recalled), results)
 
     def rest(self) -> None:
-        """Run what is due besides turns: reviews and what they save."""
+        """Run due steps besides turns: reviews and their writes."""
         self._worker.drain()
 
     def consolidate(self, session: str) -> None:
-        """Ask for observations of what was said there; `rest` has them written down."""
+        """Request observations of the sessions; `rest` records them."""
         unread = self.application.views.unread_turns(session)
         if unread is not None:
             self.application.consolidations.ask(self._worker.engine, unread)
@@ -135,7 +135,7 @@ class BenchHome:
         return worker.engine.sessions.load(stream)
 
     def spent(self) -> Spent:
-        """What this home's whole log has used."""
+        """The usage of this home's whole log."""
         rows = self.application.views.spending(by="model")
         return Spent(sum(each.requests for each in rows), sum(each.usage.total_tokens for each in rows))
 

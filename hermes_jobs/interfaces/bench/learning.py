@@ -1,4 +1,4 @@
-"""Which way of remembering keeps what a user said: the same weeks and questions, in homes of their own."""
+"""Compares methods of remembering: the same weeks and questions, in separate homes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ K = (1, 3, 5)
 
 
 class Way(NamedTuple):
-    """A way of remembering. `keeps`: what the weeks leave behind; ways that keep the same share the weeks.
-    Of `observations` nobody thinks of saving: each session is consolidated when it is over.
+    """A method of remembering. `keeps`: what the weeks store; methods with the same value share the weeks.
+    With `observations` nothing is saved explicitly: each session is consolidated at its end.
     `toolsets` are those of every session; `recall`: passages of earlier sessions are found for each question;
     `all_said`: the system message holds every text of the user."""
 
@@ -65,7 +65,7 @@ class AskedQuestion(NamedTuple):
 
 
 class PersonOutcome(NamedTuple):
-    """What one way kept of one person, and what became of the questions."""
+    """The stored facts of one user with one method, and the results of the questions."""
 
     person: str
     kept: tuple[ExpectedFact, ...]
@@ -76,7 +76,7 @@ class PersonOutcome(NamedTuple):
 
     @property
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """What went wrong (`missed`, `stale`, `wrong`, `leaked`), each with the name of what it is about."""
+        """The mistakes (`missed`, `stale`, `wrong`, `leaked`), each with its subject."""
         yield from (("missed", each.name) for each in self.missed)
         yield from (("stale", each.name) for each in self.stale)
         for each in self.written:
@@ -84,7 +84,7 @@ class PersonOutcome(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The outcomes of a way, a user each, and what they took of the model."""
+    """The outcomes of a method, one per user, and the model's usage."""
 
     way: Way
     outcomes: tuple[PersonOutcome, ...]
@@ -107,7 +107,7 @@ class LearningBench:
         self._weeks: dict[tuple[str, str], Spent] = {}
 
     def play(self, way: Way, persons: Sequence[ScriptedPerson]) -> Played:
-        """Everybody's weeks and questions that way. Raises `Rejected` where a turn fails."""
+        """All users' weeks and questions with that method. Raises `Rejected` where a turn fails."""
         outcomes = tuple(self._outcome(way, person) for person in persons)
         spent = [each.spent for outcome in outcomes for each in outcome.asked]
         spent += [self._weeks[way.keeps, person.name] for person in persons]
@@ -131,7 +131,7 @@ class LearningBench:
         )
 
     def _live(self, way: Way, person: ScriptedPerson, folder: Path) -> Spent:
-        """The user's sessions, on their days; what is due after each session is done before the next."""
+        """The user's sessions, on their days; due work of each session is done before the next."""
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
                 home.clock.days_ago = person.days - meeting.day
@@ -149,7 +149,7 @@ class LearningBench:
         return Opening(toolsets=way.toolsets, system=system)
 
     def _left_behind(self, way: Way, person: ScriptedPerson, folder: Path) -> Sequence[str]:
-        """The texts in which facts are looked for: entries, lines of notes, or all that was said."""
+        """The texts that are searched for facts: entries, lines of notes, or all messages."""
         if way.all_said:
             return [said.says for said in person.texts]
         if way.keeps == "notes":
@@ -160,7 +160,8 @@ class LearningBench:
         return [entry for target in TARGETS for entry in memory.entries(target)]
 
     def _ask(self, way: Way, person: ScriptedPerson, fact: ExpectedFact, weeks: Path) -> AskedQuestion:
-        """The fact's question in a new session, in a copy of the home: no question sees another one."""
+        """Ask the fact's question in a new session, in a copy of the home, so that questions do not affect
+        each other."""
         folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
         shutil.copytree(weeks, folder, ignore=shutil.ignore_patterns("run"))
         with opened(settings_for(self._settings, folder, recall=way.recall), self._environ, folder) as home:

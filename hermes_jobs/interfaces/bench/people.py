@@ -1,4 +1,4 @@
-"""Scripted users over weeks of sessions: what must be kept of them, be gone, or never be written.
+"""Scripted users over weeks of sessions, with facts that must be stored, removed, or never written.
 
 Each is a data file, `people/*.toml`: `sessions` by day, each with the texts that the user says; `facts`,
 each with a question that needs it later; and what must `never` be in a memory. A text holds a fact where
@@ -21,7 +21,7 @@ FOLDER = "people"
 
 
 class ScriptedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One text of the user, and what an attentive model saves of it."""
+    """One text of the user, and the writes of an ideal model."""
 
     says: str
     saves: tuple[Operation, ...] = ()
@@ -35,8 +35,8 @@ class Meeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExpectedFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What must be kept. `stale` is what it was before, and must be gone; `answer` is what a right answer
-    to `question` holds."""
+    """A fact that must be stored. `stale` is its previous value, which must be gone; `answer` is part of
+    a right answer to `question`."""
 
     name: str
     kind: Literal["identity", "preference", "correction", "change of mind", "contradiction", "long tail"]
@@ -47,7 +47,7 @@ class ExpectedFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForbiddenText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What must never be in a memory."""
+    """A text that must never be in a memory."""
 
     name: str
     kind: Literal["noise", "misread", "secret", "injection"]
@@ -70,12 +70,12 @@ class ScriptedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def texts(self) -> tuple[ScriptedText, ...]:
-        """All that the user says, in order."""
+        """All texts of the user, in order."""
         return tuple(said for meeting in self.sessions for said in meeting.turns)
 
 
 def people() -> tuple[ScriptedPerson, ...]:
-    """Everybody who comes with the package, by name."""
+    """The bundled users, by name."""
     folder = resources.files(__package__).joinpath(FOLDER)
     files = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda f: f.name)
     return tuple(

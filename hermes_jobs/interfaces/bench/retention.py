@@ -1,7 +1,7 @@
-"""What of a long piece of work is still at hand after one, three and five compressions, by form of summary.
+"""Measures what remains of a long piece of work after one, three and five compressions, by form of summary.
 
-The conversation is a script; only the summariser is asked. It is compressed by the engine as it is, and in
-two other forms: one summary that is written again each time, and a plain cut.
+The conversation is a script; only the summariser is called. It is compressed by the built-in engine, and
+in two other forms: one summary that is rewritten each time, and a plain cut.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ENDS = {
 
 
 class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user says, the question for it, and the expressions that an answering line has to hold."""
+    """The user's text, the question for it, and the expressions that a matching line must have."""
 
     says: str
     asks: str
@@ -61,12 +61,12 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a line has to hold that tells how it ended."""
+        """The expressions of a line with its outcome."""
         return (self.target.replace(".", r"\."), rf"\b{self.ends}\b")
 
 
 class WorkPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens between two compressions."""
+    """The work between two compressions."""
 
     facts: tuple[ToldFact, ...]
     calls: tuple[Done, ...]
@@ -97,7 +97,7 @@ class Retained(NamedTuple):
 
 
 class OneSummary(Compressor):
-    """The summary is one text, and is written again each time."""
+    """The summary is one text, rewritten each time."""
 
     def _summarised(
         self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
@@ -114,7 +114,7 @@ class OneSummary(Compressor):
 
 
 class PlainCut(Compressor):
-    """Nothing stands for what gives way."""
+    """The middle is removed without a summary."""
 
     def _summarised(
         self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
@@ -130,7 +130,7 @@ FORMS: dict[str, type[Compressor]] = {
 
 
 class SaidArchive:
-    """All that was said, for `recall_compacted`."""
+    """The whole conversation, for `recall_compacted`."""
 
     def __init__(self) -> None:
         self.messages: list[TranscriptMessage] = []
@@ -140,7 +140,7 @@ class SaidArchive:
         return tuple(self.messages)
 
     def found(self, question: str) -> Sequence[str]:
-        """The lines that the tool gives for a question."""
+        """The tool's result lines for a question."""
         caller = ToolContext(session="s1", turn="", call="", workdir="", attended=False)
         try:
             return RecallCompacted(self).recall_compacted(caller, query=question).splitlines()
@@ -157,7 +157,7 @@ def asking(application: Application) -> AskSummariser:
 
 
 def work() -> Work:
-    """The conversation that comes with the package."""
+    """The bundled conversation."""
     text = files(__package__).joinpath("work.toml").read_text("utf-8")
     return msgspec.toml.decode(text, type=Work)
 

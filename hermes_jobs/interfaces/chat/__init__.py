@@ -1,4 +1,4 @@
-"""`hermes-jobs chat`: a conversation on a terminal. What draws it is imported when the command is called."""
+"""`hermes-jobs chat`: a conversation on a terminal. Its modules are imported when the command is called."""
 
 from __future__ import annotations
 

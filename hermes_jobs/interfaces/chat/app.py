@@ -1,4 +1,5 @@
-"""The chat as it runs: a prompt that is never blocked, and behind it threads that listen, work and act."""
+"""The running chat: a prompt that is never blocked, and threads that follow the log, run steps and execute
+commands."""
 
 from __future__ import annotations
 
@@ -75,14 +76,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-EXIT_SECONDS = 3.0  # seconds after a Ctrl-C in which another one leaves
-REDRAW = 0.05  # seconds from one drawing of the prompt to the next at least
+EXIT_SECONDS = 3.0  # seconds after a Ctrl-C within which another one leaves
+REDRAW = 0.05  # the least seconds between two drawings of the prompt
 SHELL_USAGE = "· !COMMAND runs a command of yours here; what it prints goes with your next message"
 STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack", "prompt": "bold"})
 
 
 def run(context: CliContext, start: ChatStart) -> int:
-    """Chat until the user leaves; the exit code."""
+    """Chat until the user leaves; returns the exit code."""
     log_to_file(context, context.application.settings.paths.logs)
     Chat(context, start).run()
     return 0
@@ -118,8 +119,8 @@ class Chat:
         self._answer_keys = AnswerKeys(self.conversation, application.clock.monotonic)
 
     def run(self) -> None:
-        """Until the user leaves."""
-        # A Ctrl-C is a key of the prompt's: a late one, when the user is leaving, breaks nothing off.
+        """Run until the user leaves."""
+        # A Ctrl-C is a key of the prompt: a late one, while the user is leaving, interrupts nothing.
         with sigint_handler(lambda *_: None):
             self._log_thread.start()
             self._worker.start()
@@ -135,7 +136,7 @@ class Chat:
             await self._prompt.prompt_async(pre_run=lambda: self._surface.begin(self._prompt.app, loop))
 
     def _own_stream(self) -> tuple[str | None, Mapping[str, str]]:
-        """The stream of the conversation, and what its turns require of whoever works on them."""
+        """The stream of the conversation, and the requirements of its turns for workers."""
         lineage = self.conversation.lineage
         return None if lineage is None else stream_of(lineage), self.conversation.carried.requires
 
@@ -160,7 +161,7 @@ class Chat:
         for line in self._summary.lines(lineage):
             note(line)
 
-    # --- the room of commands -------------------------------------------------------------------
+    # --- ChatContext -------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """See `ChatContext.say`."""
@@ -196,7 +197,7 @@ class Chat:
         self._dim(self._attachments.add(output))
 
     def _in_terminal(self, act: Callable[[], T]) -> T:
-        """Act in the main thread, which alone hears of a Ctrl-C, while the prompt is out of the way."""
+        """Call the function in the main thread, which receives Ctrl-C, while the prompt is hidden."""
         loop = self._loop
         assert loop is not None, "commands come from the prompt"
 
@@ -228,10 +229,10 @@ class Chat:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._exit)
 
-    # --- what is typed --------------------------------------------------------------------------
+    # --- input --------------------------------------------------------------------------
 
     def _accept(self, buffer: Buffer) -> bool:
-        """Take what was typed; false empties the line."""
+        """Handle the typed line; false empties the line."""
         text = buffer.text
         if text.strip():
             self._actions.submit(self._run_action, lambda: self._handle_input(text))
@@ -252,7 +253,7 @@ class Chat:
             run_command(self, *command)
 
     def _run_action(self, act: Callable[[], object]) -> None:
-        """Act in the actions' thread, where one thing is done after the other."""
+        """Run in the actions' thread, one action at a time."""
         try:
             act()
         except Rejected as refused:
@@ -267,8 +268,8 @@ class Chat:
         self._refresh()
 
     def _submit(self, text: str, mentions: str, skill: str = "") -> None:
-        """Say the text with the skill, the files that are mentioned, and the outputs that wait."""
-        self._interrupted_at = float("-inf")  # whoever continues talking had no thought of leaving
+        """Submit the text with the skill, the mentioned files, and the waiting outputs."""
+        self._interrupted_at = float("-inf")  # a new message ends the wait for a second Ctrl-C
         given = with_skills(self.application.skills, (skill,) if skill else (), text)
         if not skill:
             self.conversation.show_prompt(text)
@@ -280,7 +281,7 @@ class Chat:
             *named_variables(self._context, text, passed, by_chat_flags),
         ):
             self._dim(line)
-        self.application.sync_files()  # what was edited by hand comes before what is said now
+        self.application.sync_files()  # edits of files come before this message
         submitted = self.conversation.submit(composed.text, given.names)
         self._attachments.drop()
         for line in [*turn_notices(self._context, submitted.turn), *tell(self._context)]:
@@ -296,7 +297,7 @@ class Chat:
         self._display.print_line(f"{text}\n{printable(self._context.redact(hint))}" if hint else text)
 
     def _interrupt(self) -> None:
-        """A Ctrl-C: the first cancels what runs, another one soon after leaves."""
+        """Handle a Ctrl-C: the first cancels the running turn, another one soon after leaves."""
         now = self.application.clock.monotonic()
         again, self._interrupted_at = now - self._interrupted_at < EXIT_SECONDS, now
         if again:
@@ -312,7 +313,7 @@ class Chat:
         if self._prompt.app.is_running and not self._prompt.app.is_done:
             self._prompt.app.exit(result="")
 
-    # --- what is shown --------------------------------------------------------------------------
+    # --- output --------------------------------------------------------------------------
 
     def _greet(self, start: ChatStart) -> None:
         settings, views = self.application.settings, self.application.views
@@ -355,7 +356,7 @@ class Chat:
         return size.columns, size.rows
 
     def _message(self) -> StyleAndTextTuples:
-        """The prompt, and above it what may still change."""
+        """The prompt, and above it the lines that may still change."""
         below = "".join(f"{line}\n" for line in self._surface.below)
         return [*to_formatted_text(ANSI(below)), ("class:prompt", PROMPT)]
 
@@ -389,7 +390,7 @@ class Chat:
 
 
 def _private(file: Path) -> str:
-    """The file's name; it is there, and its owner's alone."""
+    """The file's name, after creating it readable for its owner only."""
     os.close(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     file.chmod(0o600)
     return str(file)

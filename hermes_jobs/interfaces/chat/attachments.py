@@ -1,4 +1,4 @@
-"""What goes with a message: the files that it names with `@`, and what the user's own commands printed."""
+"""Attachments of a message: files mentioned with `@`, and outputs of the user's own commands."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from hermes_jobs.text.plural import pluralize
 
 BEGUN = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
 """A mention that is being typed, up to the cursor."""
-OFFERED = 50  # paths that Tab offers
-WALKED = 3000  # entries that are looked at for a name without its folder
+OFFERED = 50  # completed paths
+WALKED = 3000  # entries that are searched for a name without its folder
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """A whole message, and what there is to tell of what goes with it."""
+    """A whole message, and notes on its attachments."""
 
     text: str
     notes: tuple[str, ...]
 
 
 class ChatAttachments:
-    """Outputs that wait for the next message. `redact` takes known secrets out of them; `reader` reads what
-    is mentioned as `@server:URI`."""
+    """Outputs that wait for the next message. `redact` removes known secrets from them; `reader` reads
+    resources mentioned as `@server:URI`."""
 
     def __init__(self, redact: Callable[[str], str], reader: Callable[[], ResourceReader]) -> None:
         self._redact = redact
@@ -45,7 +45,7 @@ class ChatAttachments:
         self._waiting: list[str] = []
 
     def add(self, output: ShellOutput) -> str:
-        """Offer a command's output to the next message; what to tell about it."""
+        """Attach a command's output to the next message; returns a note about it."""
         left_out = f"\n[… {output.left_out:,} bytes are left out here …]\n" if output.left_out else ""
         printed = self._redact(f"{output.head}{left_out}{output.tail}")
         label = f"I ran `{self._redact(output.command)}` (exit code {output.code})"
@@ -57,12 +57,12 @@ class ChatAttachments:
         return f"· exit code {output.code}; {lines} will go with your next message{parts}, ! alone drops that"
 
     def drop(self) -> int:
-        """Forget what waits; how many outputs that were."""
+        """Drop the waiting outputs; returns their number."""
         dropped, self._waiting = len(self._waiting), []
         return dropped
 
     def compose(self, text: str, mentions: str, folder: str) -> Composed:
-        """The text with each file and resource that `mentions` names, and the outputs that wait.
+        """The text with each file and resource in `mentions`, and the waiting outputs.
 
         Raises a usage error for what is not text, too large or not to be read, `Rejected` for a resource that
         its server does not give.
@@ -87,8 +87,8 @@ class ChatAttachments:
 
 
 def _files(text: str, folder: str, servers: Sequence[str]) -> Iterator[tuple[str, Path | None]]:
-    """The files that a text names, each once; None for a resource of one of the servers, and for what looks
-    like a path and is none.
+    """The files mentioned in a text, each once; None for a resource of one of the servers, and for a
+    missing path.
 
     A folder is left to the agent's tools, a word such as `@property` to the reader.
     """
@@ -114,11 +114,12 @@ def _path(name: str, folder: str) -> Path:
         return Path(folder, name)
 
 
-# --- what Tab offers behind an @ --------------------------------------------------------------
+# --- completion after an @ --------------------------------------------------------------
 
 
 def paths_that_begin(begun: str, folder: str) -> Found:
-    """Files and folders that continue from what was typed; for a bare word also files below that hold it."""
+    """Files and folders that begin with the typed text; for a bare word also files below whose name contains
+    it."""
     begun = begun.removeprefix('"')
     above, slash, name = begun.rpartition("/")
     place = _path(above + slash or ".", folder)

@@ -1,4 +1,4 @@
-"""Slash commands that are command lines of `hermes-jobs`: the same words behind them, run in the chat."""
+"""Slash commands that run command lines of `hermes-jobs` in the chat, with the same arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SENTENCE_AT = {"add": 1, "preview": 1, "edit": 2}
 
 
 def command_line(*before: str, default: Sequence[str] = ()) -> Callable[[ChatContext, str], None]:
-    """The command line of that name with the words that follow, `default` where none do."""
+    """The command line of that name with the given words, or `default` without words."""
 
     def act(chat: ChatContext, rest: str) -> None:
         chat.command_line(*before, *(words(rest) or default))
@@ -23,7 +23,7 @@ def command_line(*before: str, default: Sequence[str] = ()) -> Callable[[ChatCon
 
 
 def schedule(chat: ChatContext, rest: str) -> None:
-    """Add what a sentence says, else do what `hermes-jobs schedule` does with these words."""
+    """Add a schedule from a sentence, else run `hermes-jobs schedule` with these words."""
     given = words(rest)
     if not given or given[0].startswith("-"):
         pass
@@ -40,9 +40,9 @@ def _joined(given: Sequence[str], at: int) -> list[str]:
 
 
 def _says_when(chat: ChatContext, rest: str) -> bool:
-    """Whether words that begin with a subcommand's name are a sentence: `run the tests every day at 9`.
+    """Whether words that begin with a subcommand's name form a sentence: `run the tests every day at 9`.
 
-    They are a subcommand where a schedule is named: `edit backup every day at 9`.
+    They are a subcommand if a schedule is named: `edit backup every day at 9`.
     """
     from schedules.phrases import Understood, parse
 
@@ -60,7 +60,7 @@ def _says_when(chat: ChatContext, rest: str) -> bool:
 
 
 def search(chat: ChatContext, rest: str) -> None:
-    """Search what was said in all sessions."""
+    """Search all sessions."""
     if not rest:
         chat.say("/search WORDS looks through everything that was said in any session.")
         return
@@ -69,24 +69,24 @@ def search(chat: ChatContext, rest: str) -> None:
 
 
 def export(chat: ChatContext, rest: str) -> None:
-    """Write the session to a file. Raises `Rejected` where nothing was said yet."""
+    """Write the session to a file. Raises `Rejected` before its first message."""
     lineage = chat.conversation.require_session().lineage
     given = words(rest) or [f"{lineage}.md"]
     chat.command_line("sessions", "export", lineage, "-o", *given)
 
 
 def summary(chat: ChatContext, _rest: str) -> None:
-    """Show what stands for the session's older part. Raises `Rejected` where nothing was said yet."""
+    """Show the summary of the session's older part. Raises `Rejected` before its first message."""
     chat.command_line("sessions", "summary", chat.conversation.require_session().lineage)
 
 
 def offers(group: str) -> Callable[[ChatContext], Found]:
-    """What Tab offers behind the command of that name."""
+    """Completions after the command of that name."""
     return lambda _chat: subcommands(group).items()
 
 
 def subcommands(group: str) -> Mapping[str, str]:
-    """What `hermes-jobs GROUP` takes, each with what it does."""
+    """The subcommands of `hermes-jobs GROUP`, with descriptions."""
     import click
 
     from hermes_jobs.interfaces.cli import hermes_jobs
@@ -99,7 +99,7 @@ def subcommands(group: str) -> Mapping[str, str]:
 
 
 def words(rest: str) -> list[str]:
-    """What was typed, split as a shell does."""
+    """The typed text, split as in a shell."""
     try:
         return shlex.split(rest)
     except ValueError:

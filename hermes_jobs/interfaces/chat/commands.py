@@ -1,6 +1,6 @@
-"""What may be typed after a slash: the table of commands, which `/help` and Tab show too.
+"""The table of slash commands, also for `/help` and completion.
 
-A new command is a function of the chat and the words behind its name, in the module of its kind, and one row
+A new command is a function of the chat and the words after its name, in the module of its kind, and one row
 here.
 """
 
@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.chat.slash import ChatContext, Group, SlashCommand
 from hermes_jobs.interfaces.cli.output import cut
 
 LINE = 79  # columns of a line of `/help` at most
-HALF = 58  # columns that a line takes where two stand beside each other
+HALF = 58  # columns of a line in two columns
 GAP = 3  # columns between them
 KEYS = (
     ("@PATH", "the file's text goes with your message"),
@@ -45,12 +45,12 @@ KEYS = (
 
 
 def run_command(chat: ChatContext, name: str, rest: str) -> None:
-    """Carry out a command. Raises `Rejected` where there is none of that name, and what the command does."""
+    """Run a command. Raises `Rejected` for an unknown name, and the command's errors."""
     _find(chat, name).run(chat, rest)
 
 
 def all_commands(chat: ChatContext) -> Mapping[Group, Sequence[SlashCommand]]:
-    """Every command that can be typed in this chat, by its group."""
+    """Every command of this chat, by its group."""
     return {**COMMANDS, "Your own": own_commands(chat), "MCP servers": server_prompts(chat)}
 
 
@@ -79,7 +79,7 @@ def _find(chat: ChatContext, name: str) -> SlashCommand:
 
 
 def _help(chat: ChatContext, rest: str) -> None:
-    """List the commands by their groups, or tell about one."""
+    """List the commands by their groups, or describe one."""
     if rest:
         _tell_about(chat, _find(chat, rest.removeprefix("/")))
         return

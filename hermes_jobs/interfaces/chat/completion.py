@@ -1,4 +1,4 @@
-"""What Tab offers in a chat: commands, and the sessions, models and words that they take."""
+"""Completion in a chat: commands, and their arguments such as sessions and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hermes_jobs.interfaces.chat.slash import ChatContext, Found, Group, SlashCo
 
 
 class ChatCompleter(Completer):
-    """Completes slash commands with what follows them, and paths and resources behind an `@`."""
+    """Completes slash commands and their arguments, and paths and resources after an `@`."""
 
     def __init__(self, chat: ChatContext) -> None:
         self._chat = chat
@@ -45,11 +45,11 @@ class ChatCompleter(Completer):
             if command is not None and command.completes is not None:
                 yield from _fitting(command.completes(self._chat), rest.lstrip())
         except HermesJobsError:
-            return  # what cannot be read is not offered
+            return  # without completions if reading fails
 
 
 def is_completed(document: Document) -> bool:
-    """Whether completions are offered while this is typed: a command, or a file behind an `@`."""
+    """Whether completions are offered for this text: a command, or a file after an `@`."""
     is_mention = BEGUN.search(document.current_line_before_cursor) is not None
     return is_mention or document.text.startswith("/")
 

@@ -1,4 +1,4 @@
-"""The session that is chatted in: what is said to it, and what the log and the live channels tell of it."""
+"""The session of a chat: its commands, and its events from the log and the live channels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOURCE = "chat"
 
 
 class ChatStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How a chat begins: in a lineage, or (None) in a new one that is opened with the rest.
+    """The start of a chat: in a lineage, or (None) in a new one with these settings.
 
     `variables` are for the commands that run in its turns.
     """
@@ -66,8 +66,8 @@ class Conversation:
         self._lineage: str | None = None
         self._version = 0
         self._renderer = self._new_renderer()
-        self._asked = ""  # the question that is open
-        self._entry: tuple[str, FormEntry] | None = None  # the form that is filled in, by its question
+        self._asked = ""  # the open question
+        self._entry: tuple[str, FormEntry] | None = None  # the form being filled in, by its question
         self._subscriptions: dict[str, list[Callable[[], None]]] = {}
         self.open(start.lineage)
         if start.lineage is not None and start.model is not None:
@@ -75,27 +75,27 @@ class Conversation:
         if start.lineage is not None and start.mode is not None:
             self.change_mode(start.mode)
 
-    # --- how it stands --------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------
 
     @property
     def lineage(self) -> str | None:
-        """The lineage that is talked in; null before the first word of a new one."""
+        """The current lineage; None before the first message of a new one."""
         return self._lineage
 
     @property
     def session(self) -> Session | None:
-        """The session as the log has it; null before its first word."""
+        """The session from the log; None before its first message."""
         with self._lock:
             return None if self._lineage is None else self._engine.sessions.load(stream_of(self._lineage))
 
     @property
     def cached_session(self) -> Session | None:
-        """The session as this process last saw it, without a look at the log."""
+        """The last known session, without reading the log."""
         return None if self._lineage is None else self._engine.sessions.known(stream_of(self._lineage))
 
     @property
     def model(self) -> str:
-        """The model that answers next: a name that stands for no other."""
+        """The model of the next turn, aliases resolved."""
         session = self.cached_session
         named = (session and session.model) or self._start.model
         settings = self._application.settings
@@ -103,14 +103,14 @@ class Conversation:
 
     @property
     def workdir(self) -> str:
-        """The folder that the agent's tools work in."""
+        """The working folder of the agent's tools."""
         session = self.cached_session
         started = session.started if session is not None else None
         return (started and started.workdir) or self._start.workdir
 
     @property
     def start(self) -> ChatStart:
-        """What the next new session begins with."""
+        """The start of the next new session."""
         return self._start
 
     @property
@@ -120,18 +120,18 @@ class Conversation:
 
     @property
     def running(self) -> str | None:
-        """The turn that runs."""
+        """The running turn."""
         session = self.cached_session
         return session.current.id if session and session.current else None
 
-    # --- what is said and decided ---------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------
 
     def show_prompt(self, text: str) -> None:
-        """Show what was typed."""
+        """Show the typed message."""
         self._renderer.show_prompt(text)
 
     def submit(self, text: str, skills: tuple[str, ...] = ()) -> Submitted:
-        """Say something, in which those skills stand; a new session begins with it."""
+        """Submit a text that contains those skills; it begins a new session if needed."""
         with self._lock:
             application, name = self._application, self._application.ids.name
             opening = None
@@ -165,7 +165,7 @@ class Conversation:
         return submitted
 
     def cancel(self) -> bool:
-        """Cancel the running turn; whether there was one."""
+        """Cancel the running turn; returns whether there was one."""
         session = self.session
         if session is None or session.current is None:
             return False
@@ -184,9 +184,9 @@ class Conversation:
         return [] if session is None else list(below(session, 0))
 
     def cancel_child(self, name: str) -> str:
-        """Cancel the sub-agent whose session's or turn's id begins like that; its goal.
+        """Cancel the sub-agent with that beginning of a session's or turn's id; returns its goal.
 
-        Raises `Rejected` where none is meant, or more than one.
+        Raises `Rejected` if none or several match.
         """
         children = [child.ref for _, child in self.children()]
         meant = [ref for ref in children if ref.session.startswith(name) or ref.turn.startswith(name)]
@@ -198,12 +198,12 @@ class Conversation:
 
     @property
     def question(self) -> AnyQuestion | None:
-        """What the user is asked; None where nothing waits, or nothing any more."""
+        """The open question; None if there is none."""
         with self._lock:
             return self._question()
 
     def _question(self, call: str | None = None) -> AnyQuestion | None:
-        """The first question, or that of a call: of the session's turn, else of its sub-agents."""
+        """The first question, or a call's: of the session's turn, else of its sub-agents."""
         session, now = self.cached_session, self._application.clock.now()
         waiting = [self._renderer.questions()]
         if session is not None:
@@ -226,7 +226,7 @@ class Conversation:
     ) -> str:
         """Answer the open question, or the one about that call, or the one of that id; what is done.
 
-        Raises `Rejected` where nothing waits, or the key answers nothing.
+        Raises `Rejected` without a question, or for an unknown key.
         """
         with self._lock:
             question = (self._question(call) if call is not None else None) or self._question()
@@ -256,7 +256,7 @@ class Conversation:
         return "\n".join(entry.lines())
 
     def fill_in(self, text: str) -> str | None:
-        """Take a text for the form that is being filled in; what to say. None where there is none."""
+        """Handle a text for the form being filled in; returns the text to show, None without a form."""
         question = self.question
         if self._entry is None or not isinstance(question, InputQuestion) or question.id != self._entry[0]:
             return None
@@ -276,12 +276,12 @@ class Conversation:
 
     @property
     def mode(self) -> Mode:
-        """What the agent may do without asking."""
+        """The permission mode."""
         session = self.cached_session
         return session.mode if session is not None else self._start.mode or "ask"
 
     def change_mode(self, mode: Mode) -> None:
-        """Change that, from here on."""
+        """Change the permission mode."""
         with self._lock:
             if self._lineage is None:
                 self._start = msgspec.structs.replace(self._start, mode=mode)
@@ -289,7 +289,7 @@ class Conversation:
                 self._engine.execute(stream_of(self._lineage), c.ChangeMode(mode=mode, by="user"))
 
     def change_model(self, model: str) -> None:
-        """Let another model, or what an alias stands for, answer from now on. Raises `Misconfigured` too."""
+        """Set the session's model, by name or alias. Raises `Misconfigured` too."""
         model = self._application.settings.models.aliases.get(model, model)
         self._application.check(model)
         with self._lock:
@@ -299,25 +299,25 @@ class Conversation:
                 self._engine.execute(stream_of(self._lineage), c.ChangeModel(model=model))
 
     def rename(self, title: str) -> str:
-        """Give the session a title; as it is written."""
+        """Set the session's title; returns it in its stored form."""
         from hermes_jobs.engine.session_titles import rename_session
 
         session = self.require_session()
         return rename_session(self._engine, session.lineage, title).title or ""
 
     def compress(self, focus: str) -> None:
-        """Have the older part of the history give way to a summary, about `focus` above all."""
+        """Request a compression of the history, with the given focus."""
         session = self.require_session()
         self._engine.execute(session.stream, c.RequestCompression(reason="manual", focus=focus))
 
     def last_turn(self) -> str:
-        """The id of the turn that `undo` takes back. Raises `Rejected` where there is none, or one runs."""
+        """The id of the turn for `undo`. Raises `Rejected` if there is none, or one is running."""
         begun = last_begun(self._engine, self.require_session().lineage).event
         assert isinstance(begun, e.ContextPrefetched), begun
         return begun.turn
 
     def undo(self) -> str:
-        """Go on in a copy of the session from before its last turn; that turn's text."""
+        """Switch to a copy of the session from before its last turn; returns that turn's text."""
         session = self.require_session()
         new = self._application.ids.name("s")
         text = undo(self._engine, session.lineage, new)
@@ -325,7 +325,7 @@ class Conversation:
         return text
 
     def go_on(self) -> str:
-        """Continue with the last turn, which a limit stopped; what is done. Raises `Rejected` for another."""
+        """Continue the last turn if a limit stopped it; returns a note. Raises `Rejected` otherwise."""
         session = self.require_session()
         if session.last_ended is None:
             raise Rejected("Nothing has ended yet in this session.", kind="not_stopped")
@@ -333,14 +333,14 @@ class Conversation:
         return f"Going on with turn {session.last_ended}."
 
     def _resumption(self, turn: str, *, only_stopped: bool = False) -> c.ResumeTurn:
-        """The command that resumes a turn, with what this environment sets."""
+        """The command that resumes a turn, with this environment's settings."""
         carried = self._application.travelling(self.model, self._start.variables)
         return c.ResumeTurn(
             turn=turn, only_stopped=only_stopped, settings=carried.values, requires=carried.requires
         )
 
     def retry(self) -> str:
-        """Continue with the last turn where it failed or was cancelled, else ask it again; what is done."""
+        """Continue the last turn if it failed or was cancelled, else repeat it; returns a note."""
         session = self.require_session()
         last = session.last_ended
         ended = session.ended.get(last) if last else None
@@ -355,7 +355,7 @@ class Conversation:
     # --- which session --------------------------------------------------------------------------
 
     def open(self, lineage: str | None, *, quiet: bool = False) -> None:
-        """Talk in that lineage from now on; null begins a new one with the next text."""
+        """Switch to that lineage; None begins a new one with the next text."""
         with self._lock:
             for turn in list(self._subscriptions):
                 self._unsubscribe(turn)
@@ -373,7 +373,7 @@ class Conversation:
                 self._renderer.ask(self._question())
 
     def _show_last_messages(self, session: Session) -> None:
-        """Show how the conversation stood: the last that was said."""
+        """Show the last messages of the conversation."""
         said = [message for message in session.messages if message.content]
         asked = [each for each in said if isinstance(each, UserMessage)][-1:]
         answered = [each for each in said[-1:] if isinstance(each, AssistantMessage)]
@@ -384,19 +384,19 @@ class Conversation:
             self._display.print_line("")
 
     def _replay(self, turn: str) -> None:
-        """Show what has happened in the turn that runs."""
+        """Show the events of the running turn so far."""
         for recorded in self._engine.log.read(stream_of(self._lineage or "")):
             if getattr(recorded.event, "turn", None) == turn and not isinstance(
                 recorded.event, e.TurnSubmitted
             ):
                 self._handle(recorded)
 
-    # --- what is heard --------------------------------------------------------------------------
+    # --- events --------------------------------------------------------------------------
 
     def on_events(self, events: Sequence[RecordedEvent]) -> bool:
-        """Take in what stands in the log since the last time; whether the session stands otherwise now.
+        """Handle new events of the log; returns whether the session has changed.
 
-        What was heard before is passed over.
+        Events handled before are skipped.
         """
         with self._lock:
             if self._lineage is None:
@@ -415,7 +415,7 @@ class Conversation:
             return self._version > before or self._asked != asked
 
     def catch_up(self) -> None:
-        """Take in what the log has of the session now."""
+        """Handle all events of the session up to now."""
         with self._lock:
             if self._lineage is not None:
                 stream = stream_of(self._lineage)
@@ -423,7 +423,7 @@ class Conversation:
                 self._engine.sessions.load(stream)
 
     def close(self) -> None:
-        """Listen to nothing more."""
+        """End all subscriptions."""
         with self._lock:
             for turn in list(self._subscriptions):
                 self._unsubscribe(turn)
@@ -450,7 +450,7 @@ class Conversation:
             leave()
 
     def require_session(self) -> Session:
-        """The session as the log has it. Raises `Rejected` where nothing was said yet."""
+        """The session from the log. Raises `Rejected` before its first message."""
         session = self.session
         if session is None:
             raise Rejected("Nothing was said yet.", kind="usage", hint="Say something first.")

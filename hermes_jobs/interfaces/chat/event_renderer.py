@@ -1,4 +1,4 @@
-"""What a chat shows of a session's events, as lines and texts on its live display."""
+"""Renders a session's events on the live display of a chat."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EventRenderer:
         folder: Callable[[], str],
         tree_below: Callable[[str], Tree] | None,
     ) -> None:
-        """`folder()` is the one that the agent works in; `tree_below(turn)` what the turn took, which is said
+        """`folder()` is the agent's working folder; `tree_below(turn)` the figures of the turn for the line
         below its answer."""
         self._tree_below = tree_below
         self._begun_at = ""
@@ -48,7 +48,7 @@ class EventRenderer:
             display.print_lines,
         )
         self._questions = OpenQuestions()
-        self._asked = ""  # the question that stands there
+        self._asked = ""  # the shown question
         self._typed: set[str] = set()
         self._running: str | None = None
 
@@ -57,7 +57,7 @@ class EventRenderer:
         self._typed.add(turn)
 
     def show_prompt(self, text: str, *, most: int | None = None) -> None:
-        """Print a message of the user, at most so many lines of it."""
+        """Print a user's message, at most so many lines of it."""
         first, *more = printable(text).splitlines() or [""]
         if most is not None and len(more) >= most:
             more = [*more[: most - 1], f"… {len(more) - most + 1} more lines"]
@@ -82,7 +82,7 @@ class EventRenderer:
         return self._progress.children.follows(stream)
 
     def handle_child(self, recorded: RecordedEvent) -> None:
-        """Take in one event of a sub-agent, which the status lines show."""
+        """Handle one event of a sub-agent for the status lines."""
         self._progress.children.handle(recorded)
 
     def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
@@ -134,11 +134,11 @@ class EventRenderer:
             )
 
     def questions(self) -> Iterator[AnyQuestion]:
-        """What the user is asked."""
+        """The open questions."""
         return self._questions.listed(self._folder())
 
     def ask(self, question: AnyQuestion | None) -> None:
-        """Show the question that is open, once."""
+        """Show the open question, once."""
         if question is None or question.id == self._asked:
             return
         self._asked = question.id

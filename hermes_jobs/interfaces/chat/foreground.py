@@ -1,4 +1,5 @@
-"""What has the terminal while the prompt is out of the way: command lines of ours, and the user's own."""
+"""Runs commands on the terminal while the prompt is hidden: command lines of hermes-jobs, and the user's
+own."""
 
 from __future__ import annotations
 
@@ -21,15 +22,15 @@ from hermes_jobs.interfaces.cli.output import note
 
 T = TypeVar("T")
 
-HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # of a command's output that are kept
+HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # stored bytes of a command's output
 PIECE = 65_536  # bytes read at once
-LOOK_EVERY = 0.1  # seconds between looks at whether the shell has ended while others keep its pipe open
+LOOK_EVERY = 0.1  # seconds between checks whether the shell has ended while others keep its pipe open
 
 
 class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command printed on both streams: the beginning, and the end where it was too long.
+    """The output of a command on both streams: the beginning, and the end if it was too long.
 
-    `left_out` bytes stood between them. `code` is the exit code, negative for a signal.
+    `left_out` bytes are missing between them. `code` is the exit code, negative for a signal.
     """
 
     command: str
@@ -40,7 +41,7 @@ class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_interruptibly(act: Callable[[], T]) -> T:
-    """Ask the user here; a Ctrl-C breaks it off. Raises `Rejected` then."""
+    """Ask the user here; a Ctrl-C cancels the question and raises `Rejected`."""
     try:
         with _wakeup_off(), sigint_handler(signal.default_int_handler):
             return act()
@@ -49,7 +50,7 @@ def ask_interruptibly(act: Callable[[], T]) -> T:
 
 
 def run_command_line(context: CliContext, words: Sequence[str]) -> None:
-    """Run a command line of `hermes-jobs` within this process; a Ctrl-C breaks it off."""
+    """Run a command line of `hermes-jobs` within this process; a Ctrl-C interrupts it."""
     from hermes_jobs.interfaces.cli import hermes_jobs
 
     with _wakeup_off(), sigint_handler(signal.default_int_handler):
@@ -62,12 +63,12 @@ def run_command_line(context: CliContext, words: Sequence[str]) -> None:
 
 
 def run_shell(command: str, folder: str) -> ShellOutput:
-    """Run the user's command in their shell, showing what it prints; a Ctrl-C is the command's.
+    """Run the user's command in their shell, and show its output; a Ctrl-C goes to the command.
 
-    Raises `OSError` where the folder or the shell is missing.
+    Raises `OSError` if the folder or the shell is missing.
     """
     shell = os.environ.get("SHELL") or "/bin/sh"
-    with _wakeup_off(), sigint_handler(lambda *_: None):  # the command hears of it: it shares the terminal
+    with _wakeup_off(), sigint_handler(lambda *_: None):  # the command gets it too: it shares the terminal
         process = subprocess.Popen(
             [shell, "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -95,7 +96,7 @@ def run_shell(command: str, folder: str) -> ShellOutput:
 
 
 def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    """The output until its end, or until the shell has ended and what it left behind is silent."""
+    """The output until its end, or until the shell has ended and its remaining processes print nothing."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     while True:
@@ -112,7 +113,7 @@ def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def sigint_handler(handler: Callable[..., object]) -> Iterator[None]:
-    """What a Ctrl-C does meanwhile."""
+    """Replace the handler of SIGINT meanwhile."""
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield
@@ -122,7 +123,7 @@ def sigint_handler(handler: Callable[..., object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _wakeup_off() -> Iterator[None]:
-    """The prompt's loop does not hear of signals meanwhile."""
+    """The prompt's loop is not woken by signals meanwhile."""
     loop_hears_by = signal.set_wakeup_fd(-1)
     try:
         yield

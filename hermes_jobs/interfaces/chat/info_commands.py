@@ -1,4 +1,4 @@
-"""Slash commands that tell how things stand: the session, its cost, its tools."""
+"""Slash commands with information: the session, its cost, its tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hermes_jobs.views.models import SessionView
 
 
 def status(chat: ChatContext, _rest: str) -> None:
-    """Who answers, where, how full the window is, who works."""
+    """Show the model, folder, context usage and workers."""
     from hermes_jobs import __version__
     from hermes_jobs.interfaces.chat.toolbar import toolbar_status
 
@@ -44,7 +44,7 @@ def status(chat: ChatContext, _rest: str) -> None:
 
 
 def cost(chat: ChatContext, _rest: str) -> None:
-    """What this session has used and cost, and what today has."""
+    """Show usage and cost of this session, and of today."""
     application, lineage = chat.application, chat.conversation.lineage
     budgets = application.settings.budgets
     if lineage is None:
@@ -91,7 +91,7 @@ def _day(moment: float, zone: str) -> str:
 
 
 def tools(chat: ChatContext, _rest: str) -> None:
-    """The tools that the agent has in this session, each with what it does."""
+    """List the agent's tools in this session, with descriptions."""
     here, start = chat.conversation.session, chat.conversation.start
     chosen = here.started.toolsets if here is not None and here.started is not None else start.toolsets
     toolbox = chat.application.toolbox
@@ -130,7 +130,7 @@ TOOL_WORDS: Mapping[str, str] = {
 
 
 def told(name: str, description: str) -> str:
-    """What that tool does in a few words; for one of a plugin, how its description begins."""
+    """A short description of that tool; for one of a plugin, the beginning of its description."""
     if name in TOOL_WORDS:
         return TOOL_WORDS[name]
     line = " ".join(description.split())

@@ -1,4 +1,4 @@
-"""What keys do in a chat."""
+"""Key bindings of a chat."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chat_keys(
         return state is not None and state.current_completion is not None
 
     @keys.add("enter", filter=~is_chosen)
-    @keys.add("c-j", filter=~is_chosen)  # Enter, as it was read while a command had the terminal
+    @keys.add("c-j", filter=~is_chosen)  # Enter, if read while a command had the terminal
     def _send(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
@@ -90,9 +90,9 @@ def _comes_with_more(event: KeyPressEvent) -> bool:
 
 
 def complete(buffer: Buffer) -> None:
-    """What Tab does: take the only completion, else as much as all share, else offer one after the other.
+    """Handle Tab: insert the only completion, else the common beginning, else offer one after the other.
 
-    It looks by itself: completions that are being looked for while something is typed may come later.
+    It computes completions itself: those computed while typing may come later.
     """
     found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
     shared = get_common_complete_suffix(buffer.document, found)

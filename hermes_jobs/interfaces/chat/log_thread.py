@@ -1,4 +1,4 @@
-"""The thread that follows the log for a chat, so that nothing which is shown waits for a key."""
+"""The thread that follows the log for a chat, so that new events are shown without a key press."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.5  # seconds between two looks where nothing happens: what is under way grows older
-LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
+LOOK_EVERY = 0.5  # seconds between two polls without events: shown durations change
+LOG_AWAY = 1.0  # seconds before the retry of an unreachable log
 
 
 class LogThread:
-    """Calls `news` with each batch appended from now on, also with empty ones."""
+    """Calls `news` with each new batch of events, also with empty ones."""
 
     def __init__(
         self, log: EventLog, news: Callable[[Sequence[RecordedEvent]], None], trouble: Callable[[str], None]

@@ -1,4 +1,4 @@
-"""What Tab offers behind an `@` of MCP servers: their names, and behind `@server:` what the server has."""
+"""Completions for MCP servers after an `@`: their names, and after `@server:` the server's resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hermes_jobs.interfaces.chat.slash import Found
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.resources import McpResource
 
-KNOWN_SECONDS = 60.0  # after which a server that runs is asked again
+KNOWN_SECONDS = 60.0  # seconds after which a running server is listed again
 OFFERED = 50
 
 
@@ -23,16 +23,16 @@ class ResourceLister(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The servers that are on."""
+        """The names of enabled servers."""
 
     def known(self, server: str) -> Sequence[McpResource]:
-        """What the server has listed last. Nobody is asked."""
+        """The server's last known resources, without a request."""
 
     def is_running(self, server: str, workdir: str) -> bool:
-        """Whether the server can be asked without being started."""
+        """Whether the server is running."""
 
     def resources(self, server: str, workdir: str) -> Sequence[McpResource]:
-        """What the server has; `known` from then on. Raises `Rejected`."""
+        """The server's resources; stored for `known`. Raises `Rejected`."""
 
 
 class OfferedResources:
@@ -48,7 +48,7 @@ class OfferedResources:
         self._asked_at: dict[str, float] = {}
 
     def that_begin(self, begun: str, folder: str) -> Found:
-        """Mentions that continue from what was typed behind the `@`, each with what it is."""
+        """Mentions that begin with the text typed after the `@`, each with a description."""
         reader = self._reader()
         server, colon, rest = begun.removeprefix('"').partition(":")
         if not colon:
@@ -71,7 +71,7 @@ class OfferedResources:
             is_due = now - self._asked_at.get(server, float("-inf")) > KNOWN_SECONDS
             if is_due and reader.is_running(server, folder):
                 self._asked_at[server] = now
-                with suppress(HermesJobsError):  # what was known stays
+                with suppress(HermesJobsError):  # the known ones stay
                     reader.resources(server, folder)
 
 

@@ -1,7 +1,7 @@
 """Slash commands that users write: Markdown files in the home, and in the folder that is worked in.
 
-Those of the folder are foreign text, as its AGENTS.md is: suspicious lines are left out of them, they take no
-name that exists, and what they say is submitted under the file's name.
+Those of the folder are untrusted text, like its AGENTS.md: suspicious lines are removed, existing names are
+not replaced, and their text is submitted under the file's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLACE = re.compile(r"\$(ARGUMENTS|[1-9])")
 
 
 def own_commands(chat: ChatContext) -> Sequence[SlashCommand]:
-    """The commands in the home, then those of the folder; of two with one name the first counts."""
+    """The commands in the home, then those of the folder; of two with one name the first is used."""
     place = chat.application.settings.paths.commands
     found = [*_commands(place.parent, place.name, is_project=False)]
     for folder in PROJECT_FOLDERS:
@@ -58,7 +58,7 @@ def _commands(root: Path, folder: str, *, is_project: bool) -> Iterator[SlashCom
 
 
 def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: bool) -> None:
-    """Submit what the file says, with `rest` in its places. Raises `Rejected` where it cannot be used."""
+    """Submit the file's text, with `rest` in its placeholders. Raises `Rejected` if it is invalid."""
     try:
         _, body = _read(root, path, is_project=is_project)
     except LeftOutFile as reason:
@@ -76,7 +76,8 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
 
 
 def _read(root: Path, path: str, *, is_project: bool) -> tuple[Mapping[str, Any], str]:
-    """The fields and the text. A project's file lies within it; one's own may be a link to anywhere."""
+    """The fields and the text. A project's file must be within it; the user's own may be a link to any
+    place."""
     if is_project:
         return split_front_matter(read_project_file(root, path))
     file = (root / path).resolve()

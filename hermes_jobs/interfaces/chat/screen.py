@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 from prompt_toolkit.application import Application
 
-RESERVED = 4  # lines for the prompt, the toolbar and what is being typed
+RESERVED = 4  # lines for the prompt, the toolbar and the input
 
 
 class PromptSurface:
     """The `Surface` of a chat. Until `begin`, and after `end`, lines go straight to standard output.
 
-    The terminal stays as the prompt has set it while lines are printed, so that no key is lost or read
+    The prompt's terminal mode stays while lines are printed, so that no key is lost or read
     differently.
     """
 
@@ -32,12 +32,12 @@ class PromptSurface:
         """The lines that may still change, to be drawn above the prompt."""
 
     def begin(self, app: Application[str], loop: asyncio.AbstractEventLoop) -> None:
-        """The prompt is up; from now on lines are printed above it."""
+        """The prompt is shown; print lines above it."""
         with self._lock:
             self._app, self._loop = app, loop
 
     def end(self) -> None:
-        """The prompt is gone."""
+        """The prompt has ended."""
         with self._lock:
             self._app = self._loop = None
             above, self._above = self._above, []
@@ -46,7 +46,7 @@ class PromptSurface:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Meanwhile the terminal is somebody else's, with the prompt out of the way: lines wait."""
+        """Lend the terminal, with the prompt hidden: lines are queued meanwhile."""
         self._is_lent = True
         try:
             yield
@@ -55,7 +55,7 @@ class PromptSurface:
             self.paint((), self.below)
 
     def print_waiting(self) -> None:
-        """Print what came before the terminal was lent; for whom it was lent to."""
+        """Print lines queued before the terminal was lent; called by the borrower."""
         with self._lock:
             above, self._above = self._above, []
         _print(above)

@@ -1,6 +1,6 @@
 """Prompts of MCP servers as slash commands: `/server:prompt`, or `/mcp__server__prompt` as elsewhere.
 
-What a prompt says is foreign text: it is submitted under its server's name, without suspicious lines.
+A prompt is untrusted text: it is submitted under its server's name, without suspicious lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hermes_jobs.interfaces.chat.slash import ChatContext, SlashCommand
 
 
 def server_prompts(chat: ChatContext) -> Sequence[SlashCommand]:
-    """The prompts that servers have listed; none is asked for them."""
+    """The last known prompts of servers, without a request."""
     return [
         SlashCommand(
             f"{server}:{prompt.name}",
@@ -38,9 +38,9 @@ def _arguments(_chat: ChatContext, *, prompt: McpPrompt) -> Sequence[tuple[str, 
 
 
 def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> None:
-    """Submit what the prompt says.
+    """Submit the prompt's text.
 
-    Raises `Rejected` where an argument is missing, or the server says nothing.
+    Raises `Rejected` if an argument is missing, or the prompt is empty.
     """
     arguments = prompts.given(prompt, rest, words(rest))
     said = chat.reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)

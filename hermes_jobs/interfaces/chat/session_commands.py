@@ -1,4 +1,4 @@
-"""Slash commands on the session that is talked in: another one, another model, taking back, answering."""
+"""Slash commands on the current session: switch, model, undo, answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEANINGS: dict[Mode, str] = {
 }
 RATINGS = {"up": "it was good", "down": "it was not", "none": "take the rating back"}
 CYCLE: tuple[Mode, ...] = ("ask", "edits", "plan")
-OFFERED = 50  # sessions that Tab offers
+OFFERED = 50  # completed sessions
 
 
 def new(chat: ChatContext, _rest: str) -> None:
@@ -54,7 +54,7 @@ def clear(chat: ChatContext, rest: str) -> None:
 
 
 def session(chat: ChatContext, rest: str) -> None:
-    """List sessions, or continue with one. Raises `Rejected` where none or several are meant."""
+    """List sessions, or continue one. Raises `Rejected` if none or several match."""
     views = chat.application.views
     if not rest:
         here = chat.conversation.lineage
@@ -70,7 +70,7 @@ def session(chat: ChatContext, rest: str) -> None:
 
 
 def model(chat: ChatContext, rest: str) -> None:
-    """Tell or change who answers."""
+    """Show or change the model."""
     if not rest:
         chat.say(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
         return
@@ -79,7 +79,7 @@ def model(chat: ChatContext, rest: str) -> None:
 
 
 def go_on(chat: ChatContext, _rest: str) -> None:
-    """Continue with a turn that a limit stopped."""
+    """Continue a turn that a limit stopped."""
     chat.say(chat.conversation.go_on())
 
 
@@ -91,7 +91,7 @@ def retry(chat: ChatContext, _rest: str) -> None:
 def undo(chat: ChatContext, rest: str) -> None:
     """Undo the last turn, with `--files` also its changes in files.
 
-    Raises `Rejected`, before anything is taken back, where a file was changed since.
+    Raises `Rejected`, before any change, if a file was changed since.
     """
     if rest not in ("", FILES):
         raise Rejected(f"/undo takes {FILES} or nothing, not {rest!r}.", kind="usage")
@@ -127,7 +127,7 @@ def rewind_files(chat: ChatContext, rest: str) -> None:
 
 
 def fork_session(chat: ChatContext, rest: str) -> None:
-    """Go on in a copy of the session, or of what it was at a turn; the words behind are its title.
+    """Switch to a copy of the session, or of its state at a turn; the rest of the words is its title.
 
     Raises `Rejected`.
     """
@@ -144,7 +144,7 @@ def fork_session(chat: ChatContext, rest: str) -> None:
 
 
 def title(chat: ChatContext, rest: str) -> None:
-    """Tell or change what the session is called."""
+    """Show or change the session's title."""
     if not rest:
         here = chat.conversation.session
         chat.say((here and here.title) or "It has no title. /title WORDS gives it one.")
@@ -153,7 +153,7 @@ def title(chat: ChatContext, rest: str) -> None:
 
 
 def skill(chat: ChatContext, rest: str) -> None:
-    """Put a skill into the next turn. Raises `Rejected` where none is named, or none has that name."""
+    """Put a skill into the next turn. Raises `Rejected` for no name or an unknown one."""
     if not rest:
         raise Rejected("Which skill? /skill NAME [TEXT]", kind="usage", hint="/skills lists them.")
     name, *text = rest.split(maxsplit=1)
@@ -161,7 +161,7 @@ def skill(chat: ChatContext, rest: str) -> None:
 
 
 def compress(chat: ChatContext, rest: str) -> None:
-    """Make the history smaller."""
+    """Compress the history."""
     chat.conversation.compress(rest)
 
 
@@ -174,7 +174,7 @@ def cancel(chat: ChatContext, rest: str) -> None:
 
 
 def agents(chat: ChatContext, _rest: str) -> None:
-    """List the sub-agents at work."""
+    """List the running sub-agents."""
     found = chat.conversation.children()
     for depth, child in found:
         role = f"{child.ref.role}: " if child.ref.role else ""
@@ -188,14 +188,14 @@ def agents(chat: ChatContext, _rest: str) -> None:
 
 
 def at_work(chat: ChatContext) -> Found:
-    """The sub-agents at work, for Tab."""
+    """The running sub-agents, for completion."""
     return [
         (child.ref.session, cut(one_line(child.ref.goal), 50)) for _, child in chat.conversation.children()
     ]
 
 
 def approve(chat: ChatContext, rest: str) -> None:
-    """Allow the tool call that waits: once, for this session, or always."""
+    """Allow the waiting tool call: once, for this session, or always."""
     words = rest.split()
     scope = next((word for word in words if word in SCOPE_KEYS), "once")
     call = next((word for word in words if word not in SCOPE_KEYS), None)
@@ -203,13 +203,13 @@ def approve(chat: ChatContext, rest: str) -> None:
 
 
 def deny(chat: ChatContext, rest: str) -> None:
-    """Refuse the tool call that waits, with a reason."""
+    """Refuse the waiting tool call, with a reason."""
     chat.say(chat.conversation.answer("n", rest))
 
 
 def answer(chat: ChatContext, text: str) -> bool:
-    """Take a text as the answer to the open question: a letter, `n` and a reason, or a field of the form that
-    is being filled in; whether it was one."""
+    """Handle a text as the answer to the open question: a letter, `n` and a reason, or a field of the open
+    form; returns whether it was one."""
     if chat.conversation.question is None:
         return False
     filled_in = chat.conversation.fill_in(text)
@@ -228,7 +228,7 @@ def answer(chat: ChatContext, text: str) -> bool:
 
 
 def mode(chat: ChatContext, rest: str) -> None:
-    """Tell or change what the agent may do without asking. Raises `Rejected` for an unknown mode."""
+    """Show or change the permission mode. Raises `Rejected` for an unknown mode."""
     chosen = next((each for each in MODES if each == rest.strip().lower()), None)
     if rest and chosen is None:
         hint = f"There are {', '.join(MODES)}; shift-tab goes from one to the next."
@@ -242,13 +242,13 @@ def mode(chat: ChatContext, rest: str) -> None:
 
 
 def next_mode(chat: ChatContext) -> None:
-    """Go on to the next mode; `full` has to be typed."""
+    """Switch to the next mode; `full` has to be typed."""
     now = chat.conversation.mode
     at = CYCLE.index(now) if now in CYCLE else -1
     chat.conversation.change_mode(CYCLE[(at + 1) % len(CYCLE)])
 
 
-# --- what Tab offers behind them ------------------------------------------------------------
+# --- completions ------------------------------------------------------------
 
 
 def rate(chat: ChatContext, rest: str) -> None:
@@ -261,7 +261,7 @@ def rate(chat: ChatContext, rest: str) -> None:
 
 
 def known_skills(chat: ChatContext) -> Found:
-    """The skills that are told to the agent."""
+    """The skills in the agent's index."""
     catalog = chat.application.skills
     for each in catalog.volumes()[0]:
         if each.text is not None and not each.hidden(None, catalog.platform):
@@ -269,7 +269,7 @@ def known_skills(chat: ChatContext) -> Found:
 
 
 def known_ratings(_chat: ChatContext) -> Found:
-    """What `rate` takes."""
+    """The arguments of `rate`."""
     yield from RATINGS.items()
 
 
@@ -293,10 +293,10 @@ def known_models(chat: ChatContext) -> Found:
 
 
 def known_scopes(_chat: ChatContext) -> Found:
-    """For how long a call is allowed."""
+    """The durations of an approval."""
     yield from SCOPE_MEANINGS.items()
 
 
 def known_modes(_chat: ChatContext) -> Found:
-    """The modes, with what they mean."""
+    """The modes, with descriptions."""
     yield from MEANINGS.items()

@@ -1,4 +1,4 @@
-"""What a slash command is: the row of the table in `commands`, and the chat that it acts on."""
+"""Slash commands: a row of the table in `commands`, and the chat that it acts on."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ BARE_EXITS = frozenset({"exit", "quit"})
 
 
 class ChatContext(Protocol):
-    """The chat that a command is typed into."""
+    """The chat of a slash command."""
 
     conversation: Conversation
     application: Application
 
     def say(self, text: str) -> None:
-        """Tell the user something."""
+        """Print a text for the user."""
 
     @property
     def reader(self) -> McpReader:
-        """Reads what MCP servers offer; what they ask is asked here."""
+        """Reads resources and prompts of MCP servers; their questions are asked here."""
 
     def command_line(self, *words: str) -> None:
         """Run a command line of `hermes-jobs` here."""
 
     def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
-        """Submit a text to the agent, with the files that `mentions` names by `@`, and the named skill."""
+        """Submit a text to the agent, with the files mentioned by `@` in `mentions`, and the named skill."""
 
     def shell(self, command: str) -> None:
-        """Run the user's own command; what it prints goes with their next message."""
+        """Run the user's own command; its output is attached to the next message."""
 
     def clear(self) -> None:
         """Empty the screen."""
@@ -60,10 +60,10 @@ class ChatContext(Protocol):
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A slash command. `takes` is what may follow its name, as `/help` writes it.
+    """A slash command. `takes` describes its arguments in `/help`.
 
-    `run` gets the chat and what was typed behind the name. `completes` offers the words that may follow.
-    `aliases` do the same and stand in no list.
+    `run` gets the chat and the text after the name. `completes` offers arguments. `aliases` are not
+    listed.
     """
 
     name: str
@@ -75,12 +75,12 @@ class SlashCommand(msgspec.Struct, frozen=True):
 
     @property
     def usage(self) -> str:
-        """How it is typed."""
+        """Its usage."""
         return f"/{self.name} {self.takes}".rstrip()
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """The command's name and what follows it; None for a text that is meant for the agent."""
+    """The command's name and what follows it; None for a text for the agent."""
     text = text.strip()
     if text.lower() in BARE_EXITS:
         return "exit", ""

@@ -1,4 +1,4 @@
-"""What a chat says first and last: who answers; what was done, what it cost, how to come back."""
+"""The first and last lines of a chat: the model; the turns, their cost, how to continue."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hermes_jobs.text.figures import money
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.views.models import TurnView
 
-COUNTED = 1000  # turns of a session, the newest, that are looked through for those of this chat
+COUNTED = 1000  # the newest turns of a session that may belong to this chat
 
 
 def greeting(settings: Settings, model: str) -> Iterator[str]:
-    """Who answers, in lines that fit 80 columns where the names do."""
+    """The model and session, in lines of up to 80 columns."""
     if settings.choice(model).rehearsal:
         yield "hermes-jobs chat. No language model is connected: a small script answers."
         yield "Connect one: hermes-jobs setup"
@@ -28,14 +28,14 @@ def greeting(settings: Settings, model: str) -> Iterator[str]:
 
 
 class ChatSummary:
-    """What was done since the chat began: turns from then on count, in whatever sessions they were."""
+    """The turns since the chat began, in any session."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
         self._from = application.log.last_position()
 
     def lines(self, lineage: str | None) -> Iterator[str]:
-        """Turns and cost since then, and how to come back to the lineage; none where nothing was said."""
+        """Turns and cost since then, and how to continue the lineage; empty without turns."""
         if lineage is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""The line at the bottom of a chat: who answers, how full the window is, what it has cost."""
+"""The line at the bottom of a chat: model, context usage, cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_NAME = 8  # columns that the session's name gets, or it is left out
 
 
 class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the conversation stands. `tokens` of `window` are in use, 0 where nobody has counted yet."""
+    """The state of the conversation. `tokens` of `window` are in use, 0 if unknown."""
 
     name: str
     model: str
@@ -31,12 +31,12 @@ class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fill(self) -> float:
-        """Which part of the window is in use."""
+        """The used share of the window."""
         return self.tokens / max(self.window, 1)
 
 
 def toolbar_status(application: Application, conversation: Conversation) -> ToolbarStatus:
-    """How it stands now, as the log and the views have it."""
+    """The current state, from the log and the views."""
     session, model = conversation.session, conversation.model
     cost: float | None = 0.0
     title = None

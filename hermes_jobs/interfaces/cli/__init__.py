@@ -1,4 +1,4 @@
-"""The command line: which command lives in which module.
+"""The command line: the table of commands and their modules.
 
 A command's module is imported when the command is called, so that `--help` stays fast: nothing but click is
 imported here.
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class LazyCommand(NamedTuple):
-    """Where a command lives (`MODULE:NAME`, seen from this package), and its line in the list of commands."""
+    """The location of a command (`MODULE:NAME`, relative to this package), and its line in the list of
+    commands."""
 
     target: str
     summary: str
@@ -113,7 +114,7 @@ class LazyGroup(click.Group):
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported; null where there is none."""
+        """The command of that name, imported; None for an unknown name."""
         entry = self._table.get(cmd_name)
         if entry is None:
             return None
@@ -133,7 +134,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
-        """The commands that begin so, without importing any, and this group's flags."""
+        """The matching commands, without importing any, and this group's flags."""
         from click.shell_completion import CompletionItem
 
         commands = [

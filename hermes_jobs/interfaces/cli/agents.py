@@ -21,7 +21,7 @@ INHERITED = "as who delegates"
 
 
 class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of sub-agent as scripts see it; None: as with who delegates. `budget` in US dollars."""
+    """A kind of sub-agent as scripts see it; None: as for the delegating agent. `budget` in US dollars."""
 
     name: str
     description: str

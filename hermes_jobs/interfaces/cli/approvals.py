@@ -1,4 +1,4 @@
-"""`hermes-jobs approvals`: the rules for calls that would ask: list, test, add, remove."""
+"""`hermes-jobs approvals`: the rules for calls that need approval: list, test, add, remove."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOLDER_SHOWN = 26  # columns of a folder on a terminal, cut at its front
 class RuleJson(msgspec.Struct, frozen=True, kw_only=True):
     """A rule as scripts see it; `folder` empty: anywhere. `at`: when it was made.
 
-    `answers`: the questions that it answers, no others; None: all that a pattern can answer.
+    `answers`: the only questions that it answers; None: all that a pattern can answer.
     """
 
     number: int
@@ -127,7 +127,7 @@ def test_call(
 
 
 def _place_of_call(context: CliContext, mode: Mode, workdir: str | None, *, attended: bool) -> ToolContext:
-    """Where a tested call would run: under the rules in force, in a session of its own."""
+    """The context of a tested call: the rules in force, in a new session."""
     from hermes_jobs.domain.approval_rules import STREAM, Permissions
     from hermes_jobs.engine.ports import ToolContext
 
@@ -193,7 +193,7 @@ def remove_rule(context: CliContext, number: int) -> None:
 
 
 def _rules(context: CliContext) -> list[RuleJson]:
-    """The rules in force, oldest first, with when they were made."""
+    """The rules in force, oldest first, with their times."""
     from hermes_jobs.domain.approval_rules import STREAM
     from hermes_jobs.domain.events import ApprovalRuleAdded, ApprovalRuleRemoved
 

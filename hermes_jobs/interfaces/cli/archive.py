@@ -1,9 +1,8 @@
 """A backup: a ZIP with the log in its portable form and the files of the home that users write.
 
-Not in it: `.env` (it holds secrets), what is made of the log (`views/`, `results/`), what belongs to
-processes (`logs/`, `run/`), hidden files, links. In `config.yaml` the addresses of log and broker are
-blanked, so that a home made of it does not work on those of the one that it was made of.
-"""
+Not included: `.env` (it has secrets), files derived from the log (`views/`, `results/`), files of processes
+(`logs/`, `run/`), hidden files, links. In `config.yaml` the addresses of log and broker are blanked, so that
+a restored home does not use those of the original."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ PLACES = (("log_url",), ("broker_url",))
 
 
 def pack(file: IO[bytes], events: Iterable[bytes], paths: Paths, secrets: Secrets) -> list[str]:
-    """Write a backup; the names of the files that are in it besides the events, as in the home."""
+    """Write a backup; returns the names of its files besides the events, as in the home."""
     names = []
     with ZipFile(file, "w", ZIP_DEFLATED, allowZip64=True) as archive:
         with archive.open(_entry(EVENTS, 0o600), "w", force_zip64=True) as entry:
@@ -39,7 +38,7 @@ def pack(file: IO[bytes], events: Iterable[bytes], paths: Paths, secrets: Secret
             try:
                 mode, content = stat.S_IMODE(path.stat().st_mode) & 0o700, path.read_bytes()
             except FileNotFoundError:
-                continue  # deleted while we looked
+                continue  # deleted meanwhile
             if path == paths.config:
                 content = secrets.redact(_without_places(content.decode())).encode()
             archive.writestr(_entry(FILES + name, mode), content)
@@ -49,7 +48,7 @@ def pack(file: IO[bytes], events: Iterable[bytes], paths: Paths, secrets: Secret
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[ZipFile]:
-    """The backup in that file. Raises `Rejected` where it is none, or damaged."""
+    """The backup in that file. Raises `Rejected` if it is not one, or damaged."""
     try:
         with ZipFile(path) as archive:
             if EVENTS not in archive.namelist():
@@ -61,7 +60,7 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
 
 
 def unpack(archive: ZipFile, folder: Path) -> list[str]:
-    """Write the home's files of a backup into an empty folder; their names. Raises `Rejected`."""
+    """Write the home's files of a backup into an empty folder; returns their names. Raises `Rejected`."""
     names = []
     for entry in archive.infolist():
         if not entry.filename.startswith(FILES) or entry.is_dir():
@@ -80,7 +79,7 @@ def unpack(archive: ZipFile, folder: Path) -> list[str]:
 
 
 def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
-    """Move the files from the folder into the home; the names of those that stood there and stay."""
+    """Move the files from the folder into the home; returns the names of existing files, which stay."""
     kept = []
     for name in names:
         target = home / name

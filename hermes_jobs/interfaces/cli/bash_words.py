@@ -22,7 +22,7 @@ class BashWords(BashComplete):
         return args, whole
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """What goes in the place of the part that bash completes."""
+        """The replacement of the part that bash completes."""
         return f"{item.type},{str(item.value).removeprefix(self._typed)}"
 
 
@@ -42,5 +42,5 @@ def _is_split(word: str) -> bool:
 
 
 def use_bash_words() -> None:
-    """Have click complete so."""
+    """Register the completion in click."""
     add_completion_class(BashWords)

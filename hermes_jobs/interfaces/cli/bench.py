@@ -1,4 +1,4 @@
-"""`hermes-jobs bench`: what a model makes of this agent, measured the same way for everybody."""
+"""`hermes-jobs bench`: standard measurements of this agent with a model."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _chosen(everybody: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequen
 
 
 def _with_model(settings: Settings, model: str | None) -> Settings:
-    """The settings for that model. Raises where it could not be asked."""
+    """The settings for that model. Raises if it cannot be called."""
     from msgspec.structs import replace
 
     from hermes_jobs.bootstrap.validation import check_choice

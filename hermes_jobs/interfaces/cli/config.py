@@ -1,4 +1,4 @@
-"""`hermes-jobs config`: what is set, where it comes from, and changing `config.yaml`."""
+"""`hermes-jobs config`: the settings, their origin, and changes of `config.yaml`."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _require_known_variable(name: str) -> None:
 
 
 def _write_secret(context: CliContext, name: str, value: str | None) -> None:
-    """Write the secret into `.env`; without a value it is asked for, or read from a pipe."""
+    """Write the secret into `.env`; without a value, prompt for it or read it from a pipe."""
     from hermes_jobs.settings import Paths, find_home, set_secret
 
     home = find_home(context.environ)
@@ -198,7 +198,7 @@ def _write_secret(context: CliContext, name: str, value: str | None) -> None:
 
 
 def _whereabouts(context: CliContext, name: str) -> str:
-    """Where that secret is set, in a sentence."""
+    """The place of that secret, in a sentence."""
     from hermes_jobs.settings import Paths, find_home
     from hermes_jobs.settings.sources import read_env_file
 
@@ -225,7 +225,7 @@ def _open_editor(draft: Draft, context: CliContext) -> None:
 
 
 def _edit_again(message: str, hint: str) -> bool:
-    """Whether the user mends the text now; where nobody can be asked, nobody does."""
+    """Whether the user edits the text again; false without a terminal."""
     if not sys.stdin.isatty():
         return False
     note(f"{message} {hint}".strip())
@@ -248,7 +248,7 @@ def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
 
 
 def _tell(context: CliContext, key: str, told: str) -> None:
-    """Say what was done, whether processes that run take it up, and what is above it here."""
+    """Print the change, whether running processes use it, and what overrides it here."""
     from hermes_jobs.settings import needs_restart, variables_of
 
     if needs_restart(key):
@@ -263,7 +263,7 @@ def _tell(context: CliContext, key: str, told: str) -> None:
 
 
 def _tell_missing_key(context: CliContext) -> None:
-    """Say where the model that answers now has no key here."""
+    """Print a note if the model in use has no key here."""
     from hermes_jobs.settings import load, missing_key
 
     settings = load(context.environ)

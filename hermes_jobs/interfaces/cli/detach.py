@@ -11,7 +11,7 @@ from hermes_jobs.interfaces.cli.output import note, print_event, print_json
 
 
 def detach(context: CliContext, submitted: Submitted, options: OutputOptions) -> int:
-    """Print the turn's id (or the turn, or its events as they are), and say where nobody works on it."""
+    """Print the turn's id (or the turn, or its current events), and a note if no worker is alive."""
     if options.form == "text":
         click.echo(submitted.turn)
     else:

@@ -1,4 +1,4 @@
-"""`hermes-jobs events`: the log as it is, and whether it still is what was written."""
+"""`hermes-jobs events`: prints the log, and verifies it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
-SHOWN = 6  # names that a message lists
-LINE = 280  # characters of an event that is not shown on a terminal
+SHOWN = 6  # names in a message
+LINE = 280  # characters of an event if not on a terminal
 
 
 @click.group(
@@ -65,16 +65,16 @@ def events(
     seen = position
     while follow and has_reader():
         log.wait(seen, WAIT_SECONDS)
-        seen = log.last_position()  # of any stream, so that another's events do not keep this awake
+        seen = log.last_position()  # of any stream, so that other streams' events do not wake this
         for recorded in _events(log, stream, position):
             position = recorded.position
             show(recorded)
 
 
 def _events(log: EventLog, stream: str | None, after: int) -> Iterator[RecordedEvent]:
-    """What stands after the position, up to the end of the log as it is when it is reached.
+    """The events after the position, up to the end of the log.
 
-    Raises `NewerSchema` at the first event that only a newer hermes-jobs can read, after those before it.
+    Raises `NewerSchema` at the first event that needs a newer hermes-jobs, after yielding those before it.
     """
     while batch := log.tail(after, BATCH, stream=stream):
         yield from batch
@@ -88,7 +88,7 @@ def _limited(found: Iterator[RecordedEvent], limit: int | None) -> Iterable[Reco
 
 
 def _start(log: EventLog, stream: str | None, limit: int | None) -> int:
-    """The position after which the newest `limit` events stand."""
+    """The position before the newest `limit` events."""
     if limit is None:
         return 0
     if stream is not None:

@@ -1,6 +1,6 @@
-"""How a command ends when it does not end well: one sentence, what to do, and the exit code.
+"""Reports errors of a command: one sentence, a hint, and the exit code.
 
-What each code says is told by `hermes_jobs.interfaces.cli.help_topics`.
+`hermes_jobs.interfaces.cli.help_topics` explains the codes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CODES_OF_TURNS: Final = {"auth": CREDENTIALS, "schema": UNFIT}
 
 
 def report(error: Exception, context: CliContext) -> int:
-    """Say on standard error what went wrong, without secrets; the exit code that stands for it."""
+    """Print the error on standard error, without secrets; returns its exit code."""
     if context.debug and not isinstance(error, click.exceptions.Exit | click.Abort):
         click.echo(context.redact("".join(traceback.format_exception(error))), err=True)
     match error:
@@ -81,7 +81,7 @@ def report(error: Exception, context: CliContext) -> int:
 
 
 def explain(message: str, hint: str, context: CliContext) -> None:
-    """One line of what was wrong, and one of what to do where that is known."""
+    """A line with the error, and one with a hint if there is one."""
     from hermes_jobs.interfaces.cli.output import flowed, terminal_width
 
     width = terminal_width(sys.stderr)
@@ -92,7 +92,7 @@ def explain(message: str, hint: str, context: CliContext) -> None:
 
 
 def code_of(error: HermesJobsError) -> int:
-    """The exit code that stands for the error."""
+    """The exit code of the error."""
     match error:
         case Misconfigured():
             return USAGE
@@ -105,5 +105,5 @@ def code_of(error: HermesJobsError) -> int:
 
 
 def _write_no_more() -> None:
-    """Nobody takes our output (`… | head`, a full disk): nothing more is written, not even at exit."""
+    """The output cannot be written (`… | head`, a full disk): write nothing more, not even at exit."""
     discard_output(sys.stdout.fileno())

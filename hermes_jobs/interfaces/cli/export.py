@@ -111,7 +111,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
 
     application = context.application
     paths, secrets = application.settings.paths, application.settings.secrets
-    application.sync_files()  # what users did to the files becomes events first
+    application.sync_files()  # users' edits of files become events first
     with _target(file, force=force) as target:
         names = pack(target, exported_lines(application, ()), paths, secrets)
     if file != STDOUT:
@@ -122,7 +122,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
 
 
 def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:
-    """The portable lines of the whole log, or of those lineages and of those that they continue from."""
+    """The portable lines of the whole log, or of those lineages and their predecessors."""
     from hermes_jobs.engine.clock_and_ids import iso
     from hermes_jobs.eventlog.export_log import export_log
 
@@ -136,7 +136,7 @@ def exported_lines(application: Application, lineages: Sequence[str]) -> Iterato
 
 
 def sql_log(application: Application) -> SqlEventLog:
-    """The log as what it is in every installation."""
+    """The log as a SQL log, which it always is."""
     from hermes_jobs.eventlog.sql import SqlEventLog
 
     log = application.log
@@ -145,7 +145,7 @@ def sql_log(application: Application) -> SqlEventLog:
 
 
 def write_lines(file: str, lines: Iterable[bytes], *, force: bool) -> int:
-    """Write the lines to the file, or to standard output; how many there were."""
+    """Write the lines to the file, or to standard output; returns their number."""
     count = 0
     with _target(file, force=force) as target, _compressed(target, file) as sink:
         for line in lines:
@@ -166,7 +166,7 @@ def _target(file: str, *, force: bool) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
-    """What the name's ending says: the target, or what compresses into it."""
+    """The target, or a compressing writer into it, by the name's ending."""
     if not file.endswith(".gz"):
         yield target
         return

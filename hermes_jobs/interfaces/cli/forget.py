@@ -1,4 +1,4 @@
-"""`sessions delete`, `memory forget` and `redact`: what was said is removed, and that it was is recorded."""
+"""`sessions delete`, `memory forget` and `redact`: text is removed, and the removal is recorded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hermes_jobs.runtime.forgetting import Forgetter
     from hermes_jobs.views.models import SessionView
 
-SHOWN = 8  # streams that are listed
+SHOWN = 8  # listed streams
 LEFT = (
     "Not reached: what providers keep, earlier backups and exports, what was delivered, files outside the"
     " home, this terminal."
@@ -40,7 +40,7 @@ LEFT = (
 
 
 class RemovalOptions(NamedTuple):
-    """How a removal is asked for: the reason for the record, whether to ask, and how to say what was done."""
+    """The options of a removal: the recorded reason, confirmation, and output."""
 
     why: str
     dry_run: bool
@@ -59,7 +59,7 @@ _wish_options = option_group(
 
 
 class Request:
-    """One removal on the command line: what it finds, whether it is wanted, and how it ends."""
+    """One removal on the command line: matches, confirmation, and result."""
 
     def __init__(self, context: CliContext, wish: RemovalOptions, *, force: bool = False) -> None:
         from hermes_jobs.runtime.forgetting import Forgetter
@@ -74,7 +74,7 @@ class Request:
             )
 
     def find(self, removal: Removal) -> Matches:
-        """What goes. Raises `Rejected` where the reason holds what is to be forgotten."""
+        """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
         if removal.found(self._wish.why):
             raise Rejected(
                 "The reason holds what is to be forgotten.", kind="usage", hint="Say it in other words."
@@ -82,7 +82,7 @@ class Request:
         return self.forgetter.find(removal)
 
     def is_wanted(self, question: str, found: Matches) -> bool:
-        """Whether it is to be done; a dry run ends here. Raises a usage error where nobody can be asked."""
+        """Ask for confirmation; a dry run ends here. Raises a usage error without a terminal."""
         if self._wish.dry_run:
             self._print(None, found)
             return False
@@ -94,7 +94,7 @@ class Request:
     def carry_out(
         self, removal: Removal, found: Matches, cause: ForgettingCause, family: SessionFamily | None = None
     ) -> None:
-        """Remove it, and say what became of it."""
+        """Remove the text, and print the result."""
         done = self.forgetter.forget(
             removal,
             found,

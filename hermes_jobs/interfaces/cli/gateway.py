@@ -1,4 +1,4 @@
-"""`hermes-jobs gateway`: what users write on a chat platform becomes turns, and answers go back there."""
+"""`hermes-jobs gateway`: messages on a chat platform become turns, and answers are sent back."""
 
 from __future__ import annotations
 

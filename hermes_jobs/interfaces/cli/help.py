@@ -1,4 +1,4 @@
-"""`hermes-jobs help`: the commands, one command, or a topic that belongs to no command."""
+"""`hermes-jobs help`: the commands, one command, or a further topic."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 def _below(parent: click.Context, word: str) -> click.Context:
-    """The command of that name below the parent. Raises a usage error that names what is near."""
+    """The command of that name below the parent. Raises a usage error with similar names."""
     group = parent.command
     if not isinstance(group, click.Group):
         raise click.UsageError(f"{parent.command_path!r} has no commands of its own.")

@@ -1,4 +1,4 @@
-"""What `hermes-jobs help TOPIC` tells. The same texts stand in docs/reference.md, made from here."""
+"""The texts of `hermes-jobs help TOPIC`. docs/reference.md is generated from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Rows(NamedTuple):
-    """A table: what its columns hold, and its rows. The first column is code."""
+    """A table: the titles of its columns, and its rows. The first column is code."""
 
     heads: tuple[str, str]
     rows: tuple[tuple[str, str], ...]

@@ -1,7 +1,7 @@
-"""What a shell offers for an id: recent turns and sessions, as far as the views have come; names of skills.
+"""Shell completion of ids: recent turns and sessions from the views, and names of skills.
 
-Nothing is caught up with and no log is opened: a key press must not wait. What cannot be read is not offered.
-"""
+Views are not updated and the log is not opened, so that a key press does not wait. Unreadable data is
+skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ MOST = 50
 
 
 def completion(offers: Offers) -> Completion:
-    """What click calls: `offers` gets its context and what was typed, and gives names with their meaning."""
+    """A completion function for click: `offers` gets the context and the typed text, and returns names with
+    descriptions."""
 
     def complete(
         click_context: click.Context, _parameter: click.Parameter, incomplete: str
@@ -43,7 +44,7 @@ def completion(offers: Offers) -> Completion:
 
 
 def settings_of(click_context: click.Context) -> Settings | None:
-    """The settings; None where they cannot be used."""
+    """The settings; None if they are invalid."""
     from hermes_jobs.errors import HermesJobsError
     from hermes_jobs.interfaces.cli.context import CliContext
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs import`: an export or a backup into this home, all of it or nothing."""
+"""`hermes-jobs import`: imports an export or a backup into this home, atomically."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
-SHOWN = 5  # ids that a note lists
+SHOWN = 5  # ids in a note
 AGAIN = {
     "turns": "hermes-jobs turns retry ID",
     "schedules": "hermes-jobs schedule resume ID",
@@ -90,9 +90,9 @@ def import_lines(
     resume: bool,
     then: Callable[[], object] = lambda: None,
 ) -> tuple[ImportResult, QuiesceReport]:
-    """Import the lines once all of them are checked, with what comes in put to rest unless it shall `resume`.
+    """Import the lines after checking all of them. Imported work is paused unless `resume`.
 
-    `then` is called before anybody sees what came in.
+    `then` is called before the import becomes visible.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
     from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, settle_children
@@ -121,7 +121,7 @@ def import_lines(
 
 
 def _restore(application: Application, file: Path, *, resume: bool) -> tuple[ImportResult, QuiesceReport]:
-    """Make this home, which must be empty, of a backup."""
+    """Restore a backup into this home, which must be empty."""
     from hermes_jobs.interfaces.cli import archive as archives
 
     paths = application.settings.paths

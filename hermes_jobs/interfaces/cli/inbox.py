@@ -1,4 +1,4 @@
-"""`hermes-jobs inbox`: answers that wait for their reader, and what could not be delivered elsewhere."""
+"""`hermes-jobs inbox`: unread answers, and those that could not be delivered to their targets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
 
 def _note_questions(views: Views) -> None:
-    """Say which calls wait for a user, sub-agents' with the path to them, and how to answer."""
+    """Print the calls that wait for a user, sub-agents' with their paths, and how to answer."""
     from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
     asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
@@ -79,7 +79,7 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
 
     text = told if found else DELIVERIES.empty
     print_result(lambda: [_listed(each) for each in found], text, as_json=as_json)
-    sys.stdout.flush()  # what nobody has got is not marked as read
+    sys.stdout.flush()  # unprinted answers are not marked as read
     _mark_as_read(context, found)
 
 
@@ -98,7 +98,7 @@ def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
 
 
 def delivery_status(each: DeliveryView) -> str:
-    """How the delivery stands, in words for users."""
+    """The delivery's status, in words."""
     if each.status == "waiting" and each.retry_at is not None:
         failed = pluralize(each.attempts, "attempt")
         return f"{failed} failed, next try {format_time(each.retry_at, seconds=True)}: {each.message}"
@@ -110,7 +110,7 @@ def delivery_status(each: DeliveryView) -> str:
 
 
 def unread_notice(context: CliContext) -> str:
-    """That something waits in the inbox; "" where nothing does."""
+    """A note about unread answers; "" if there are none."""
     count = context.application.views.unread()
     several = f"{count} unread answers" if count > 1 else "an unread answer"
     return f"You have {several}: hermes-jobs inbox read" if count else ""

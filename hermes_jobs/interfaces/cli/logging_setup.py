@@ -1,4 +1,4 @@
-"""Where a process tells its own details, for whoever looks for a fault: without secrets."""
+"""Process logs, for finding faults: without secrets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FILE = "cli.log"
 
 
 def log_to_stderr(context: CliContext) -> None:
-    """Let this process tell what it does."""
+    """Log to standard error."""
     _begin(logging.StreamHandler(), logging.INFO, context)
 
 
 def log_to_file(context: CliContext, folder: Path) -> None:
-    """Keep what goes wrong in this process, with tracebacks, in a file; none is made where nothing does."""
-    logging.raiseExceptions = False  # a full disk is no reason to speak
+    """Log errors of this process, with tracebacks, to a file, which is created on the first error."""
+    logging.raiseExceptions = False  # a full disk is ignored
     _begin(logging.FileHandler(folder / FILE, delay=True, encoding="utf-8"), logging.WARNING, context)
 
 

@@ -1,4 +1,4 @@
-"""Markdown on a terminal: as lines with their colours, and how much of a growing text can change no more."""
+"""Markdown on a terminal: as coloured lines, and the final part of a growing text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class IndentedCode(CodeBlock):
 
 
 class TerminalMarkdown(Markdown):
-    """Markdown as this program shows it: nothing that was said is left out."""
+    """Markdown as this program shows it: no text is omitted."""
 
     elements: ClassVar = {
         **Markdown.elements,
@@ -51,12 +51,12 @@ class TerminalMarkdown(Markdown):
         self.parsed = _parser().parse(text)
 
 
-_UNDECIDED = re.compile(r"[\s\d.)\-+*>#`~=_|<:]*")  # what may still become the next item of the list before
+_UNDECIDED = re.compile(r"[\s\d.)\-+*>#`~=_|<:]*")  # may still become the next item of the list before
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """As rich's own, without what it would not show, or in the wrong place: that is text like any other."""
+    """Rich's own parser, without syntax that it would omit or misplace: that stays text."""
     parser = MarkdownIt(options_update={"html": False}).enable(["strikethrough", "table"])
     return parser.disable(["reference", "image"])
 
@@ -72,7 +72,7 @@ def blocks(text: str) -> list[str]:
 
 
 def settled(text: str) -> tuple[list[str], str]:
-    """Of a text that grows: the blocks that stay as they are, and the rest."""
+    """Split a growing text into its final blocks, and the rest."""
     *finished, growing = blocks(text) or [""]
     if finished and _UNDECIDED.fullmatch(growing):
         growing = finished.pop() + growing

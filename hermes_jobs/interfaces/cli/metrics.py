@@ -1,6 +1,6 @@
-"""`hermes-jobs metrics`: how a home stands, in the form that Prometheus reads.
+"""`hermes-jobs metrics`: the metrics of a home, in Prometheus' format.
 
-Log and views tell everything, so that one endpoint speaks for all workers.
+They are read from log and views, so that one endpoint covers all workers.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _serve(registry: CollectorRegistry, address: str, port: int) -> None:
 
 
 class HomeMetrics(Collector):
-    """What is asked of log and views at each collection. One collection at a time."""
+    """Collects the metrics from log and views. One collection at a time."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -97,11 +97,11 @@ class HomeMetrics(Collector):
         self.watcher = HeartbeatTracker(application)
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing beforehand, so that registering reads nothing."""
+        """Empty, so that registering does not read the log."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics; where the log cannot be reached, that alone."""
+        """All metrics; if the log is unreachable, only that one."""
         with self._lock:
             try:
                 families = list(self._families())
@@ -119,7 +119,7 @@ class HomeMetrics(Collector):
         position = application.log.last_position()
         yield CounterMetricFamily("hermes_jobs_events", "Events in the log.", value=position)
         yield from _queues(load)
-        if position != self._counted_at:  # a long log takes seconds to count, and is often as it was
+        if position != self._counted_at:  # counting a long log takes seconds, and is often unchanged
             views = application.views
             self._counted = (*_turns(views.counts()), *_spending(views.spending(by="model")))
             self._counted_at = position

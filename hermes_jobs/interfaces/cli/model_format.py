@@ -1,4 +1,4 @@
-"""What is told of a model: whose it is, whether its prompts are cached, and how much of them was."""
+"""Formats a model's provider, its prompt caching, and the cached share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hermes_jobs.settings import Choice, Settings
 
 
 def endpoint_label(settings: Settings, choice: Choice) -> str:
-    """Where the model is asked, in a word or by its address."""
+    """The model's endpoint, by name or address."""
     if choice.base_url is None or choice.base_url == choice.at.base_url:
         return choice.at.title
     address = settings.secrets.redact(choice.base_url)
@@ -16,7 +16,7 @@ def endpoint_label(settings: Settings, choice: Choice) -> str:
 
 
 def model_label(settings: Settings, model: str) -> str:
-    """Whose model that is, and whether its prompts are cached."""
+    """The model's provider, and its prompt caching."""
     choice = settings.choice(model)
     if choice.rehearsal:
         return "no language model; `hermes-jobs setup` connects one"
@@ -24,7 +24,7 @@ def model_label(settings: Settings, model: str) -> str:
 
 
 def tokens_label(usage: Usage) -> str:
-    """What was sent and said, with the share that was read from the cache as it was reported."""
+    """Input and output tokens, with the reported share read from the cache."""
     text = f"{usage.prompt_tokens:,} in"
     if usage.prompt_tokens:
         text += f" ({usage.cache_read_tokens / usage.prompt_tokens:.0%} read from the cache)"

@@ -1,4 +1,4 @@
-"""`hermes-jobs models`: what an endpoint offers, and what is known of models."""
+"""`hermes-jobs models`: the models of an endpoint, and data on models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MILLION = 1_000_000
 
 
 class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that can be asked. `window`: tokens; `price`: US dollars a million tokens; null: not known."""
+    """An available model. `window`: tokens; `price`: US dollars per million tokens; None: unknown."""
 
     name: str
     window: int | None
@@ -71,7 +71,7 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
 
 
 def offered(application: Application, choice: Choice) -> Listing:
-    """What the choice's endpoint offers. Raises `Misconfigured` and `Rejected` with what is wrong there."""
+    """The models of the choice's endpoint. Raises `Misconfigured` and `Rejected` with the problem."""
     from hermes_jobs.bootstrap.validation import check_place
     from hermes_jobs.settings import SETUP
 
@@ -102,7 +102,7 @@ def _row(application: Application, choice: Choice, each: Offered) -> OfferedMode
 
 
 def _listed(prices: Pricing, each: Offered) -> Price | None:
-    """What a million tokens of each kind cost by the list."""
+    """The list prices of a million tokens of each kind."""
     kinds = (Usage(MILLION), Usage(0, MILLION), Usage(0, 0, MILLION), Usage(0, 0, 0, MILLION))
     paid, said, read, written = (prices.cost_usd(each.name, usage) for usage in kinds)
     return None if paid is None or said is None else Price(paid, said, read, written)
@@ -192,10 +192,10 @@ ROLES = {"model": "", "member": "answers first", "aggregator": "answers the user
 
 
 class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A model as it would be asked. `role`: `member` or `aggregator` of an ensemble, else `model`.
+    """A model with its settings. `role`: `member` or `aggregator` of an ensemble, else `model`.
 
     `window`: tokens; `input` and `output`: US dollars a million tokens, None where the price is not known.
-    `problem`: why it cannot be asked; empty where nothing is known against it.
+    `problem`: why it cannot be called; empty if none is known.
     """
 
     role: str

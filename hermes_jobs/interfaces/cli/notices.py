@@ -1,7 +1,7 @@
-"""What a user should know at the next terminal, each thing once: what was learned, what conflicted, what
-happened meanwhile without them.
+"""Notices at the next terminal, each once: learned entries, conflicts, and unattended
+work.
 
-A moment in the home says up to when terminals were told, which piped turns do not move.
+A file in the home has the time of the last notices; piped turns do not change it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from hermes_jobs.views.counts import Unattended
     from hermes_jobs.views.reviews import ReviewView
 
-LOOKED_AT = 20  # newest turns and reviews among which news is looked for
-PERSON = frozenset({"cli", "chat"})  # sources of turns behind which sits the same person
+LOOKED_AT = 20  # the newest turns and reviews that are searched for news
+PERSON = frozenset({"cli", "chat"})  # sources of turns of the same user
 MOST_LEARNED = 5  # lines
 WORDS = 60  # columns of an entry, or of a schedule's name
 
 
 def print_notices(context: CliContext, turn: str, *, terminal: bool) -> None:
-    """Say what conflicted since the turn before this one; on a terminal all that `tell` has, too."""
+    """Print conflicts since the turn before this one; on a terminal also the notices of `tell`."""
     for line in [*turn_notices(context, turn), *(tell(context) if terminal else ())]:
         note(line)
 
 
 def turn_notices(context: CliContext, turn: str) -> list[str]:
-    """What conflicted since the turn before this one, a line each; then what prompts leave out of the
-    memory."""
+    """Conflicts since the turn before this one, a line each; then entries left out of
+    prompts."""
     application = context.application
     turns = application.views.turns(limit=LOOKED_AT)
     own = next((each for each in turns if each.id == turn), None)
@@ -55,12 +55,12 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
 
 
 def tell(context: CliContext) -> list[str]:
-    """What reviews learned and what happened without the user since a terminal was last told, a line each.
+    """Results of reviews and unattended work since the last notices, a line each.
 
-    It counts as told from now on. Off with `display.news`.
+    They are marked as shown. Off with `display.news`.
     """
     since, now = _told_at(context), iso(context.application.clock.now())
-    with suppress(OSError):  # told again next time
+    with suppress(OSError):  # shown again next time
         write_bytes(context.settings.paths.told, now.encode(), durable=False)
     if not context.settings.display.news:
         return []
@@ -75,7 +75,7 @@ def tell(context: CliContext) -> list[str]:
 
 
 def unattended_line(found: Unattended) -> str:
-    """What happened unattended, in one line; empty for nothing."""
+    """Unattended work in one line; empty for none."""
     parts = []
     if found.runs:
         failed = f", {len(found.failed)} of them failed ({_names(found.failed)})" if found.failed else ""
@@ -104,7 +104,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _told_at(context: CliContext) -> str:
-    """Up to when terminals of this home were told, as the log writes moments; empty where none was yet."""
+    """The time of the last notices in this home, in the log's format; empty for never."""
     try:
         return context.settings.paths.told.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -112,7 +112,7 @@ def _told_at(context: CliContext) -> str:
 
 
 def _learned(context: CliContext, since: str) -> Iterator[str]:
-    """What reviews wrote that ended since that moment, with how to take it back."""
+    """The writes of reviews that ended since that time, with how to undo them."""
     application = context.application
     ended = reversed(application.views.reviews(limit=LOOKED_AT))
     reviews = [review for review in ended if review.ended_at and since < review.ended_at]
@@ -145,7 +145,7 @@ def _entries(review: ReviewView, writes: Sequence[RecordedWrite]) -> Iterator[st
 
 
 def _skills(context: CliContext, review: ReviewView) -> Iterator[str]:
-    """The skills that the review wrote, by the calls of its turn that went well."""
+    """The skills that the review wrote, from the successful calls of its turn."""
     if review.work is None:
         return
     steps = context.application.views.turn(review.work).steps

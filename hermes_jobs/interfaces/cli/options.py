@@ -1,4 +1,4 @@
-"""Options that many commands share, so that they are called alike everywhere."""
+"""Options that many commands share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def option_group(name: str, make: Callable[..., object], *options: Callable[[F], F]) -> Callable[[F], F]:
-    """Options that belong together: the command gets what `make` makes of their values, as `name`."""
+    """Options that belong together: the command gets the result of `make` for their values, as `name`."""
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -49,7 +49,7 @@ def option_group(name: str, make: Callable[..., object], *options: Callable[[F],
 
 
 def exclude(given: Mapping[str, object], why: str = "") -> None:
-    """Raise a usage error where more than one of these flags has a value; `why` stands at its end."""
+    """Raise a usage error if more than one of these flags has a value; `why` is its end."""
     named = [name for name, value in given.items() if value]
     if len(named) > 1:
         raise click.UsageError(f"{' and '.join(named)} exclude each other{why}.")
@@ -73,7 +73,7 @@ def limit_option(what: str, default: int | None = 20) -> Callable[[F], F]:
 
 
 def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
-    """The last N of rows that stand oldest first; all of them without a limit."""
+    """The last N of rows in ascending order; all of them without a limit."""
     return rows if limit is None else rows[-limit:]
 
 
@@ -123,8 +123,8 @@ def workdir_option(text: str) -> Callable[[F], F]:
 
 
 class SessionChoice(NamedTuple):
-    """Which session a text goes into: a named one, the newest of `workdir` or of all folders, or a new
-    one that works in `workdir`. `workdir` None: the folder here."""
+    """The session of a text: a named one, the newest of `workdir` or of all folders, or a new one in
+    `workdir`. `workdir` None: the folder here."""
 
     session: str | None
     newest: bool
@@ -170,7 +170,7 @@ def since_option(text: str) -> Callable[[F], F]:
 
 
 def yes_option(text: str) -> Callable[[F], F]:
-    """`-y`: as if the user had agreed."""
+    """`-y`: without confirmation."""
     return click.option("-y", "--yes", is_flag=True, help=text)
 
 
@@ -204,13 +204,13 @@ class OutputOptions(NamedTuple):
     footer: bool = False
 
     def for_document(self) -> OutputOptions:
-        """The same for an answer that is a JSON document: it is shown as it is, once it is known to fit."""
+        """The same for a JSON answer: it is shown unformatted, after its validation."""
         return self if self.form != "text" else self._replace(stream=False, rich=False)
 
 
 class WaitOptions(NamedTuple):
-    """How a command waits for a turn: whether to (null leaves that to the command), for how many seconds
-    (null: as long as it takes), and how the turn is shown."""
+    """How a command waits for a turn: whether to wait (None: the command decides), for how many seconds
+    (None: without limit), and the output options."""
 
     wait: bool | None
     timeout: float | None
@@ -218,7 +218,7 @@ class WaitOptions(NamedTuple):
 
 
 def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
-    """What a command that submits or continues a turn takes: whether and how long to wait, and the form.
+    """Options of commands that submit or continue a turn: whether and how long to wait, and the output.
 
     The command gets all of it as `waiting`. Raises a usage error for forms that exclude each other.
     """
@@ -252,7 +252,7 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the answe
 
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:
-    """How the turn is shown: plain where standard output or error is not a terminal. Raises a usage error."""
+    """The output of the turn: plain if standard output or error is not a terminal. Raises a usage error."""
     exclude({"--json": as_json, "--jsonl": as_jsonl})
     if as_json:
         return OutputOptions(form="json", quiet=quiet)

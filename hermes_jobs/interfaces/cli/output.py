@@ -1,4 +1,4 @@
-"""How values are shown: JSON for scripts, texts and fields for users. Data on standard output, notes on
+"""Prints values: JSON for scripts, texts and fields for users. Data on standard output, notes on
 standard error."""
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hermes_jobs.views.usage import UnknownCost
 
 GAP = "  "
-LEAST = 8  # columns that a text gets on the narrowest terminal
-WHOLE = 0.6  # share of a line that must be left where it is cut at a word's end
+LEAST = 8  # the least columns of a text
+WHOLE = 0.6  # the least share of a line that is kept when it is cut between words
 _WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
-_CLOSING = "、。，．：；！？」』）］｝〉》】〕"  # what no line begins with
+_CLOSING = "、。，．：；！？」』）］｝〉》】〕"  # characters that must not begin a line
 COLOURS = {
     "completed": "green",
     "ok": "green",
@@ -49,7 +49,7 @@ def print_json(value: object) -> None:
 
 
 def echo_json(encoded: bytes) -> None:
-    """Encoded JSON on standard output; for a terminal, what it would obey is written by its code."""
+    """Print encoded JSON on standard output; on a terminal control characters are escaped."""
     if sys.stdout.isatty():
         encoded = UNPRINTABLE.sub(_by_code, encoded.decode()).encode()
     click.echo(encoded)
@@ -60,12 +60,12 @@ def _by_code(found: re.Match[str]) -> str:
 
 
 def note(text: str) -> None:
-    """Something for the user, not for the pipe; its text may be of any origin."""
+    """Print a note on standard error; the text may be untrusted."""
     click.echo(flowed(printable(text), terminal_width(sys.stderr)), err=True)
 
 
 def print_text(text: str) -> None:
-    """A text of any origin on standard output, with nothing in it that moves the cursor."""
+    """Print an untrusted text on standard output, without control characters."""
     click.echo(flowed(printable(text), terminal_width()))
 
 
@@ -84,7 +84,7 @@ def flowed(text: str, width: int | None) -> str:
 
 
 def print_heading(text: str) -> None:
-    """What stands over a text, in bold on one line."""
+    """Print a heading, in bold on one line."""
     click.secho(one_line(text), bold=True)
 
 
@@ -137,13 +137,13 @@ def line_width(text: str) -> int:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """What lines are made of, behind its blanks: a word, or a character that lines may end with. Compiling it
+    """The pattern of the pieces of a line: a word, or a character after which lines may break. Compiling it
     takes milliseconds."""
     return re.compile(rf"(\s*)([{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]+)")
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
-    """The terminal's width; None where the stream, else standard output, is not a terminal."""
+    """The terminal's width; None if the stream, by default standard output, is not a terminal."""
     if not (stream or sys.stdout).isatty():
         return None
     import shutil
@@ -176,7 +176,7 @@ def short_path(path: str, width: int | None = None) -> str:
 
 
 def note_unknown_costs(found: Sequence[UnknownCost]) -> None:
-    """Say what the costs above leave out, and how to set a price."""
+    """Print which costs are missing above, and how to set a price."""
     from hermes_jobs.text.figures import price_command, unknown_costs
 
     if text := unknown_costs(found):
@@ -195,9 +195,9 @@ def can_print(text: str) -> bool:
 
 
 def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -> str:
-    """What the answer of the turn `below` took, with all below it.
+    """The line with the figures of the turn and its sub-agents.
 
-    The share of the context in use is left out where `window` (tokens) is 0.
+    The share of the context in use is omitted if `window` (tokens) is 0.
     """
     from hermes_jobs.text.figures import duration, money
 

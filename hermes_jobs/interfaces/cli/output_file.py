@@ -27,7 +27,7 @@ html_option = click.option(
 
 
 def write_page(file: Path, page: str) -> None:
-    """Write an HTML page, readable for its owner alone. Raises `Rejected` where it cannot be written."""
+    """Write an HTML page, readable only for its owner. Raises `Rejected` if it cannot be written."""
     with output_file(file, force=True) as opened:
         opened.write(page.encode("utf-8", "replace"))
     note(f"Wrote {file}.")
@@ -35,10 +35,10 @@ def write_page(file: Path, page: str) -> None:
 
 @contextmanager
 def output_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Write a file atomically, readable for its owner alone; after an exception nothing is left.
+    """Write a file atomically, readable only for its owner; an exception leaves no file.
 
-    Raises `Rejected` where there is such a file, unless `force`, where the path is not a regular file, and
-    where it cannot be written.
+    Raises `Rejected` if the file exists, unless `force`, if the path is a special file, and if it cannot
+    be written.
     """
     if path.exists() and not (force and path.is_file()):
         again = "Give another name, or --force to put the new one there."

@@ -1,4 +1,4 @@
-"""What the value of a flag or an argument may be, beyond click's own types."""
+"""Types of flags and arguments, beyond click's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TextParam(click.ParamType[str]):
-    """A text that every file and database takes: an argument may hold any bytes."""
+    """A text that is valid UTF-8: an argument may have any bytes."""
 
     name = "text"
 
@@ -29,7 +29,7 @@ class TextParam(click.ParamType[str]):
         return str(value)
 
     def _decoded(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """What Python could not read in the terminal's encoding, which may be plain ASCII."""
+        """Decode bytes that Python could not read in the terminal's encoding, which may be ASCII."""
         try:
             return os.fsencode(value).decode()
         except UnicodeError:
@@ -37,7 +37,7 @@ class TextParam(click.ParamType[str]):
 
 
 class NonEmpty(TextParam):
-    """What something is called. An empty one is a script's variable that was never set, not “none”."""
+    """A name. An empty one usually is an unset variable of a script, not “none”."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name = super().convert(value, param, ctx)
@@ -117,7 +117,7 @@ class FloatParam(click.FloatRange):
 
 
 class DateParam(click.ParamType[datetime]):
-    """A day or a moment, of the zone here where it names none; also in words, such as `3 days ago`."""
+    """A day or a time, by default in the local zone; also in words, such as `3 days ago`."""
 
     name = "date"
 

@@ -1,4 +1,4 @@
-"""What a command may be given of permissions: a mode, calls approved beforehand, that nobody answers."""
+"""Permission options: a mode, calls approved beforehand, and unattended runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUPS = ("edit", "read")
 
 
 class PermissionChoice(NamedTuple):
-    """What a turn may do without asking, as it was typed."""
+    """The typed permission options of a turn."""
 
     mode: Mode | None
     approve: tuple[str, ...]
@@ -48,14 +48,14 @@ permission_options = option_group(
 
 
 def parsed_pattern(context: CliContext, text: str, folder: str, param: str) -> CallPattern:
-    """The calls that a pattern means. Raises `Rejected`, or a usage error for a tool that there is not."""
+    """Parse a pattern of calls. Raises `Rejected`, or a usage error for a tool that there is not."""
     from hermes_jobs.domain.approval_rules import parse_pattern
 
     return _of_known_tool(context, parse_pattern(text, folder), text, param)
 
 
 def parsed_call(context: CliContext, text: str, param: str) -> CallPattern:
-    """The call that a text is. Raises as `parsed_pattern`."""
+    """Parse a call. Raises as `parsed_pattern`."""
     from hermes_jobs.domain.approval_rules import parse_call
 
     return _of_known_tool(context, parse_call(text), text, param)

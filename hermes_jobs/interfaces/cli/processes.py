@@ -1,4 +1,4 @@
-"""`hermes-jobs processes`: what the agent runs in the background of this home, on this host."""
+"""`hermes-jobs processes`: the agent's background processes of this home, on this host."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def processes_left(application: Application, lineage: str) -> list[str]:
 
 
 def ended_line(ended: Sequence[BackgroundProcess]) -> str:
-    """What is said of processes that were ended with something else; empty for none."""
+    """A note on processes that were ended with their session; empty for none."""
     from hermes_jobs.text.plural import pluralize
 
     return f"Ended {pluralize(len(ended), 'background process', 'background processes')}." if ended else ""

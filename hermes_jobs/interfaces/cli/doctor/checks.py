@@ -1,4 +1,4 @@
-"""What `hermes-jobs doctor` looks at: one function a check, each telling what it found and what to do."""
+"""The checks of `hermes-jobs doctor`: one function per check, each returns a finding and a hint."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
-SERVERS_AT_ONCE = 4  # MCP servers that are started or reached side by side
+SERVERS_AT_ONCE = 4  # MCP servers that are started or reached in parallel
 
 
 class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found, and what to do about it. `code` is the exit code that a failure stands for."""
+    """The finding of one check, and a hint. `code` is the exit code of a failure."""
 
     check: str
     status: Literal["ok", "warn", "fail"]
@@ -42,22 +42,22 @@ class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ok(check: str, message: str) -> DoctorFinding:
-    """A finding that nothing has to be done about."""
+    """A finding without a problem."""
     return DoctorFinding(check=check, status="ok", message=message)
 
 
 def warn(check: str, message: str, hint: str = "") -> DoctorFinding:
-    """A finding of what is missing, or weaker than it could be."""
+    """A finding about a missing or weaker part."""
     return DoctorFinding(check=check, status="warn", message=message, hint=hint)
 
 
 def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> DoctorFinding:
-    """A finding that `doctor` fails for, with that exit code."""
+    """A finding that makes `doctor` fail, with that exit code."""
     return DoctorFinding(check=check, status="fail", message=message, hint=hint, code=code)
 
 
 def is_up(environ: Mapping[str, str]) -> bool:
-    """Whether an `up` of the home runs, as far as can be told without its configuration."""
+    """Whether an `up` of the home runs, as far as known without its configuration."""
     try:
         paths = Paths(find_home(environ))
         return paths.run.is_dir() and is_held(paths)
@@ -66,7 +66,7 @@ def is_up(environ: Mapping[str, str]) -> bool:
 
 
 def home(settings: Settings) -> Iterator[DoctorFinding]:
-    """The home is private, and the configuration could be read (or nobody could ask)."""
+    """The home is private, and the configuration is readable."""
     paths = settings.paths
     mode = stat.S_IMODE(paths.home.stat().st_mode)
     if mode & 0o077:
@@ -79,7 +79,7 @@ def home(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def toolsets(application: Application) -> Iterator[DoctorFinding]:
-    """Names of toolsets that no tool has: what they were to switch on is off, or what was to be off is on."""
+    """Unknown names of toolsets in the settings, which have no effect."""
     configured = application.settings.toolsets
     try:
         known = application.toolbox.toolsets
@@ -92,7 +92,7 @@ def toolsets(application: Application) -> Iterator[DoctorFinding]:
 
 
 def pauses(application: Application) -> Iterator[DoctorFinding]:
-    """Which models beside the main one have failed and are not asked for a while."""
+    """Auxiliary models that have failed and are paused."""
     from hermes_jobs.domain.model_pauses import STREAM, Pauses
 
     state, now = application.engine().state(STREAM), application.clock.now()
@@ -105,7 +105,7 @@ def pauses(application: Application) -> Iterator[DoctorFinding]:
 
 
 def budgets(application: Application) -> Iterator[DoctorFinding]:
-    """Whether the limits that are set can be held, and how much of the day's is spent."""
+    """Whether the configured limits can be enforced, and the spent share of the day's budget."""
     from hermes_jobs.domain.accounts import NANO
     from hermes_jobs.domain.budgets import DAY
     from hermes_jobs.engine.clock_and_ids import day_of
@@ -132,7 +132,7 @@ def budgets(application: Application) -> Iterator[DoctorFinding]:
 
 
 def verifications(application: Application) -> Iterator[DoctorFinding]:
-    """Which verifications wait for the budget of the next day."""
+    """Verifications that wait for the budget of the next day."""
     from hermes_jobs.bootstrap.replays import waiting_verifications
     from hermes_jobs.domain.replay.experiment import PREFIX
     from hermes_jobs.interfaces.cli.experiments.format import waiting_line
@@ -152,7 +152,7 @@ WINDOW_SOURCES = {
 
 
 def context(application: Application) -> DoctorFinding:
-    """Which context engine makes long conversations smaller, when, and where the window is known from."""
+    """The context engine, its threshold, and the source of the window."""
     settings = application.settings
     try:
         engine = application.contexts.apart()
@@ -177,7 +177,7 @@ def context(application: Application) -> DoctorFinding:
 
 
 def commands(environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether the agent's commands can be run, and ended with all that they start."""
+    """Whether commands can be run, and ended with their child processes."""
     from hermes_jobs.agent.tools.environment import filtered_environment
     from hermes_jobs.agent.tools.processes import run
     from hermes_jobs.engine.in_flight import CancelToken
@@ -204,7 +204,7 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
 
 
 def sandbox(settings: Settings) -> DoctorFinding:
-    """Which sandbox hides the user's keys and this home from the agent's commands."""
+    """The sandbox that hides the user's keys and this home from commands."""
     from hermes_jobs.agent.tools.sandbox import layer
     from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
 
@@ -228,7 +228,7 @@ def sandbox(settings: Settings) -> DoctorFinding:
 
 
 def disk(settings: Settings) -> DoctorFinding:
-    """Whether there is room for what happens."""
+    """Whether there is free disk space."""
     free = shutil.disk_usage(settings.paths.home).free
     text = f"{free / 1e9:.1f} GB free in {settings.paths.home}"
     if free >= LITTLE_SPACE:

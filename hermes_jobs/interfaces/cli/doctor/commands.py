@@ -1,4 +1,4 @@
-"""`hermes-jobs doctor`: what is configured, reachable and alive, and what to do about what is not."""
+"""`hermes-jobs doctor`: checks an installation, and gives a hint for each problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
-INDENT, LEAST = 22, 20  # columns before what is told, and at least for it on a narrow terminal
+INDENT, LEAST = 22, 20  # columns before the finding, and the least columns for it on a narrow terminal
 UNLIMITED = 1_000_000  # columns where the output is not a terminal
 
 
@@ -97,7 +97,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
 
 
 def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding]:
-    """What can be told where the log can be read and written."""
+    """The checks that need a readable and writable log."""
     from hermes_jobs.interfaces.cli.doctor import checks
     from hermes_jobs.interfaces.cli.doctor import models as model_checks
     from hermes_jobs.interfaces.cli.doctor import processes as process_checks

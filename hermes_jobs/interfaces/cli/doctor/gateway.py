@@ -1,4 +1,4 @@
-"""What `hermes-jobs doctor` looks at where a Telegram bot is set up: nothing where none is."""
+"""The checks of `hermes-jobs doctor` for a Telegram bot: none without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTEN = "`hermes-jobs gateway telegram` listens."
 
 
 def telegram(application: Application) -> Iterator[DoctorFinding]:
-    """Whether the bot can be spoken to, who may write to it, and whether anybody listens."""
+    """Whether the bot is reachable, who may write to it, and whether a gateway runs."""
     settings = application.settings
     allowed = settings.gateway.telegram.allowed_users
     if settings.secrets.get(TOKEN) is None:
@@ -55,7 +55,7 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
 
 
 def workers_lack_token(application: Application) -> bool:
-    """Whether live workers deliver answers and none of them has this process's token of the bot."""
+    """Whether live workers deliver answers but none of them has this process's bot token."""
     settings, log = application.settings, application.log
     delivering = {each.id for each in live_processes(application) if "deliveries" in each.lanes}
     mine = held(settings, log.log_id).get(TOKEN)

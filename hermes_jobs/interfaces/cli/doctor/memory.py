@@ -1,4 +1,4 @@
-"""What prompts have of the memory, and what they leave out: said by `doctor`, and at a user's turn."""
+"""The share of the memory in prompts, and left out entries: for `doctor` and a turn's notices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HINT = "`hermes-jobs memory show` marks them; change them there or in the file, 
 
 
 def memory(application: Application) -> Iterator[DoctorFinding]:
-    """How full prompts are of it, what is only recalled, and what a rule leaves out."""
+    """The fill level of prompts, the entries that are only recalled, and those that a rule excludes."""
     places, limits = application.memory_places(), application.memory_limits
     ruled = [each for each, rule in places.prompt.items() if rule is not None]
     for target in TARGETS:
@@ -34,7 +34,7 @@ def memory(application: Application) -> Iterator[DoctorFinding]:
 
 
 def _embeddings(application: Application) -> Iterator[DoctorFinding]:
-    """Whether what gives vectors can be asked, and how many there are; nothing where they are off."""
+    """Whether the embedding model is reachable, and the number of vectors; nothing if embeddings are off."""
     choice = application.settings.embedding_model
     embedder = application.endpoints.embedder if choice is not None else None
     if embedder is None:

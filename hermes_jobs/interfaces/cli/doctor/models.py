@@ -1,4 +1,4 @@
-"""What `hermes-jobs doctor` tells of models: which one answers, with which key, and what it can do."""
+"""The checks of `hermes-jobs doctor` for models: the model in use, its key, and its abilities."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
-FEW = 2  # requests from which on nothing in the cache is worth a word
+FEW = 2  # the least requests before an unused cache is reported
 
 
 def model(settings: Settings) -> DoctorFinding:
-    """Which model answers, where, with which key, and how its prompts are cached."""
+    """The model in use, its endpoint, its key, and its prompt caching."""
     from hermes_jobs.bootstrap.validation import check_choice
 
     choice = settings.main_model
@@ -38,7 +38,7 @@ def model(settings: Settings) -> DoctorFinding:
 
 
 def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
-    """Which auxiliary tasks are asked of another model than the main one, and where."""
+    """Auxiliary tasks with another model than the main one."""
     from hermes_jobs.bootstrap.validation import check_choice
 
     for purpose in ("review", "compression", "session_search", "title"):
@@ -56,7 +56,7 @@ def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def caching(application: Application) -> Iterator[DoctorFinding]:
-    """Models whose prompts are marked for a cache that never gave anything back."""
+    """Models whose prompts are marked for a cache that was never hit."""
     from hermes_jobs.bootstrap.endpoints import caching_of
 
     settings = application.settings
@@ -77,10 +77,10 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
 
 
 def live(application: Application) -> Iterator[DoctorFinding]:
-    """What the configured model can do, tried with a few small calls; then what they cost."""
+    """The configured model's abilities, tested with a few small calls; then their cost."""
     settings = application.settings
     if model(settings).status == "fail":
-        return  # told already
+        return  # reported already
     trial = trial_of(application)
     for each in trial.verdicts():
         code = CREDENTIALS if each.kind == "auth" else FAILED

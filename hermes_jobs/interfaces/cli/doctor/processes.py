@@ -1,4 +1,4 @@
-"""What `hermes-jobs doctor` looks at among processes: log, broker, workers, beat, Flower, a collector."""
+"""The checks of `hermes-jobs doctor` for processes: log, broker, workers, beat, Flower, a collector."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UP = "`hermes-jobs up` starts everything."
 
 
 def live_processes(application: Application) -> Sequence[WorkerRow]:
-    """The processes that work and have not ended: workers, beat, gateways. Raises `LogUnavailable`."""
+    """The live processes: workers, beat, gateways. Raises `LogUnavailable`."""
     registered = application.log.workers()
     ended = application.workers.failure_detector().dead(registered)
     return [worker for worker in registered if worker.id not in ended]
@@ -51,7 +51,7 @@ def log(application: Application) -> DoctorFinding:
 
 
 def _writes(application: Application) -> bool:
-    """Whether the log takes a write within `WRITE_SECONDS`. Raises `LogUnavailable` where it never will."""
+    """Whether the log accepts a write within `WRITE_SECONDS`. Raises `LogUnavailable` if it cannot."""
     with_it: Future[bool] = Future()
 
     def write() -> None:
@@ -90,7 +90,7 @@ def broker(settings: Settings) -> DoctorFinding:
 
 
 def workers(application: Application) -> DoctorFinding:
-    """Whether somebody consumes every queue."""
+    """Whether every queue has a consumer."""
     alive = [worker for worker in live_processes(application) if worker.lanes]
     missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
     if not alive:
@@ -103,7 +103,7 @@ def workers(application: Application) -> DoctorFinding:
 
 
 def worker_settings(application: Application) -> Iterator[DoctorFinding]:
-    """Which processes that work continue with older settings than the files of their home have."""
+    """Processes that use older settings than the files of their home."""
     known = statuses(application.log)
     for worker in live_processes(application):
         status = known.get(worker.id)
@@ -157,7 +157,7 @@ START_IT = "Start the collector with a receiver for OTLP over HTTP, or mend OTEL
 
 
 def traces(environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether spans can be made, and are taken where they are sent."""
+    """Whether spans can be created and the collector accepts them."""
     if not traces_are_wanted(environ):
         return ok("traces", "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")
     missing = [name for name in EXTRA if not _is_there(name)]

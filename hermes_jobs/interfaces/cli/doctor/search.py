@@ -1,4 +1,4 @@
-"""What `hermes-jobs doctor` looks at where web search is set up; `setup` tries a provider in the same way."""
+"""The check of `hermes-jobs doctor` for web search; `setup` tests a provider in the same way."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
 
 CHECK = "web"
-TRIED = "open source"  # what a provider is tried with: every index knows pages about it
+TRIED = "open source"  # the test query: every index has pages about it
 
 
 def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[DoctorFinding]:
-    """Whether what the configured provider needs is there; with `live` one search, which may cost."""
+    """Whether the configured provider's requirements are met; with `live` one search, which may cost."""
     name = settings.web.search.provider
     if name is None:
         yield ok(CHECK, "no web search; `hermes-jobs setup --search NAME` chooses who searches")
@@ -48,7 +48,7 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
 
 
 def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> SearchFailed | None:
-    """What that provider lacks to be asked at all."""
+    """That provider's missing requirements."""
     from hermes_jobs.agent.tools.web_search.duckduckgo import INSTALL, is_installed
 
     if name == "duckduckgo" and not is_installed():
@@ -61,7 +61,7 @@ def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str])
 
 
 def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> str:
-    """One search with that provider: what came of it. Raises `SearchFailed`."""
+    """The result of one search with that provider. Raises `SearchFailed`."""
     from hermes_jobs.engine.in_flight import CancelToken
 
     began = time.monotonic()

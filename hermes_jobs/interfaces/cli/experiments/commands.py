@@ -169,7 +169,7 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
 
 
 def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: bool) -> int:
-    """Tell what is left to workers, and where there is none."""
+    """Print what is left to workers, and a note if there are none."""
     from hermes_jobs.domain.replay.experiment import PREFIX
     from hermes_jobs.interfaces.cli.experiments.format import experiment_json
 
@@ -282,8 +282,8 @@ def find(application: Application, name: str) -> Experiment:
 def _recorded(
     application: Application, chosen: Sequence[TurnView], *, whole: bool
 ) -> tuple[e.ReplayedTurn, ...]:
-    """The turns with their calls, or with the last one of each; those that cannot be asked again are left
-    out. Raises `Rejected` where none is left."""
+    """The turns with their calls, or with the last one of each, without those that cannot be repeated.
+    Raises `Rejected` if none remains."""
     from msgspec.structs import replace
 
     from hermes_jobs.interfaces.cli.turns.replay import recorded_turn
@@ -305,7 +305,7 @@ def _recorded(
 def _require_effects(
     application: Application, turns: Sequence[e.ReplayedTurn], variants: Sequence[e.Variant]
 ) -> None:
-    """Raises `Rejected` for a variant that leaves out what is nowhere, or asks all that another one asks."""
+    """Raises `Rejected` for a variant that omits something unknown, or equals another one."""
     from hermes_jobs.engine.replays import require_effect
 
     requests = application.replayed_requests

@@ -31,7 +31,7 @@ class VariantEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A check, of which one kind is given; `schema` is a JSON Schema, or names a file beside this one."""
+    """A check of one kind; `schema` is a JSON Schema, or names a file beside this one."""
 
     name: str = ""
     regex: str = ""
@@ -40,14 +40,14 @@ class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class JudgeEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who compares answers, by what."""
+    """The judge that compares answers, and its criterion."""
 
     model: str
     rubric: str
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file holds."""
+    """The content of the file."""
 
     variants: list[VariantEntry]
     samples: int = 1
@@ -56,7 +56,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True):
-    """The file as facts."""
+    """The file as values of the domain."""
 
     variants: tuple[e.Variant, ...]
     samples: int
@@ -65,7 +65,7 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_design(application: Application, file: Path) -> Design:
-    """The file's content. Raises `Rejected`, with the place in the file, for what is wrong in it."""
+    """Parse the file. Raises `Rejected`, with the place in the file, for errors."""
     import yaml
 
     try:

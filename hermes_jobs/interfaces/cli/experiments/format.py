@@ -1,4 +1,4 @@
-"""What an experiment has come to, as JSON, as text and as a page."""
+"""The results of an experiment, as JSON, as text and as a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hermes_jobs.text.plural import pluralize
 
 MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}
 """What the measures that all experiments have are called."""
-TOLD = 160  # columns of what a check says
+TOLD = 160  # columns of a check's result
 
 
 def status(experiment: Experiment) -> str:
-    """How it stands, in a word."""
+    """The status, in a word."""
     if experiment.stopped is not None:
         return experiment.stopped.kind if experiment.stopped.kind in {NEW, CANCELLED} else "stopped"
     if experiment.waiting is not None:
@@ -35,7 +35,7 @@ def status(experiment: Experiment) -> str:
 
 
 def waiting_line(experiment: Experiment) -> str:
-    """Until when it waits for the budget of a day, and which; empty where it does not."""
+    """The end of its wait for a day's budget; empty if it does not wait."""
     call = experiment.waiting
     return f"waiting until {format_time(iso(call.retry_at))}: {call.lacks}" if call is not None else ""
 
@@ -47,7 +47,7 @@ def _status_line(experiment: Experiment) -> str:
 
 
 def required_definition(experiment: Experiment) -> e.ExperimentDefined:
-    """How the experiment was defined: one without that is not found by its name."""
+    """The definition of the experiment, which every found one has."""
     assert experiment.definition is not None, f"{experiment.stream} is not defined"
     return experiment.definition
 
@@ -122,7 +122,7 @@ def difference_row(name: str, found: Difference) -> tuple[str, ...]:
 
 
 def remarks(found: Results) -> Iterator[str]:
-    """What has to be known of the figures."""
+    """Remarks on the figures."""
     for each in found.variants:
         if each.missing or each.failed:
             text = [pluralize(each.missing, "answer") + " missing"] if each.missing else []

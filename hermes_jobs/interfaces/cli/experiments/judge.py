@@ -1,4 +1,4 @@
-"""`hermes-jobs experiments judge`: a user compares answers without knowing whose they are."""
+"""`hermes-jobs experiments judge`: a blind comparison of answers by a user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY = "user"
 
 
 def judge_all(application: Application, experiment: Experiment) -> str:
-    """Ask about every cell that was not judged; what came of it, in a sentence."""
+    """Ask about every unjudged cell; returns the result, in a sentence."""
     definition = experiment.definition
     assert definition is not None, f"{experiment.stream} is not defined"
     waiting = list(_waiting(experiment))
@@ -51,7 +51,7 @@ def judge_all(application: Application, experiment: Experiment) -> str:
 
 
 def _waiting(experiment: Experiment) -> Iterator[Cell]:
-    """The cells whose answer and the first variant's are there, and that no person has judged."""
+    """The cells with an answer, also of the first variant, that no user has judged."""
     for cell in sorted(experiment.answers):
         has_other = cell._replace(variant=0) in experiment.answers
         if cell.variant and has_other and cell not in experiment.judged:

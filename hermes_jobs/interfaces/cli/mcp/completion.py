@@ -1,6 +1,6 @@
-"""What a shell offers for MCP servers: their names, the parts of their entries, what they have listed last.
+"""Shell completion for MCP servers: their names, keys of their entries, their last known resources.
 
-No server is started or asked, and no log is opened: a key press must not wait.
+No server is started or called, and the log is not opened, so that a key press does not wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEY = "mcp_servers"
 
 
 def servers_of(click_context: click.Context) -> Mapping[str, McpServer]:
-    """The servers that are configured, by name; none where the configuration cannot be used."""
+    """The configured servers, by name; empty if the configuration is invalid."""
     settings = settings_of(click_context)
     return {} if settings is None else dict(sorted(settings.mcp_servers.items()))
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class ServerRow(NamedTuple):
-    """A server: its entry, what the log knows of it, its login, and the file with its stderr, if it has
-    these."""
+    """A server: its entry, and its data in the log, login, and stderr file, if
+    any."""
 
     name: str
     config: McpServer
@@ -55,7 +55,7 @@ class ServerRow(NamedTuple):
 
     @property
     def stands(self) -> str:
-        """How it stood when it was last asked."""
+        """Its last known state."""
         if not self.config.enabled:
             return "off"
         if self.login is not None and self.login.ended:
@@ -102,14 +102,14 @@ def _login_at(context: CliContext, name: str) -> Login | None:
 
 
 def known_row(context: CliContext, name: str) -> ServerRow:
-    """The server of that name. Raises `Rejected` where there is none."""
+    """The server of that name. Raises `Rejected` for an unknown one."""
     if name not in context.settings.mcp_servers:
         raise unknown_server(context, name)
     return row_of(context, name)
 
 
 def unknown_server(context: CliContext, name: str) -> Rejected:
-    """What is said of a name of no server."""
+    """The error for an unknown server."""
     known = ", ".join(sorted(context.settings.mcp_servers)) or "none"
     return Rejected(f"There is no MCP server {name!r}. There are: {known}.", kind="unknown")
 
@@ -149,7 +149,7 @@ def try_server(context: CliContext, name: str, *, as_json: bool) -> None:
 
 
 def tool_rows(row: ServerRow) -> list[ToolRow]:
-    """The tools that new sessions get of a server."""
+    """The tools of a server in new sessions."""
     usable = row.state.usable
     return [ToolRow(row.name, tool, row.config) for tool in usable.tools] if usable is not None else []
 
@@ -200,7 +200,7 @@ def _login_text(login: Login) -> str:
 
 
 def diff_of(state: ServerState) -> Iterator[str]:
-    """What a user would accept, against what sessions use now: a diff for each tool that differs."""
+    """The pending listing compared with the current one: a diff for each changed tool."""
     waiting = state.waiting
     before = {each.name: each for each in state.usable.tools} if state.usable else {}
     after = {each.name: each for each in waiting.tools} if waiting else {}
@@ -224,7 +224,7 @@ def _text(tool: McpTool | None) -> str | None:
 
 
 def print_failure(name: str, config: McpServer, failed: Failed) -> None:
-    """Why a server could not be asked, its last words, and what to try."""
+    """Print why a server failed, its last stderr lines, and a hint."""
     note(f"{name}: {failed.message}.")
     if failed.stderr:
         note("The last lines of its stderr:")
@@ -235,7 +235,7 @@ def print_failure(name: str, config: McpServer, failed: Failed) -> None:
 
 
 def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> None:
-    """What a server has just listed."""
+    """Print a server's new listing."""
     by = f" by {printable(listed.version)}" if listed.version else ""
     count = pluralize(len(listed.tools), "tool")
     note(f"{row.name}: {count} in {seconds:.1f} s{by}, specification {listed.protocol}.")
@@ -249,7 +249,7 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
 
 
 def note_left_out(listed: McpToolsListed, server: str = "") -> None:
-    """Which tools are not offered, and why; with the name of their server where one is given."""
+    """Print the omitted tools, and why; with the name of their server if given."""
     of = f" of {server}" if server else ""
     for each in listed.left_out:
         note(f"Left out{of}: {printable(each.name)}: {printable(each.reason)}.")

@@ -1,6 +1,6 @@
-"""Resources of MCP servers that a user names with `@server:URI` in a text: what goes along with it.
+"""Attaches resources of MCP servers that a text mentions as `@server:URI`.
 
-A server wrote them: what looks like an attack on the agent is taken out, and a fence says whose text it is.
+They are untrusted: suspected attacks on the agent are removed, and a fence names the server.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class ResourceReader(Protocol):
 
 
 def may_name_resources(text: str) -> bool:
-    """Whether there is a word such as `@server:URI`, of whatever server."""
+    """Whether there is a word such as `@server:URI`, for any server."""
     return any(":" in (found["quoted"] or found["plain"]) for found in MENTION.finditer(text))
 
 
 def mentioned_resources(
     text: str, inputs: Inputs, reader: ResourceReader, folder: str
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """The resources that a text names, each once, as parts of a turn's text; what to tell of each.
+    """The mentioned resources, each once, as parts of a turn's text; with a note on each.
 
     Raises a usage error for what is not text or too large, and for what its server does not give.
     """
@@ -70,7 +70,7 @@ def resource_named(name: str, servers: Sequence[str]) -> tuple[str, str]:
 def resource_part(
     inputs: Inputs, reader: ResourceReader, server: str, uri: str, folder: str
 ) -> tuple[str, str]:
-    """The resource as a part of a turn's text; what to tell of it. Raises `Rejected`, usage errors."""
+    """The resource as a part of a turn's text, with a note. Raises `Rejected`, usage errors."""
     from hermes_jobs.agent.prompt.project_files import scanned
     from hermes_jobs.agent.tools.output import cleaned
 

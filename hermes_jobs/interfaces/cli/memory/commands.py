@@ -1,4 +1,4 @@
-"""`hermes-jobs memory`: what the agent remembers, who wrote it, why, and taking it back."""
+"""`hermes-jobs memory`: entries, their authors and origins, and undoing writes."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
 
 
 def _trials(application: Application, number: int, fact: MemoryEvent) -> Sequence[Decision]:
-    """What the undo of that write comes to where a review wrote it and it is verified."""
+    """The verification results of undoing that write, if a review wrote it."""
     from hermes_jobs.interfaces.cli.reviews.verifications import undone_elsewhere
 
     is_tried = fact.evidence is not None and getattr(fact, "provisional", False)
@@ -272,11 +272,11 @@ memory.add_command(curate)
 memory.add_command(embed)
 
 
-# --- what they have in common ----------------------------------------------------------------
+# --- shared helpers ----------------------------------------------------------------
 
 
 def _forgotten(context: CliContext) -> Mapping[int, RecordedEvent]:
-    """Which writes have lost texts, and to which forgetting."""
+    """The writes without text, and the removal of each."""
     from hermes_jobs.domain.memory.memory import STREAM
     from hermes_jobs.runtime.forgetting import Forgetter, forgotten_in
 
@@ -286,7 +286,7 @@ def _forgotten(context: CliContext) -> Mapping[int, RecordedEvent]:
 def _arguments(
     words: Sequence[str], target: MemoryTarget | None, names: Sequence[str]
 ) -> tuple[MemoryTarget | None, Sequence[str]]:
-    """The target, where it was said as the first word or as an option, and the other words."""
+    """The target, from the first word or an option, and the other words."""
     first = next((each for each in TARGETS if words[0] == each), None)
     if first is not None and len(words) == len(names) + 1 and target is None:
         return first, words[1:]
@@ -299,7 +299,8 @@ def _arguments(
 
 
 def _target_with(context: CliContext, old: str) -> MemoryTarget:
-    """The target with an entry that holds the text; `memory` where none does. Raises `Rejected` for both."""
+    """The target with an entry that contains the text; `memory` if there is none. Raises `Rejected` for
+    both."""
     now = context.application.memory.sync()
     holding = [target for target in TARGETS if any(old in entry for entry in now.entries(target))]
     if len(holding) > 1:
@@ -413,8 +414,8 @@ def _memory_json(
 
 
 def _details(entry: Entry, places: Placement, verified: str) -> dict[str, Any]:
-    """What scripts get of an entry. `place`: `prompt`, `recalled` or `left_out`. `provisional`: how it is
-    marked, null where it is not."""
+    """An entry for scripts. `place`: `prompt`, `recalled` or `left_out`. `provisional`: its mark,
+    None if it has none."""
     where = "prompt" if entry in places.prompt else "recalled" if entry in places.recalled else "left_out"
     evidence = entry.evidence
     return {
@@ -437,13 +438,13 @@ def _details(entry: Entry, places: Placement, verified: str) -> dict[str, Any]:
 
 
 def _why_out(entry: Entry, places: Placement) -> str:
-    """Why no session has the entry; empty for those that prompts have or that are recalled."""
+    """Why no session gets the entry; empty for those in prompts or recall."""
     rule = places.prompt.get(entry)
     return f"the rule “{rule}”" if rule is not None else places.left_out.get(entry, "")
 
 
 def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
-    """How provisional entries are marked, by their versions."""
+    """The marks of provisional entries, by version."""
     from hermes_jobs.domain.memory.entries import in_order
     from hermes_jobs.interfaces.cli.reviews.verifications import found_by_thing, mark_of
 

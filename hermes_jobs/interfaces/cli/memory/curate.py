@@ -1,4 +1,4 @@
-"""`hermes-jobs memory curate`: what of the memory could go or move, and doing that, or taking it back."""
+"""`hermes-jobs memory curate`: proposes removals and moves of entries, and applies or undoes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs memory embed`: vectors for what has none yet, now."""
+"""`hermes-jobs memory embed`: computes missing vectors now."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def embed(context: CliContext, as_json: bool) -> int:
 
 
 def _embed(context: CliContext, model: str) -> EmbeddingFailed | None:
-    """Plan and ask until nothing is left, or something has failed for good."""
+    """Plan and embed until nothing is left, or a permanent failure."""
     from hermes_jobs.domain.events import EmbeddingFailed
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.runtime.inline_worker import InlineWorker

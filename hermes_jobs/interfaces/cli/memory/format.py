@@ -1,4 +1,4 @@
-"""How writes to the memory are shown: one in a list, and what led to an entry with what was said there."""
+"""Formats writes to the memory, and the provenance of an entry with the user's messages."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ ACTIONS = {
 
 
 class MemoryEntry(NamedTuple):
-    """An entry that is there, or was."""
+    """A present or past entry."""
 
     target: MemoryTarget
     text: str
 
 
 def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent]) -> Resource[RecordedWrite]:
-    """Writes to the memory, with the numbers of those taken back and of those whose text is gone."""
+    """Writes to the memory, with the numbers of undone writes and of those whose text was removed."""
 
     def what(write: RecordedWrite) -> str:
         taken_back = "(taken back) " if write.version in undone else ""
@@ -90,7 +90,7 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
 
 
 def _gone(forgetting: RecordedEvent | None) -> str:
-    """That texts of a write were removed, when and by whom."""
+    """A note that texts of a write were removed, when and by whom."""
     return "" if forgetting is None else f" ({gone_since(forgetting)})"
 
 
@@ -139,7 +139,7 @@ def write_json(
 
 
 def _content(fact: MemoryEvent) -> str | None:
-    """What there is since the write, besides what was there before."""
+    """The content after the write, beside the content before."""
     match fact:
         case MemoryAdded() | MemoryReplaced() | MemoryConfirmed():
             return fact.content
@@ -186,7 +186,7 @@ def _description(fact: MemoryReplaced) -> str:
 def entries_with(
     text: str, now: Memory, writes: Sequence[RecordedWrite], forgotten: Mapping[int, RecordedEvent]
 ) -> list[MemoryEntry]:
-    """The entries that hold the text, those that are there first. Raises `Rejected` where none ever did."""
+    """The entries that contain the text, present ones first. Raises `Rejected` if there never was one."""
     there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
     gone = [
         MemoryEntry(write.fact.target, write.fact.content)
@@ -212,7 +212,7 @@ def entries_with(
 
 
 class Provenance:
-    """What entries came from, with what the user said in the turns that they came from."""
+    """The provenance of entries, with the user's messages in the turns of origin."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class Provenance:
                 yield f"     {line}"
 
     def _observed(self, fact: MemoryAdded | MemoryReplaced, evidence: Evidence) -> Iterator[str]:
-        """The evidence of an observation: each turn that says it."""
+        """The evidence of an observation: its turns."""
         about = ", ".join(tag for tag in fact.tags if tag != OBSERVATION)
         yield f"     observed {fact.observed}" + (f", about {about}" if about else "")
         for turn in fact.observed_in:
@@ -279,7 +279,7 @@ class Provenance:
                 yield f"     you said: {one_line(said)}"
 
     def _found(self, write: RecordedWrite) -> VerificationView | None:
-        """What was found of an entry that a review wrote."""
+        """The verification of an entry that a review wrote."""
         review = write.fact.evidence.session if write.fact.evidence is not None else ""
         return self._verified.get(("memory", str(write.version), review))
 
@@ -288,7 +288,7 @@ class Provenance:
         return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
 
     def _said(self, evidence: Evidence | None) -> str | None:
-        """What the user had said: in the turn, or last in the conversation that was reviewed."""
+        """The user's message: of the turn, or the last one of the reviewed conversation."""
         if evidence is None:
             return None
         reviewed = self._reviewed(evidence.session)
@@ -318,7 +318,7 @@ def _is_provisional(fact: MemoryEvent) -> bool:
 
 
 def moment(date: str) -> str:
-    """The moment that a user means, as the log writes moments: of a day its end. Raises `Rejected`."""
+    """Parse a time into the log's format; a day means its end. Raises `Rejected`."""
     found = read_moment(date)
     end = timedelta(days=1, microseconds=-1) if found.whole_day else timedelta()
     return iso((found.at + end).timestamp())

@@ -1,4 +1,4 @@
-"""The memory provider beside ours, as `doctor` and `memory provider` see it."""
+"""The external memory provider, for `doctor` and `memory provider`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTRAS = frozenset({"mem0", "honcho"})
 
 
 def provider(application: Application) -> Iterator[DoctorFinding]:
-    """Whether the configured memory provider can be used; nothing where none is configured."""
+    """Whether the configured memory provider is usable; nothing if none is configured."""
     name = application.settings.memory.provider
     if name is None:
         return
@@ -41,7 +41,7 @@ def provider(application: Application) -> Iterator[DoctorFinding]:
 
 
 def make(application: Application) -> MemoryProvider:
-    """The configured provider, for no session. Raises `Misconfigured`, `Rejected`, or what its code does."""
+    """The configured provider, without a session. Raises `Misconfigured`, `Rejected`, or its own errors."""
     from hermes_jobs.bootstrap.memories import factory_and_setup
 
     name = application.settings.memory.provider
@@ -56,13 +56,13 @@ def make(application: Application) -> MemoryProvider:
 
 
 def schema_of(made: MemoryProvider) -> Mapping[str, str]:
-    """What can be configured in a provider; nothing where it does not say."""
+    """The options of a provider; empty if it declares none."""
     ask = getattr(made, "get_config_schema", None)
     return dict(ask()) if ask is not None else {}
 
 
 def save(made: MemoryProvider, given: Sequence[str]) -> None:
-    """Hand `KEY=VALUE` settings to the provider. Raises `Rejected` for a key that it does not have."""
+    """Pass `KEY=VALUE` settings to the provider. Raises `Rejected` for an unknown key."""
     known = schema_of(made)
     values = dict(each.partition("=")[::2] for each in given)
     for key in values:

@@ -1,6 +1,6 @@
-"""What `memory add`, `replace` and `remove` tell users: what was done, and what to do about a refusal.
+"""Messages of `memory add`, `replace` and `remove`: the change, and hints for refusals.
 
-The answers and hints of the change itself are for the model, which calls it as a tool.
+The messages of the change itself are for the model, which calls it as a tool.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SCANNED = "Say it without that. If it is harmless, `memory add --anyway` takes i
 
 
 def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
-    """What a write did, and how full its target is now. `limit` in characters."""
+    """The effect of a write, and the fill level of its target. `limit` in characters."""
     size = chars(entries)
     fill = f"{pluralize(len(entries), 'entry', 'entries')}, {size * 100 // limit} % of {limit:,} characters"
     if size > limit:
@@ -44,7 +44,7 @@ def _done(event: e.Event) -> str:
 
 
 def for_people(refused: Rejected, *, adds: bool) -> Rejected:
-    """The refusal with what a user can do."""
+    """The refusal with a hint for users."""
     match refused.kind:
         case "memory_old_text":
             return Rejected("OLD is empty.", kind="usage", hint="Give a part of the entry that is meant.")
