@@ -1,4 +1,4 @@
-"""The queues and the workers at one moment."""
+"""Statistics of queues and workers at one point in time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.session.steps import Step
     from hermes_jobs.eventlog.log import EventLog, StepRow, WorkerRow
 
-BEATS_MISSED = 1.5  # heartbeats of a worker elsewhere that a single look waits for
-LOOK_BACK = 200  # events of a stream that are read to learn since when a step waits
+BEATS_MISSED = 1.5  # heartbeats of a remote worker to wait for
+LOOK_BACK = 200  # events of a stream that are read to find when a step became due
 ALONE = "none: it works for its own command"
 
 
 class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue. `waiting`: due, with nobody at it, the oldest for `oldest_seconds`; `later`: not due."""
+    """One queue. `waiting`: due and unclaimed, the oldest for `oldest_seconds`; `later`: not due."""
 
     name: str
     waiting: int
@@ -32,7 +32,7 @@ class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """One process that works: its steps under way, and the age of its last sign of life."""
+    """A live worker: its running steps, and the age of its last heartbeat."""
 
     name: str
     queues: tuple[str, ...]
@@ -41,14 +41,14 @@ class LiveWorker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole installation at one moment."""
+    """All queues and workers at one point in time."""
 
     queues: tuple[QueueLoad, ...]
     workers: tuple[LiveWorker, ...]
 
 
 class HeartbeatTracker:
-    """Remembers when each worker last gave a sign of life, as far as this process has seen."""
+    """Tracks when this process last saw each worker's heartbeat change."""
 
     def __init__(self, application: Application) -> None:
         self._log = application.log
@@ -59,7 +59,7 @@ class HeartbeatTracker:
         self._moved_at: dict[str, float] = {}
 
     def alive(self) -> Sequence[tuple[WorkerRow, float]]:
-        """The workers that have not ended, each with the seconds since its heartbeat was seen to move."""
+        """The live workers, each with the seconds since its last seen heartbeat."""
         workers = self._log.workers()
         dead = self._observer.dead(workers)
         now = self._clock.monotonic()
@@ -70,7 +70,7 @@ class HeartbeatTracker:
         return [(worker, now - self._moved_at[worker.id]) for worker in workers if worker.id not in dead]
 
     def wait_for_heartbeats(self) -> None:
-        """Look until every live worker's heartbeat has moved, for a little more than one takes at most."""
+        """Poll until every live worker's heartbeat has changed, for little more than one interval."""
         from hermes_jobs.eventlog.leases import HEARTBEATS_PER_LEASE
 
         began = {worker.id: worker.beats for worker, _ in self.alive()}
@@ -82,7 +82,7 @@ class HeartbeatTracker:
 
 
 def read_stats(application: Application, names: Sequence[str], watcher: HeartbeatTracker) -> QueueStats:
-    """What waits and runs now, by queue and by worker."""
+    """Waiting and running steps, by queue and by worker."""
     log, now = application.log, application.clock.now()
     rows = log.steps()
     alive = watcher.alive()
@@ -108,7 +108,7 @@ def read_stats(application: Application, names: Sequence[str], watcher: Heartbea
 def _queue_load(
     log: EventLog, rows: Sequence[StepRow], name: str, now: float, at_work: Collection[str]
 ) -> QueueLoad:
-    idle = [row.step for row in rows if row.owner not in at_work]  # what the dead had begun as well
+    idle = [row.step for row in rows if row.owner not in at_work]  # including steps of dead workers
     waiting = [step for step in idle if step.not_before <= now]
     # Oldest first. A retry keeps its place, so that the first may be a little younger than another one.
     since = _due_since(log, waiting[0]) if waiting else None
@@ -122,9 +122,10 @@ def _queue_load(
 
 
 def _due_since(log: EventLog, step: Step) -> float | None:
-    """When the step became due: its own time, else that of its turn's last event that can have made it so.
+    """When the step became due: its own time, else that of the last event of its turn that can have caused
+    it.
 
-    A step's row holds no time. Of tool calls and members, the progress of their siblings does not count.
+    A step's row has no time. For tool calls and members, events of their siblings are ignored.
     """
     from hermes_jobs.domain import events as e
 
@@ -147,11 +148,11 @@ def _due_since(log: EventLog, step: Step) -> float | None:
 
 
 def queues_of(worker: LiveWorker) -> str:
-    """The queues that a worker consumes, or what it does instead."""
+    """The queues that a worker consumes, or its kind."""
     alone = "none: it wakes due schedules" if worker.name.startswith("beat-") else ALONE
     return ", ".join(worker.queues) or alone
 
 
 def age(seconds: float | None) -> str:
-    """How old a step is, for users; empty for none."""
+    """The age of a step, for users; empty for none."""
     return "" if seconds is None else duration(seconds)

@@ -1,4 +1,4 @@
-"""`queues --watch`: the queues as they change, drawn again on a terminal, a line a change elsewhere."""
+"""`queues --watch`: redraws the queues on a terminal; without one, prints a line per change."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 EVERY = 1.0  # seconds
-KEPT = 30  # looks whose depths are drawn
+KEPT = 30  # polls in the sparkline
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def watch(read: Callable[[], QueueStats], *, as_json: bool) -> None:
-    """Look every second until Ctrl-C. Without a terminal, and as JSON, only changes are printed."""
+    """Poll every second until Ctrl-C. Without a terminal, and as JSON, only changes are printed."""
     try:
         if as_json or not sys.stdout.isatty():
             _print_changes(read, as_json=as_json)
@@ -54,7 +54,7 @@ def _print_change(load: QueueStats, *, as_json: bool) -> None:
 
 
 def _without_ages(load: QueueStats) -> object:
-    """What is a change when it changes: the counts, and who is alive."""
+    """The compared part: the counts, and the live workers."""
     queues = [(each.name, each.waiting, each.running, each.later) for each in load.queues]
     return queues, [(each.name, each.running) for each in load.workers]
 
@@ -89,7 +89,7 @@ def _draw(read: Callable[[], QueueStats]) -> None:
 
 
 def screen(load: QueueStats, depths: dict[str, deque[int]]) -> RenderableType:
-    """Both tables, with the depths of the last looks."""
+    """Both tables, with the depths of the last polls."""
     from rich.console import Group
     from rich.text import Text
 
@@ -128,7 +128,7 @@ def _worker(worker: LiveWorker) -> Sequence[Text]:
 
 
 def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequence[int]) -> Table:
-    """Columns as wide as they have to be; the last one gets what is left."""
+    """Columns of minimum width; the last one gets the rest."""
     from rich.table import Table
 
     cells = list(rows)
@@ -148,7 +148,7 @@ def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequenc
 
 
 def sparkline(values: Sequence[int]) -> str:
-    """A character a value; none is blank, and whatever is not none is seen."""
+    """A character per value; zero is blank, and every other value is visible."""
     top = max(values, default=0)
     if not top:
         return ""

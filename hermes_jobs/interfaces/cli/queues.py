@@ -1,4 +1,5 @@
-"""`hermes-jobs queues`: what waits and runs by queue, and who works. The log tells it, not the broker."""
+"""`hermes-jobs queues`: waiting and running jobs by queue, and live workers. Read from the log, not the
+broker."""
 
 from __future__ import annotations
 

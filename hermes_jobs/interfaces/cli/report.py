@@ -1,4 +1,4 @@
-"""`hermes-jobs report`: what was spent, waited for, remembered and fired, over time."""
+"""`hermes-jobs report`: cost, waiting times, memory and schedules over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hermes_jobs.views.report import Period, Report
     from hermes_jobs.views.totals import SpendingTotal
 
-DAYS = 30  # looked back where no day is named
+DAYS = 30  # the default period
 BY_DAY, BY_WEEK = 62, 400  # days up to which a period is a day, or a week
 BAR = 20  # columns
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -52,7 +52,7 @@ def report(context: CliContext, since: datetime | None, html: Path | None, as_js
 def _report(context: CliContext, since: datetime | None) -> Report:
     zone = context.settings.zone
     until = datetime.fromtimestamp(context.application.clock.now(), zone).astimezone(zone)
-    # A day's own midnight: clocks may have been put forward or back between it and now.
+    # A day's own midnight: the UTC offset may have changed since.
     began = since or to_local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
     if began > until:
         raise click.BadParameter(f"{format_time(began)} has not come yet.", param_hint="--since")
@@ -62,7 +62,7 @@ def _report(context: CliContext, since: datetime | None) -> Report:
 
 
 def _as_object(found: Report) -> dict[str, object]:
-    """The report for scripts: usage as everywhere, and an unknown cost as null."""
+    """The report for scripts, with an unknown cost as null."""
     from msgspec.structs import asdict
 
     from hermes_jobs.views.turn_json import usage_json
@@ -74,7 +74,7 @@ def _as_object(found: Report) -> dict[str, object]:
         cost = None if row.unpriced == row.requests else fields.pop("cost_usd")
         spending.append({**fields, **asdict(usage_json(row.usage)), "cost_usd": cost})
     whole = {**asdict(found), "spending": spending}
-    del whole["unknown_costs"]  # the models stand in `spending`
+    del whole["unknown_costs"]  # the models are in `spending`
     return whole
 
 
@@ -168,7 +168,7 @@ def _print_schedules(found: Report) -> None:
 
 
 def _period(row: SpendingTotal, period: str) -> str:
-    """A day as everywhere, a week by its first day, or a month."""
+    """A day, a week by its first day, or a month."""
     return format_day(row.key) if period == "day" else when(row.key, period)
 
 
@@ -191,9 +191,9 @@ def _bar(value: float, most: float) -> str:
 def _sparkline(
     periods: Sequence[str], values: dict[str, float], most: float | None = None, *, kept: bool = False
 ) -> str:
-    """A character a period, at most 40, each the highest of those that it stands for.
+    """A character per period, at most 40, each the highest value of its periods.
 
-    With `kept` a value holds until the next one.
+    With `kept` a value is used until the next one.
     """
     top = most or max(values.values(), default=0.0) or 1.0
     value, heights = 0.0, []

@@ -1,7 +1,7 @@
 """Resources on the command line: the columns, fields and JSON of one kind of value, stated once.
 
-A command reads values and hands them to their resource: `print_list`, `print_one`, `print_outcome`. What has
-no columns goes to `print_result`. No command asks by itself whether JSON is wanted.
+A command reads values and passes them to their resource: `print_list`, `print_one`, `print_outcome`. Values
+without columns go to `print_result`. Commands do not check `--json` themselves.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ def _no_fields(_value: object) -> Sequence[tuple[str, str]]:
 
 
 class Resource(NamedTuple, Generic[T]):
-    """How values of one kind are printed.
+    """Prints values of one kind.
 
-    `columns` make the table of a list, `fields` what stands first about a single one, and `to_json` is what
-    scripts get. `empty` is said of a list of none. `by_day`: the list is in the order of its first column of
-    times, and is grouped by the day on a terminal.
-    """
+    `columns` make the table of a list, `fields` the beginning of a single value, and `to_json` the output for
+    scripts. `empty` is the note for an empty list. `by_day`: the list is in the order of its first column of
+    times, and is grouped by the day on a terminal."""
 
     columns: Sequence[Column[T]]
     empty: str
@@ -47,7 +46,7 @@ class Resource(NamedTuple, Generic[T]):
             note(empty or self.empty)
 
     def print_one(self, value: T, *, as_json: bool, details: Callable[[], None]) -> None:
-        """Print one as JSON, or its fields and what `details` prints below them."""
+        """Print one as JSON, or its fields with `details` below them."""
         if as_json:
             print_json(self.to_json(value))
             return
@@ -55,12 +54,12 @@ class Resource(NamedTuple, Generic[T]):
         details()
 
     def print_outcome(self, value: Callable[[], T], text: str, *, as_json: bool) -> None:
-        """Print the value as it is after a change, read only for JSON, or a note that says what was done."""
+        """Print the value after a change, read only for JSON, or a note on the change."""
         print_result(lambda: self.to_json(value()), text, as_json=as_json)
 
 
 def print_result(value: Callable[[], object], text: str | Callable[[], None], *, as_json: bool) -> None:
-    """Print what a command has found or done, which is read only for JSON; else note or print the text."""
+    """Print a command's result, read only for JSON; else note or print the text."""
     if as_json:
         print_json(value())
     elif isinstance(text, str):

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.skills.given import WithSkills
 
 SOURCE = "cli"
-SCHEDULE = "schedule:"  # what the turns of a schedule's runs name as their source
-CONTINUE = "--continue"  # what a key is bound to where the session was not named: the same key, the same turn
+SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
+CONTINUE = "--continue"  # the scope of a key without a named session: the same key, the same turn
 
 
 @click.command(
@@ -178,7 +178,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
     if waiting.wait:
-        application.sync_files()  # what was edited by hand comes before what is said now
+        application.sync_files()  # edits of files come before this message
     submitted = application.engine().submit(command, asked_for=CONTINUE if choice.newest else lineage or "")
     if waiting.wait:
         if schema:
@@ -194,7 +194,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
 def _resources(
     context: CliContext, text: str, inputs: Inputs, folder: str, *, unattended: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """The resources of MCP servers that the text names as `@server:URI`, with what to tell of them."""
+    """The resources of MCP servers mentioned as `@server:URI`, with notes."""
     from hermes_jobs.interfaces.cli.mcp.mentions import may_name_resources, mentioned_resources
     from hermes_jobs.interfaces.cli.questions.reader import reader_here
 
@@ -205,7 +205,7 @@ def _resources(
 
 
 def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> WithSkills | None:
-    """The text with the named skills; None where none is named."""
+    """The text with the named skills; None if none is named."""
     if not names:
         return None
     from hermes_jobs.interfaces.cli.skills.given import with_skills
@@ -214,7 +214,7 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> With
 
 
 def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
-    """Follow the turn to its end, then tell what else there is to know."""
+    """Follow the turn to its end, then print notices."""
     from hermes_jobs.interfaces.cli.notices import print_notices
     from hermes_jobs.interfaces.cli.turns.waiter import follow
     from hermes_jobs.runtime.housekeeping import keep_house_if_due

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
 
 NAME = "hermes-jobs"
-STOP_MARGIN = 60  # seconds beyond `workers.stop_seconds` that a stop may take
+STOP_MARGIN = 60  # further seconds for a stop, beyond `workers.stop_seconds`
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 """Variables of this shell that the service gets: commands of the agent need them."""
 
@@ -109,7 +109,7 @@ def status(context: CliContext, as_json: bool) -> None:
     print_result(lambda: found, told, as_json=as_json)
 
 
-# --- what a service is --------------------------------------------------------------------------------
+# --- the service --------------------------------------------------------------------------------
 
 
 def _service_of(settings: Settings, environ: Mapping[str, str]) -> Service:
@@ -131,13 +131,13 @@ def _service_of(settings: Settings, environ: Mapping[str, str]) -> Service:
 
 
 def _program() -> tuple[str, ...]:
-    """This installation, by an absolute path."""
+    """The program of this installation, by an absolute path."""
     script = Path(sys.executable).with_name(NAME)
     return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", "hermes_jobs")
 
 
 def _name_of(settings: Settings, environ: Mapping[str, str]) -> str:
-    """The home's own: two homes have two services."""
+    """The name of the home's service: two homes have two services."""
     from hermes_jobs.settings.home import HOME_VARIABLE, find_home
 
     home = settings.paths.home
@@ -153,7 +153,7 @@ def _is_up(settings: Settings) -> bool:
 
 
 def _warn_of_keys(context: CliContext) -> None:
-    """Keys, and settings of this shell, that the service does not see."""
+    """Warn about keys and settings of this shell that the service does not get."""
     from dotenv import dotenv_values
 
     from hermes_jobs.settings.home import HOME_VARIABLE

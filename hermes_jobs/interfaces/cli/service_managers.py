@@ -1,7 +1,7 @@
-"""What runs `up` as a service: systemd on Linux, launchd on macOS.
+"""Service managers for `up`: systemd on Linux, launchd on macOS.
 
 A unit names the program by its absolute path and the home in its environment, and holds no secret. Both
-managers have the same methods, which raise `Rejected` with what the manager said.
+managers have the same methods, which raise `Rejected` with the manager's message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WITHOUT_SYSTEMD = (
 
 
 class Service(NamedTuple):
-    """What the service of one home is made of. `name` differs between homes."""
+    """The data of one home's service. `name` differs between homes."""
 
     name: str
     program: tuple[str, ...]
@@ -72,7 +72,7 @@ WantedBy=default.target
 """
 
     def check(self) -> None:
-        """Raise `Rejected` where there is no such manager here."""
+        """Raise `Rejected` if this host does not have the manager."""
         if shutil.which("systemctl", path=self._environ.get("PATH")) is None:
             raise Rejected("There is no systemd here.", kind="no_systemd", hint=WITHOUT_SYSTEMD)
         done = self._run("show", "--property=Version")
@@ -84,7 +84,7 @@ WantedBy=default.target
             )
 
     def file(self, name: str) -> Path:
-        """Where the unit is, or would be."""
+        """The path of the unit, whether it exists or not."""
         home = Path(self._environ.get("HOME") or Path.home())
         base = self._environ.get("XDG_CONFIG_HOME") or str(home / ".config")
         return Path(base) / "systemd" / "user" / f"{name}.service"
@@ -117,11 +117,11 @@ WantedBy=default.target
         return self._run("is-active", "--quiet", f"{name}.service").returncode == 0
 
     def remarks(self) -> Sequence[str]:
-        """What else a user should know."""
+        """Further notes for the user."""
         return ("It ends when you log out; to let it run always: loginctl enable-linger",)
 
     def logs(self, name: str) -> str:
-        """How to see what it says."""
+        """The command that shows its log."""
         return f"What it says: journalctl --user -u {name}"
 
     def _must(self, *arguments: str) -> None:
@@ -161,12 +161,12 @@ class Launchd:
         ).decode()
 
     def check(self) -> None:
-        """Raise `Rejected` where there is no such manager here."""
+        """Raise `Rejected` if this host does not have the manager."""
         if shutil.which("launchctl", path=self._environ.get("PATH")) is None:
             raise Rejected("There is no launchd here.", kind="no_launchd", hint=WITHOUT_SYSTEMD)
 
     def file(self, name: str) -> Path:
-        """Where the unit is, or would be."""
+        """The path of the unit, whether it exists or not."""
         home = Path(self._environ.get("HOME") or Path.home())
         return home / "Library" / "LaunchAgents" / f"{name}.plist"
 
@@ -194,11 +194,11 @@ class Launchd:
         return done.returncode == 0 and "state = running" in done.stdout
 
     def remarks(self) -> Sequence[str]:
-        """What else a user should know."""
+        """Further notes for the user."""
         return ()
 
     def logs(self, name: str) -> str:
-        """How to see what it says."""
+        """The command that shows its log."""
         return "What it says: logs/service.log in the home"
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -232,7 +232,7 @@ def _put_back(file: Path, before: bytes | None) -> None:
 
 
 def _quoted(text: str) -> str:
-    """As one word of a unit."""
+    """Quote a word of a unit."""
     # https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html#Command%20lines
     inner = _escaped(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{inner}"'

@@ -1,4 +1,4 @@
-"""The standard streams of a process: which are missing, who still reads them, what stands on the input."""
+"""The standard streams of a process: missing streams, closed readers, and reading the input."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ STREAMS: Final = ("stdin", "stdout", "stderr")
 
 
 class _LossyFile(io.FileIO):
-    """A file that swallows what is written to it while nobody takes it."""
+    """A file that discards writes while it has no reader."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
-        except OSError:  # its reader has gone, its disk is full, its terminal was closed
+        except OSError:  # its reader has ended, its disk is full, its terminal was closed
             return memoryview(data).nbytes
 
 
 def discard_output(number: int) -> None:
-    """Have the file of that number be the null device, also in processes that are started."""
+    """Redirect the descriptor to the null device, also for child processes."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     if nowhere == number:
         os.set_inheritable(number, True)
@@ -54,21 +54,21 @@ def prepare() -> None:
 
 
 def has_reader() -> bool:
-    """Whether standard output may still have a reader: that of a pipe may have left (`… | head -1`)."""
+    """Whether standard output may still have a reader: that of a pipe may have ended (`… | head -1`)."""
     import select
 
     look = select.poll()
-    look.register(sys.stdout.fileno(), 0)  # for nothing but the errors that are always told
+    look.register(sys.stdout.fileno(), 0)  # only for errors, which are always reported
     return not look.poll(0)
 
 
 def read_stdin() -> str:
-    """What stands on standard input. Raises a usage error where it is not text."""
+    """Read standard input. Raises a usage error if it is not text."""
     return decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def decoded(content: bytes, origin: str) -> str:
-    """The bytes as text. Raises a usage error that names `origin` where they are none."""
+    """The bytes as text. Raises a usage error that names `origin` if they are not."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,5 +1,5 @@
-"""Tables for users. On a terminal they fit its width: one column, the telling one, gets the room and wraps
-between words. In a pipe a row is one line, and no column is left out."""
+"""Tables for users. On a terminal they fit its width: the main column gets the free space and wraps
+between words. In a pipe a row is one line, with all columns."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, line_width, one
 
 T = TypeVar("T")
 
-CELL = 100  # columns of the telling cell in a pipe
-TELLING = 36  # columns that the telling one is to have before others are left out
-NARROW = 14  # columns that another one keeps, unless it is narrower by itself: an id is whole
+CELL = 100  # width of the main cell in a pipe
+TELLING = 36  # the least width of the main column before others are omitted
+NARROW = 14  # the least width of another column, unless its cells are narrower: an id stays whole
 LINES = 2  # of a cell on a terminal
 
 
 class Column(NamedTuple, Generic[T]):
-    """A column of a table: what a value's cell says.
+    """A column of a table: a title, and the text of a value's cell.
 
-    The telling column says which thing a row is; each table has one, by default its last. Columns with a
-    rank are left out where a terminal is narrow, the highest first. `right`: figures, aligned at their end.
-    `moment`: the time that the cell is, in ISO 8601; below a heading with its day the cell is its clock time.
+    The main (`telling`) column identifies a row; each table has one, by default its last. Columns with a
+    rank are omitted on a narrow terminal, the highest first. `right`: figures, aligned at their end.
+    `moment`: the time in the cell, in ISO 8601; below a heading with its day the cell has the clock time.
     """
 
     header: str
@@ -49,9 +49,9 @@ def print_table(
     ranks: Sequence[str] = (),
     figures: Sequence[str] = (),
 ) -> None:
-    """Rows of cells that nothing else lists.
+    """Print rows of cells without a resource.
 
-    `ranks`: headers of columns that a narrow terminal does without, the first to go last. `figures`: those of
+    `ranks`: headers of columns that a narrow terminal omits, the first one last. `figures`: those of
     numbers.
     """
     columns: list[Column[Any]] = [
@@ -110,7 +110,7 @@ class Table(Generic[T]):
         return click.style(self._line({at: self._columns[at].header for at in self._widths}), bold=True)
 
     def lines(self, row: Sequence[str]) -> list[str]:
-        """A row, on as many lines as its cells need."""
+        """A row, on one or more lines."""
         wrapped = {at: self._wrapped(row[at], at) for at in self._widths}
         height = max(map(len, wrapped.values()))
         return [
@@ -133,12 +133,12 @@ class Table(Generic[T]):
         return GAP.join(shown).rstrip()
 
     def _coloured(self, cell: str, at: int) -> str:
-        """A state in its colour; the first column's cells are names, and the telling one's are texts."""
+        """A state in its colour, except in the first and the main column."""
         is_state = 0 < at != self._telling and cell in COLOURS
         return click.style(cell, fg=COLOURS[cell]) if is_state else cell
 
     def _fitted(self, natural: dict[int, int], room: int) -> dict[int, int]:
-        """The columns that are shown on a terminal, each with its width."""
+        """The shown columns on a terminal, each with its width."""
         widths, telling = natural, self._telling
         least = min(widths[telling], TELLING)
         while (over := _total(widths) - room) > 0:
@@ -151,7 +151,7 @@ class Table(Generic[T]):
         return self._narrowed(widths, room) if over > 0 else widths
 
     def _narrowed(self, widths: dict[int, int], room: int) -> dict[int, int]:
-        """The columns that have to be shown, narrower than their cells: the widest give way, then all."""
+        """The required columns, narrower than their cells: first the widest are narrowed, then all."""
         telling = self._telling
         widths[telling] = min(widths[telling], TELLING)
         for _ in range(_total(widths) - room):

@@ -36,8 +36,8 @@ KINDS = ("conversation", "scheduled")
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted: these lineages (none named: all), turns asked for since then (ISO 8601, UTC; empty:
-    ever), with the system prompt or without."""
+    """The selected lineages (empty: all), the earliest turn (ISO 8601, UTC; empty: any), with the system
+    prompt or without."""
 
     lineages: tuple[str, ...] = ()
     since: str = ""
@@ -45,7 +45,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RatedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user said of a turn."""
+    """A user's rating of a turn."""
 
     turn: str
     rating: e.Rating
@@ -53,7 +53,7 @@ class RatedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line in ShareGPT's form. `ratings` are those of its turns; left out where there are none."""
+    """One line in ShareGPT's form. `ratings` are those of its turns; omitted if there are none."""
 
     id: str
     model: str
@@ -62,7 +62,7 @@ class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defau
 
 
 class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """The turns of a stream, behind those that it continues from; `since` begin the wanted ones."""
+    """The turns of a stream, after those of its parents; the selected ones begin at `since`."""
 
     stream: str
     system: str
@@ -71,14 +71,14 @@ class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chosen(self) -> list[ToldTurn]:
-        """The completed turns that are wanted."""
+        """The selected completed turns."""
         return [turn for turn in self.turns if turn.completed and turn.at >= self.since]
 
 
 def training_lines(application: Application, form: TrainingFormat, selection: Selection) -> Iterator[bytes]:
     """One JSON object for each conversation with a completed turn, or for each pair of preferences.
 
-    This process's secrets are redacted, and what looks like a credential.
+    This process's secrets and suspected credentials are redacted.
     """
     streams = [stream_of(lineage) for lineage in selection.lineages]
     streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
@@ -118,8 +118,8 @@ def _example(application: Application, told: ToldConversation) -> dict[str, Any]
 
 def _pairs(application: Application, conversations: Iterable[ToldConversation]) -> Iterator[dict[str, Any]]:
     """Pairs of an answer that was rated up and one that was rated down, to the same text after the same
-    messages: a turn that was asked again in a fork, after `/undo`, or in a new session. What tools did on the
-    way is not compared; the system prompt is that of the answer rated up."""
+    messages: a turn that was asked again in a fork, after `/undo`, or in a new session. Tool calls are not
+    compared; the system prompt is that of the answer rated up."""
     groups: dict[bytes, dict[str, dict[str, tuple[ToldConversation, int]]]] = {}
     for text in conversations:
         for at, turn in enumerate(text.turns):
@@ -135,7 +135,7 @@ def _pairs(application: Application, conversations: Iterable[ToldConversation]) 
 
 
 def _before(told: ToldConversation, at: int) -> Sequence[Message]:
-    """The messages that the turn answers."""
+    """The messages before the turn's answer."""
     return [*(said for turn in told.turns[:at] for said in turn.said), told.turns[at].said[0]]
 
 
@@ -145,7 +145,7 @@ def _answer(turn: ToldTurn) -> str:
 
 
 def _tools(application: Application, stream: str) -> Sequence[ToolSpec]:
-    """The tools of that session, as they are described now."""
+    """The tools of that session, with their current descriptions."""
     session = application.engine().state(stream)
     assert isinstance(session, Session), f"{stream} is not a session"
     toolsets = session.started.toolsets if session.started else None
@@ -183,7 +183,7 @@ def _is_deleted(recorded: Sequence[RecordedEvent]) -> bool:
 
 
 def _history(log: EventLog, stream: str, upto: int | None) -> list[RecordedEvent]:
-    """The stream's events behind those that it continues from."""
+    """The stream's events after those of its parents."""
     own = list(log.read(stream, upto=upto))
     first = own[0].event if own else None
     if isinstance(first, e.SessionStarted) and first.parent is not None and first.at is not None:

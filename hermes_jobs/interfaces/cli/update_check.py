@@ -1,4 +1,5 @@
-"""`hermes-jobs update-check`: whether something newer is where this came from, asked on request alone."""
+"""`hermes-jobs update-check`: checks for a newer version at the source of this installation, only on
+request."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ from hermes_jobs.interfaces.cli.resource import print_result
 
 INDEX = "https://pypi.org"
 MOST_BYTES = 20_000_000
-SHORT = 10  # characters of a commit that users are shown
+SHORT = 10  # shown characters of a commit
 
 
 class KnownVersions(NamedTuple):
-    """What a source knows. `told`: the comparison in words."""
+    """The versions at a source. `told`: the comparison in words."""
 
     installed: str
     newest: str
@@ -69,11 +70,11 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
 
 
 def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
-    """What the branch or tag points to that was asked for; a commit stays what it is. Raises `Rejected`."""
+    """The commit of the installed branch or tag; a pinned commit stays the same. Raises `Rejected`."""
     # An annotated tag is an object of its own; NAME^{} is the commit that it names.
     names = ("refs/heads/{}", "refs/tags/{}^{{}}", "refs/tags/{}", "{}")
     wanted = [name.format(git.revision) for name in names] if git.revision else ["HEAD"]
-    # Neither git nor ssh may ask anything: nobody would see the question.
+    # Neither git nor ssh may prompt: the question would not be seen.
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
     try:
         done = subprocess.run(
@@ -119,7 +120,7 @@ def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
 
 
 def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
-    """What the index says of the package. Raises `Rejected`."""
+    """The index's data on the package. Raises `Rejected`."""
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
@@ -169,7 +170,7 @@ INSTALLERS = (
 
 
 class GitSource(NamedTuple):
-    """A git address. `revision`: the branch, tag or commit that was asked for; None: its default branch."""
+    """A git address. `revision`: the requested branch, tag or commit; None: its default branch."""
 
     url: str
     revision: str | None
@@ -177,14 +178,14 @@ class GitSource(NamedTuple):
 
 
 class Installation(NamedTuple):
-    """`git` is None where it was not installed from a git address; `upgrade` is a command for a shell."""
+    """`git` is None if it was not installed from a git address; `upgrade` is a command for a shell."""
 
     git: GitSource | None
     upgrade: str
 
 
 def this_installation() -> Installation:
-    """The one that runs."""
+    """The running installation."""
     try:
         recorded = distribution(NAME).read_text("direct_url.json")
     except PackageNotFoundError:
@@ -193,7 +194,7 @@ def this_installation() -> Installation:
 
 
 def installation(recorded: str | None, environment: Path, source: Path) -> Installation:
-    """`recorded` is what the installer wrote into direct_url.json; `source` the folder above the package."""
+    """`recorded` is the content of direct_url.json; `source` the folder above the package."""
     # https://packaging.python.org/en/latest/specifications/direct-url/
     try:
         origin = json.loads(recorded) if recorded else {}

@@ -69,7 +69,7 @@ def usage(
 
 
 def _spending(by: SpendingKey, rows: Sequence[Spending], labels: Mapping[str, str]) -> Resource[Spending]:
-    """What was used, by that key; estimates have a column where there are some, and so have `labels`."""
+    """Usage by that key; estimates have a column if there are some, and so have `labels`."""
     columns: list[Column[Spending]] = [
         Column(by.upper(), lambda row: format_day(row.key) if by == "day" else row.key, telling=not labels),
         Column("REQUESTS", lambda row: f"{row.requests:,}", rank=2, right=True),
@@ -89,7 +89,7 @@ def _spending(by: SpendingKey, rows: Sequence[Spending], labels: Mapping[str, st
 
 
 def _note_unreported(rows: Sequence[Spending]) -> None:
-    """Say how many calls were never reported."""
+    """Print the number of unreported calls."""
     calls = sum(row.estimated.requests for row in rows)
     if calls:
         ended = pluralize(calls, "call")

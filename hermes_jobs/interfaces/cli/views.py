@@ -1,4 +1,4 @@
-"""`hermes-jobs views`: how far the read models are, and making them again from the log."""
+"""`hermes-jobs views`: the progress of the read models, and rebuilding them."""
 
 from __future__ import annotations
 

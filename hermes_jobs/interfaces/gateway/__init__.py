@@ -1,1 +1,1 @@
-"""Chat gateways: what users write elsewhere becomes turns, on one platform a module."""
+"""Chat gateways: users' messages on a platform become turns; one module per platform."""

@@ -1,4 +1,4 @@
-"""The gateways of an installation, made of its settings. Wrong ones are refused before anything is asked."""
+"""Creates gateways from the settings. Invalid settings are refused before any request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _USER = re.compile(r"[a-z]+:\S+")
 
 
 def has_telegram(settings: Settings) -> bool:
-    """Whether there is a bot's token, somebody who may write to it, and what speaks to it."""
+    """Whether there is a bot's token, an allowed user, and the required library."""
     has_users = bool(settings.gateway.telegram.allowed_users)
     return has_users and settings.secrets.get(TOKEN) is not None and find_spec("telegram") is not None
 
@@ -76,7 +76,7 @@ def _no_bot(token: str | None) -> Rejected:
 
 
 def _news(application: Application, session: str) -> Sequence[str]:
-    """What conflicted since the session's newest turn was submitted."""
+    """The conflicts since the session's newest turn was submitted."""
     application.sync_files()
     turns = application.views.turns(session=session, limit=1)
     if not turns:
@@ -86,7 +86,7 @@ def _news(application: Application, session: str) -> Sequence[str]:
 
 
 def validate_users(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """`gateway.users`, each of whose ids belongs to one person. Raises `Misconfigured`."""
+    """Check that each id in `gateway.users` belongs to one user. Raises `Misconfigured`."""
     owners: dict[str, str] = {}
     for person, ids in users.items():
         for user in ids:

@@ -13,15 +13,15 @@ from hermes_jobs.runtime.inline_worker import InlineWorker
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 1.0  # seconds between looks at whether others work
+LOOK_EVERY = 1.0  # seconds between checks of live workers
 
 
 class FallbackWorker:
-    """A thread that performs due steps whenever nobody else does. `told` hears when it begins and ends,
-    `on_delta` is called with what models say.
+    """A thread that runs due steps while no worker is alive. `told` is called when it begins and ends,
+    `on_delta` with models' deltas.
 
-    `own` gives a stream whose turns this process does where live workers lack what they require (None:
-    none), and that requirement.
+    `own` gives a stream whose turns this process runs if live workers lack their requirements (None:
+    none), and these requirements.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class FallbackWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Claim nothing more, let writes end, and leave the rest to others."""
+        """Claim no further steps, finish writes, and leave the rest to others."""
         self._stopping.set()
         self._thread.join()
 
@@ -64,7 +64,7 @@ class FallbackWorker:
                 self._stopping.wait(LOOK_EVERY)
 
     def _work(self) -> None:
-        """Perform due steps until told to stop, or until a worker is alive again."""
+        """Run due steps until stopped, or until a worker is alive again."""
         self._told("No worker is alive: this process works on the turns too.")
         self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
         connectors = connector_preparation(self._application)
@@ -78,12 +78,13 @@ class FallbackWorker:
             self._told("Workers are alive: they do the work.")
 
     def _reserved(self) -> str | None:
-        """The own stream, where no live worker can do its turns."""
+        """The own stream, if no live worker can run its turns."""
         stream, requires = self._own()
         return None if stream is None or self._application.workers.are_live(requires) else stream
 
     def _work_on(self, stream: str) -> None:
-        """Perform due steps of one stream until told to stop, or until others can, or it is another one."""
+        """Run due steps of one stream until stopped, until others can run them, or until the own stream
+        changes."""
         clock = self._application.clock
         looked_at = clock.monotonic()
 

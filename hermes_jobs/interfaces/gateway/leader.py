@@ -1,6 +1,6 @@
 """Leader election per gateway account: one process polls, the others stand by and take over.
 
-Who does stands in the log (`GatewayTaken`), and its lease tells whether that process lives, as with steps.
+The leader is recorded in the log (`GatewayTaken`); as with steps, its lease shows whether it is alive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class GatewayLeader:
         self._lease.close()
 
     def is_leader(self) -> bool:
-        """Whether this process is the leader; it becomes the leader where no live process is.
+        """Whether this process is the leader; it becomes the leader if no live process is.
 
         Raises `LogUnavailable`.
         """
@@ -69,7 +69,7 @@ class GatewayLeader:
     def _take_from(self, holder: str | None) -> Decision:
         def change(load: StateLoader) -> DecisionResult:
             gateway: Gateway = load(stream_of(self._gateway))
-            if gateway.worker != holder:  # somebody else was faster
+            if gateway.worker != holder:  # another process was faster
                 return DecisionResult()
             taken = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
             return DecisionResult.of(gateway.stream, taken)

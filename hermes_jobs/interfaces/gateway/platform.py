@@ -12,7 +12,7 @@ from hermes_jobs.domain.gateway.rating_buttons import Button, ButtonPress
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the platform had to tell: a message, the press of a button, or what is of no concern.
+    """An update of the platform: a message, the press of a button, or something else, which is ignored.
 
     `number` grows.
     """
@@ -23,14 +23,14 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PressAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody who pressed a button is told, and the buttons from now on; None: those that there are."""
+    """The reply to a pressed button, and the new buttons; None: unchanged."""
 
     text: str
     buttons: Sequence[Button] | None = None
 
 
 class PlatformUnavailable(Exception):
-    """The platform cannot be asked just now. `retry_after`: seconds it wants to be left alone."""
+    """The platform is temporarily unavailable. `retry_after`: the requested delay in seconds."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class PlatformUnavailable(Exception):
 class Platform(Protocol):
     """One account on a chat platform. Used from one asyncio loop.
 
-    Its methods raise `PlatformUnavailable`, and `Rejected`, kind `auth`, where the credentials are refused.
+    Its methods raise `PlatformUnavailable`, and `Rejected`, kind `auth`, if the credentials are refused.
     """
 
     @property
@@ -48,13 +48,13 @@ class Platform(Protocol):
         """The platform and the account on it, such as `telegram:123456`."""
 
     async def open(self) -> None:
-        """Make ready to ask."""
+        """Open the connection."""
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
     async def whoami(self) -> str:
-        """What users call the account."""
+        """The account's name for users."""
 
     async def receive(self, after: int) -> Sequence[Update]:
         """Wait a while for what was written, in order.
@@ -63,7 +63,7 @@ class Platform(Protocol):
         """
 
     async def show_typing(self, target: str) -> None:
-        """Let the target see for some seconds that an answer is being worked on."""
+        """Show for some seconds that an answer is in progress."""
 
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
-        """Tell it beside the button, and change the buttons. What is too old for that is left as it is."""
+        """Show the reply beside the button, and change the buttons. Ignored if the press is too old."""

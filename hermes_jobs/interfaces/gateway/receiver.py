@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.gateway.platform import PressAnswer
 
 logger = logging.getLogger(__name__)
 
-STRANGERS_NAMED = 1_000  # users whose messages the process log says to be ignored
+STRANGERS_NAMED = 1_000  # ignored users that are logged
 
 
 class MessageReceiver:
@@ -34,7 +34,7 @@ class MessageReceiver:
         allowed: Collection[str],
         news: Callable[[str], Sequence[str]] = lambda _session: (),
     ) -> None:
-        """`news(session)`: what its person should know that has happened since its newest turn."""
+        """`news(session)`: notices for its user since its newest turn."""
         self._engine = engine
         self._policy = house
         self._allowed = frozenset(allowed)
@@ -42,7 +42,7 @@ class MessageReceiver:
         self._ignored: set[str] = set()
 
     def accept(self, said: IncomingMessage) -> None:
-        """Take a message into the log, unless it is there. Raises `LogUnavailable`."""
+        """Record a message, unless it is recorded. Raises `LogUnavailable`."""
         if said.user not in self._allowed:
             self._ignore(said.user)
             return
@@ -56,7 +56,7 @@ class MessageReceiver:
             logger.info("message %s was heard before", said.key)
 
     def accept_press(self, press: ButtonPress) -> PressAnswer | None:
-        """Take the press of a button into the log, unless it is there; None for a user who may not write.
+        """Record the press of a button, unless it is recorded; None for a user who may not write.
 
         Raises `LogUnavailable`.
         """
@@ -74,7 +74,7 @@ class MessageReceiver:
         return PressAnswer(text=TOLD[rating], buttons=rating_buttons(delivery, rating))
 
     def waiting_targets(self) -> Sequence[str]:
-        """The targets for which a turn is under way."""
+        """The targets with a running turn."""
         found: list[str] = []
         for user in sorted(self._allowed):
             session = self._session(user)
@@ -85,13 +85,13 @@ class MessageReceiver:
         return tuple(dict.fromkeys(found))
 
     def _session(self, user: str) -> str | None:
-        """The session that the user is in."""
+        """The user's current session."""
         person = self._engine.state(stream_of_person(person_named(user, self._policy.users)))
         assert isinstance(person, Person)
         return person.session
 
     def _ignore(self, user: str) -> None:
-        """Once a user, so that nobody can fill the logs."""
+        """Log an ignored user once, so that nobody can fill the logs."""
         if user not in self._ignored and len(self._ignored) < STRANGERS_NAMED:
             self._ignored.add(user)
             logger.info("messages of %s are ignored: the settings do not allow this user", user)

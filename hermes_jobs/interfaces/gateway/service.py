@@ -1,6 +1,6 @@
 """The gateway's loop: leader or standby; polls for messages, accepts them in order, shows typing.
 
-What was received is given up by the platform only with the next question, when it stands in the log.
+Received messages are confirmed to the platform by the next poll, after they are in the log.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 
 logger = logging.getLogger(__name__)
 
-STAND_BY = 1.0  # seconds between looks at whether the one who holds the post lives
-LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
-FIRST_WAIT = 1.0  # seconds before the platform is asked again, doubled with every failure
+STAND_BY = 1.0  # seconds between checks whether the leader is alive
+LOG_AWAY = 1.0  # seconds before the retry of an unreachable log
+FIRST_WAIT = 1.0  # seconds before the next poll of the platform, doubled with every failure
 LONGEST_WAIT = 30.0
 TYPING_EVERY = 4.0  # seconds; platforms show it for about five
-TRIES = 3  # of a message that this program stumbles over
+TRIES = 3  # attempts at a message that causes unexpected errors
 
 
 class PlatformReach:
-    """Whether the platform can be asked, for others to read: `problem` says why not; empty where it can."""
+    """Whether the platform is reachable, for other threads: `problem` is the reason; empty if it is."""
 
     problem: str = ""
 
@@ -53,7 +53,7 @@ class GatewayService:
         self._failures = 0
 
     async def run(self) -> None:
-        """Serve until cancelled. Raises `Rejected` where the platform refuses the credentials at first."""
+        """Serve until cancelled. Raises `Rejected` if the platform refuses the credentials at the start."""
         await self._platform.open()
         typing = asyncio.create_task(self._show_typing())
         try:
@@ -75,7 +75,7 @@ class GatewayService:
             self._failures = 0
             self._reach.problem = ""
             if not updates:
-                # All are given up now, and after a quiet week Telegram continues with any number.
+                # All are confirmed now, and after a quiet week Telegram continues with any number.
                 self._last = 0
             for update in updates:
                 if not await self._check_leadership():
@@ -98,13 +98,13 @@ class GatewayService:
             name = await self._platform.whoami()
             self._report(f"Listening as {name}.")
         elif not holds:
-            self._last = 0  # what is heard meanwhile is given up by who hears it, and numbers may begin again
+            self._last = 0  # the new leader confirms updates meanwhile, and numbers may begin again
             self._report("Another process listens for this account: standing by.")
         self._is_leader = holds
         return holds
 
     async def _accept(self, update: Update) -> None:
-        """Retry until what was said or pressed is in the log; skip it after `TRIES` unexpected errors."""
+        """Retry until the message or press is in the log; skip it after `TRIES` unexpected errors."""
         for _ in range(TRIES):
             try:
                 await self._take_in(update)

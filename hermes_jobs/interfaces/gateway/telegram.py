@@ -1,4 +1,4 @@
-"""Telegram as a platform: private chats with one bot, asked for by `getUpdates`.
+"""Telegram as a platform: private chats with one bot, polled by `getUpdates`.
 
 python-telegram-bot's own Updater confirms messages before they are handled; here the offset follows the log.
 """
@@ -32,7 +32,7 @@ MAX_NOTICE = 200
 
 
 class TelegramPlatform:
-    """One bot; `bot` is its id, `base_url` that of a Bot API server, null for Telegram's own."""
+    """One bot; `bot` is its id, `base_url` that of a Bot API server, None for Telegram's own."""
 
     def __init__(self, token: str, bot: str, base_url: str | None) -> None:
         self._token = token
@@ -47,11 +47,11 @@ class TelegramPlatform:
         return self._name
 
     async def open(self) -> None:
-        """Make ready to ask."""
+        """Open the connection."""
         self._bot = await self._open.enter_async_context(opened_bot(self._token, self._base_url))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._open.aclose()
 
     async def whoami(self) -> str:
@@ -61,7 +61,7 @@ class TelegramPlatform:
         return f"@{me.username}"
 
     async def receive(self, after: int) -> Sequence[Update]:
-        """What was written to the bot. Raises `PlatformUnavailable`, `Rejected`."""
+        """The new messages to the bot. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             updates = await self._asked.get_updates(
                 offset=after + 1 if after else None, timeout=POLL, allowed_updates=UPDATES
@@ -72,7 +72,7 @@ class TelegramPlatform:
         )
 
     async def show_typing(self, target: str) -> None:
-        """Show it in the chat. Raises `PlatformUnavailable`, `Rejected`."""
+        """Show the typing status in the chat. Raises `PlatformUnavailable`, `Rejected`."""
         platform, _, chat = target.partition(":")
         if platform == PLATFORM:
             with _failures():
@@ -97,7 +97,7 @@ class TelegramPlatform:
         return self._bot
 
     def _message(self, update: telegram.Update) -> IncomingMessage | None:
-        """A message in a private chat; nothing that is written where others read along."""
+        """A message in a private chat; None for groups and channels."""
         message = update.message
         if message is None or message.from_user is None or message.chat.type != ChatType.PRIVATE:
             return None
@@ -109,7 +109,7 @@ class TelegramPlatform:
         )
 
     def _press(self, update: telegram.Update) -> ButtonPress | None:
-        """A button that was pressed in a private chat, by the one whom it belongs to."""
+        """A button pressed in a private chat by its user."""
         query = update.callback_query
         if query is None or query.message is None or query.message.chat.type != ChatType.PRIVATE:
             return None
@@ -127,7 +127,7 @@ class TelegramPlatform:
 
 @contextmanager
 def _given_up() -> Iterator[None]:
-    """Leave what Telegram refuses for good: a press that is too old, a message that is gone or the same."""
+    """Ignore permanent refusals: a press that is too old, a message that is gone or unchanged."""
     try:
         yield
     except (BadRequest, Forbidden) as error:
@@ -136,7 +136,7 @@ def _given_up() -> Iterator[None]:
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """What the library raises, as the port has it."""
+    """Map the library's exceptions to the port's."""
     try:
         yield
     except RetryAfter as error:

@@ -1,1 +1,1 @@
-"""Pages for users: one HTML file each, with everything in it; nothing is fetched, nothing runs."""
+"""Pages for users: self-contained HTML files without scripts and external resources."""

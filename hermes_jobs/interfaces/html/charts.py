@@ -1,6 +1,6 @@
-"""Charts as numbers: where bars and lines stand. Widths are in percent, so that text keeps its size.
+"""Charts as numbers: the positions of bars and lines. Widths are in percent, so that text keeps its size.
 
-Heights are in pixels from the top; a template draws what stands here.
+Heights are in pixels from the top; a template draws them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OTHERS = "others"
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of a bar; `series` counts from 1, `title` is told when it is pointed at."""
+    """A piece of a bar; `series` counts from 1, `title` is its tooltip."""
 
     series: int
     x: float
@@ -141,7 +141,7 @@ def nice(value: float) -> float:
 
 
 def _largest(values: Values) -> dict[str, Mapping[str, float]]:
-    """The series by their sums, the largest first; those that are nothing left out."""
+    """The series by their sums, the largest first, without empty ones."""
     sums = {name: sum(by.values()) for name, by in values.items()}
     ordered = sorted((name for name in values if sums[name] > 0), key=lambda name: (-sums[name], name))
     kept = ordered if len(ordered) <= MOST_SERIES else ordered[: MOST_SERIES - 1]

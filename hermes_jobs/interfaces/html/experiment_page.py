@@ -13,7 +13,7 @@ from hermes_jobs.domain.replay.results import ComparedVariant, Results, VariantR
 from hermes_jobs.interfaces.html.render import Redact, render
 from hermes_jobs.text.paired_statistics import Difference
 
-ROOM = 0.05  # of the axis that stays free at each end
+ROOM = 0.05  # the free share of the axis at each end
 
 
 class IntervalMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +35,14 @@ class PageRow(msgspec.Struct, frozen=True):
 
 
 class PageVariant(msgspec.Struct, frozen=True, kw_only=True):
-    """A variant with what it came to; `differs` says how its requests differ from the recorded ones."""
+    """A variant with its results; `differs` describes how its requests differ from the recorded ones."""
 
     differs: str
     found: VariantResult
 
 
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of a cell; `told` says what checks and judges made of it."""
+    """An answer of a cell; `told` has the results of checks and judges."""
 
     variant: str
     sample: int
@@ -94,7 +94,7 @@ def _measures(rows: Sequence[Sequence[str]], compared: ComparedVariant) -> list[
 
 
 def mark_of(found: Difference) -> IntervalMark:
-    """Where the difference stands on an axis that has zero in the middle and shows the whole interval."""
+    """The mark of the difference on an axis with zero in the middle that shows the whole interval."""
     most = max(abs(found.low), abs(found.high)) or 1.0
 
     def at(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Templates into pages. Whatever is put into one is redacted, then escaped."""
+"""Renders templates. All values are redacted, then escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Redact = Callable[[str], str]
 
 
 def render(template: str, redact: Redact, **values: Any) -> str:
-    """The page that a template makes of the values."""
+    """Render a template with the values."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -36,7 +36,7 @@ def render(template: str, redact: Redact, **values: Any) -> str:
 
 
 def prose(text: str) -> Markup:
-    """Markdown as HTML: tags in it are text, pictures are links, and links lead to the web or nowhere."""
+    """Markdown as HTML: tags are shown as text, pictures as links, and links are limited to web addresses."""
     markdown = MarkdownIt("js-default", {"html": False}).disable("image")
     return Markup(markdown.render(printable(text)))
 

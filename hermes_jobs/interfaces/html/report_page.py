@@ -1,4 +1,4 @@
-"""A report as a page: charts and tables of what was spent, waited for, remembered and fired."""
+"""A report as a page: charts and tables of cost, waiting times, memory and schedules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryFill(msgspec.Struct, frozen=True, kw_only=True):
-    """A target of the memory as it is at the end, and on its way there. `share` is of its limit."""
+    """A target of the memory: its final fill level, and its history. `share` is of its limit."""
 
     name: str
     entries: int
@@ -34,7 +34,7 @@ class MemoryFill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Which part of its limit it takes."""
+        """The share of its limit."""
         return self.chars / self.limit
 
 
@@ -97,7 +97,7 @@ def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
 
 
 def _runs(report: Report) -> Mapping[str, Mapping[str, float]]:
-    """By what became of due times, by period."""
+    """The outcomes of due times, by period."""
     found: dict[str, dict[str, float]] = {"on time": {}, "late": {}, "missed": {}}
     for row in report.schedules:
         for name, count in (("on time", row.on_time), ("late", row.late), ("missed", row.missed)):

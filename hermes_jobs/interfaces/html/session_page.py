@@ -1,4 +1,4 @@
-"""A conversation as a page: what was said, and what tools answered, folded."""
+"""A conversation as a page: messages, and tool results, folded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_jobs.interfaces.html.render import Redact, prose, render
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was said: by `user` or `assistant`, as Markdown, or by a `tool`, as plain text."""
+    """A message: of `user` or `assistant`, as Markdown, or of a `tool`, as plain text."""
 
     role: str
     heading: str

@@ -1,4 +1,4 @@
-"""A turn as a page: its timeline, each call with what went in and came out, the books, the facts."""
+"""A turn as a page: its timeline, each call with input and output, usage, events."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_events import concerns
 from hermes_jobs.views.usage import UnknownCost
 
-HEAD = 1_500  # characters of a text that stand there before it is opened
-FACT = 6_000  # characters of a fact
+HEAD = 1_500  # characters of a folded text
+FACT = 6_000  # characters of an event
 TICKS = 4
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A text under a heading; `whole` is empty where the head is all of it."""
+    """A text under a heading; `whole` is empty if the head is all of it."""
 
     title: str
     head: str
@@ -34,7 +34,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A stretch of a line, in percent of its width."""
+    """A span of a line, in percent of its width."""
 
     kind: str
     x: float
@@ -42,8 +42,8 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the timeline, with what opens below it. `brief`: its call's arguments in a few words;
-    `again`: when what has failed is tried again, where that lies ahead."""
+    """A line of the timeline, with its details. `brief`: its call's arguments in a few words;
+    `again`: the time of a future retry."""
 
     anchor: str
     track: Track
@@ -65,7 +65,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of the tree; `depth` counts those above it here, `text` is its goal or its text in a line."""
+    """A turn of the tree; `depth` counts its shown parents, `text` is its goal or its text in a line."""
 
     tree: Tree
     depth: int
@@ -73,7 +73,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of the turn; `after` in seconds, `why` is what caused it."""
+    """An event of the turn; `after` in seconds, `why` is its cause."""
 
     position: int
     after: float
@@ -96,8 +96,8 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
 ) -> str:
     """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
 
-    Without a zone, its moment is of this machine's. `unknown`: what is not in its cost. `sent`: what was sent
-    with its last model call. `tree`: the turn with its sub-agents.
+    Without a zone, times are in this machine's. `unknown`: usage without a cost. `sent`: the request of its
+    last model call. `tree`: the turn with its sub-agents.
     """
     own = [each for each in events if concerns(each.event, turn.id)]
     rows = list(_timeline_rows(turn, found, _texts(own, redact), zone))
@@ -179,7 +179,7 @@ def _bars(track: Track, seconds: float) -> Iterable[Bar]:
 
 
 def _text(title: str, text: str, redact: Redact) -> Text:
-    """The text, redacted before it is cut: half a secret is none to be recognised by."""
+    """The text, redacted before it is cut: half a secret would not be recognised."""
     clean = redact(text)
     if len(clean) <= HEAD:
         return Text(title, clean)
@@ -187,7 +187,7 @@ def _text(title: str, text: str, redact: Redact) -> Text:
 
 
 def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str, int], Sequence[Text]]:
-    """What went in and came out, by step and attempt."""
+    """Inputs and outputs, by step and attempt."""
     found: dict[tuple[str, int], list[Text]] = {}
     for recorded in events:
         match recorded.event:
@@ -238,7 +238,7 @@ def _prompt(sent: SentRequest, redact: Redact) -> Sequence[Text]:
 
 
 def _changed(event: e.FileWritten, redact: Redact) -> ChangedFile:
-    """The write with its diff, redacted as a whole before it is parted into lines."""
+    """The write with its diff, redacted as a whole before it is split into lines."""
     lines = redact(event.diff).split("\n")
     if lines[0].startswith("--- ") and len(lines) > 2:
         lines = lines[2:]
@@ -288,7 +288,7 @@ def _words(value: object) -> str:
 
 
 def _indented(arguments: str) -> str:
-    """The arguments a line each, where they are JSON."""
+    """The arguments, one per line, if they are JSON."""
     try:
         return msgspec.json.format(arguments, indent=2)
     except (msgspec.DecodeError, UnicodeEncodeError):

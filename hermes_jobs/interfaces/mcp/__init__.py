@@ -1,1 +1,1 @@
-"""hermes-jobs as an MCP server: other agents send turns, wait for them and look things up."""
+"""hermes-jobs as an MCP server: other agents send turns, wait for them, search and read."""

@@ -17,7 +17,7 @@ from hermes_jobs.interfaces.mcp.requests import SendReply
 
 
 def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
-    """What a client can show a user. One that does not say which can show forms."""
+    """The elicitation modes of a client. One that names none supports forms."""
     asking = capabilities.elicitation if capabilities is not None else None
     if asking is None:
         return frozenset()
@@ -29,7 +29,7 @@ def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
 
 
 def elicitation(question: AnyQuestion, text: str) -> ElicitRequest:
-    """The question with that text, as it travels in a result."""
+    """The question with that text, for a result."""
     if address := forms.address(question):
         return ElicitRequest(params=ElicitRequestURLParams(message=text, url=address))
     return ElicitRequest(params=ElicitRequestFormParams(message=text, requested_schema=forms.form(question)))

@@ -1,4 +1,4 @@
-"""A question of a turn as the form of an MCP elicitation, and what the client's answer means."""
+"""A question of a turn as the form of an MCP elicitation, and the client's answer as a command."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Mode = Literal["form", "url"]
 
 
 def mode(question: AnyQuestion) -> Mode:
-    """How a user is asked: with a form, or with an address to be opened."""
+    """The mode of the question: a form, or an address to be opened."""
     return "url" if address(question) else "form"
 
 
 def address(question: AnyQuestion) -> str:
-    """The address that a server wants to be opened; empty where it has another question."""
+    """The address to be opened; empty for another question."""
     return "" if isinstance(question, ApprovalQuestion) else question.asked.url
 
 
@@ -53,9 +53,9 @@ def form(question: AnyQuestion) -> dict[str, Any]:
 def command(
     question: AnyQuestion, action: str, content: Mapping[str, Any] | None, now: float
 ) -> c.SessionCommand | None:
-    """The command of an answer, by the time `now`; None where the user has decided nothing.
+    """The command of an answer, by the time `now`; None without a decision.
 
-    To decline an approval is to refuse. A form that was closed, or that holds anything else, decides nothing.
+    Declining an approval refuses the call. A closed or invalid form decides nothing.
     """
     given = content or {}
     if isinstance(question, ApprovalQuestion):

@@ -1,4 +1,4 @@
-"""What a client of the MCP server can ask for, without MCP: turns, searches, memory, schedules."""
+"""Requests of MCP clients, independent of MCP: turns, searches, memory, schedules."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TEXT_WIDTH = 100  # columns of a turn's text in a list
 
 
 class NewSession(NamedTuple):
-    """What the sessions that clients begin have: their folder, and what they may do without asking."""
+    """Settings of clients' new sessions: folder and permission mode."""
 
     workdir: str
     mode: Mode | None
@@ -57,7 +57,7 @@ class SendReply(NamedTuple):
 
 
 class Requests:
-    """Answers the requests of one client. For several threads."""
+    """Handles the requests of one client. Thread-safe."""
 
     def __init__(self, context: CliContext, new: NewSession) -> None:
         self._context = context
@@ -69,7 +69,7 @@ class Requests:
     # --- turns ------------------------------------------------------------------------------------
 
     def submit(self, text: str, *, session: str, workdir: str, model: str, key: str) -> Submitted:
-        """Accept a text, in a new session unless one is named; once for each key that is not empty.
+        """Submit a text, in a new session unless one is named; once for each non-empty key.
 
         Raises `Rejected`, click's usage errors, `LogUnavailable`.
         """
@@ -100,7 +100,7 @@ class Requests:
         return self._engine.submit(command, asked_for=lineage or "")
 
     def _carried(self, model: str | None) -> TurnSettings:
-        """What this process's environment sets. Raises `Misconfigured` where live workers lack some of it."""
+        """The settings of this process's environment. Raises `Misconfigured` if live workers lack some."""
         carried = self._application.travelling(model)
         if carried.requires and self._application.workers.are_live():
             missing = self._application.workers.lacking(carried.requires)
@@ -112,28 +112,28 @@ class Requests:
         return carried
 
     def find(self, given: str) -> Submitted:
-        """The turn that an id or the beginning of one means. Raises `Rejected`."""
+        """The turn of an id or its beginning. Raises `Rejected`."""
         turn = self._views.turn(self._views.find_turn(given))
         return Submitted(turn=turn.id, stream=turn.stream)
 
     def is_own(self, submitted: Submitted) -> bool:
-        """Whether an MCP client has sent the turn."""
+        """Whether an MCP client has submitted the turn."""
         return self._views.turn(submitted.turn).source == SOURCE
 
     def times(self, submitted: Submitted) -> tuple[str, str]:
-        """When the turn was submitted, and when something happened last (ISO 8601)."""
+        """The times of the turn's submission and last event (ISO 8601)."""
         view = self._views.turn(submitted.turn)
         return view.submitted_at, view.seen_at
 
     def watch(self, submitted: Submitted) -> WatchedTurn:
-        """The turn, to be waited for."""
+        """The turn, for waiting."""
         return WatchedTurn(self._application, submitted)
 
     def answer(
         self, submitted: Submitted, question: AnyQuestion, action: str, content: Mapping[str, Any] | None
     ) -> bool:
-        """Record a user's answer to a question, unless it comes too late or does not fit; whether they have
-        decided something that fits."""
+        """Record a user's answer to a question, unless it is late or invalid; returns whether it was a
+        valid decision."""
         command = forms.command(question, action, content, self._application.clock.now())
         stream = question.asker.stream if question.asker else submitted.stream
         try:
@@ -156,7 +156,7 @@ class Requests:
         return self.turn(found.turn)
 
     def turn(self, given: str) -> SendReply:
-        """How a turn stands, with its answer, or what it waits for. Raises `Rejected`."""
+        """The status of a turn, with its answer or its questions. Raises `Rejected`."""
         found = self.find(given)
         view = self._views.turn(found.turn)
         questions = self.watch(found).look().questions
@@ -191,10 +191,10 @@ class Requests:
         ]
         return self._reply("\n".join(lines) or "No turns.", {"turns": [listed_json(each) for each in found]})
 
-    # --- what else there is -----------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------
 
     def search(self, query: str, limit: int) -> SendReply:
-        """What was said in all conversations, the best hits first."""
+        """Search all conversations, best hits first."""
         hits = [
             msgspec.structs.replace(each, snippet=each.snippet.replace(OPEN, "").replace(CLOSE, ""))
             for each in self._views.search(query, limit=limit)
@@ -204,7 +204,7 @@ class Requests:
         return self._reply(text, {"hits": [hit_json(each) for each in hits]})
 
     def memory(self) -> SendReply:
-        """What the agent remembers."""
+        """The memory's entries."""
         now = self._application.memory.sync()
         entries = {each: list(now.entries(each)) for each in TARGETS}
         parts = (
@@ -214,7 +214,7 @@ class Requests:
         return self._reply("\n\n".join(parts), {str(each): found for each, found in entries.items()})
 
     def schedules(self) -> SendReply:
-        """The prompts that are sent by the clock, the next that is due first."""
+        """The schedules, next due first."""
         found = self._views.schedules()
         lines = [f"{each.id}  {each.status}  {timing_words(each.plan)}: {each.plan.name}" for each in found]
         text = "\n".join(lines) or "No schedules."
@@ -239,7 +239,7 @@ class Requests:
         return self._reply(text, {"done": text})
 
     def question_text(self, question: AnyQuestion) -> str:
-        """What a user is asked, whole, without colours and secrets."""
+        """The whole question, without colours and secrets."""
         return self.redact(_plain(question))
 
     def redact(self, text: str) -> str:
@@ -251,7 +251,7 @@ class Requests:
 
 
 def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
-    """What waits for a user, and the command with which they answer."""
+    """The open questions, with the command that answers."""
     flags = f" --call {question.call}"
     if isinstance(question, ApprovalQuestion):
         yield _plain(question)
@@ -262,7 +262,7 @@ def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
 
 
 def _plain(question: AnyQuestion) -> str:
-    """What a user is asked, whole, without colours."""
+    """The whole question, without colours."""
     return click.unstyle("\n".join(question.lines(None)))
 
 

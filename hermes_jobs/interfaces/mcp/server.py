@@ -1,10 +1,10 @@
-"""The MCP server over stdio, by the SDK.
+"""The MCP server over stdio, with the SDK.
 
 | allowed     | tools besides those that only read | what else                                              |
 |-------------|------------------------------------|--------------------------------------------------------|
-| `send`      | `send`, `cancel`                   | this process works on turns where no worker is alive    |
+| `send`      | `send`, `cancel`                   | this process runs turns while no worker is alive       |
 | `schedules` | `change_schedules`                 |                                                        |
-| `approve`   |                                    | clients that can ask a user get the turn's questions |
+| `approve`   |                                    | clients that can ask a user get the turn's questions    |
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from hermes_jobs.views.models import TurnStatus
 INSTRUCTIONS = """hermes-jobs is a personal agent that runs as a job system. A text that is sent becomes a
 turn, which survives restarts and may take long: `wait` gives the answer where `send` did not wait for it."""
 
-LOOK_EVERY = 1.0  # seconds between looks at a turn without events
+LOOK_EVERY = 1.0  # seconds between polls of a turn without events
 LONGEST_WAIT = 600.0
-MOST_ROUNDS = 8  # of questions in one call: clients give up after ten
+MOST_ROUNDS = 8  # rounds of questions in one call: clients stop after ten
 MODERN = "2026-07-28"
 """The first revision in which questions travel in the result of a call."""
 
@@ -175,7 +175,7 @@ class AgentServer:
     async def _answer_of(
         self, ctx: Context[Any, Any], submitted: Submitted, seconds: float
     ) -> CallToolResult | InputRequiredResult:
-        """How the turn stands when it has ended, when it waits for a user, or after so many seconds."""
+        """The turn's status at its end, when it waits for a user, or after so many seconds."""
         watched, until, text = self._requests.watch(submitted), time.monotonic() + seconds, 0
         shown = modes(ctx.client_capabilities) if self._asks else frozenset()
         asks = bool(shown) and await self._do(self._requests.is_own, submitted)
@@ -198,7 +198,7 @@ class AgentServer:
     def _questions(
         self, submitted: Submitted, questions: Iterable[AnyQuestion], rounds: int
     ) -> InputRequiredResult:
-        """The questions as the result of the call, which the client then makes again with the answers."""
+        """The questions as the result of the call; the client repeats the call with the answers."""
         return InputRequiredResult(
             input_requests={
                 each.id: elicitation(each, self._requests.question_text(each)) for each in questions
@@ -207,7 +207,7 @@ class AgentServer:
         )
 
     async def _take_answers(self, ctx: Context[Any, Any], watched: WatchedTurn) -> bool:
-        """Record the answers that came with the call; whether more may be asked."""
+        """Record the answers in the call; returns whether more questions are allowed."""
         decided = _rounds(ctx) < MOST_ROUNDS
         given = ctx.input_responses or {}
         for question in (await self._do(watched.look)).questions if given else ():
@@ -217,7 +217,8 @@ class AgentServer:
         return decided
 
     async def _ask(self, ctx: Context[Any, Any], watched: WatchedTurn, question: AnyQuestion) -> bool:
-        """Ask during the call, as the older era has it; whether it was decided, here or elsewhere."""
+        """Ask during the call, as in the older protocol; returns whether it was decided, here or
+        elsewhere."""
         answers: list[ElicitResult] = []
         async with anyio.create_task_group() as tasks:
 
@@ -242,13 +243,13 @@ class AgentServer:
         return await ctx.session.elicit_form(text, forms.form(question), related_request_id=call)
 
     async def _take(self, watched: WatchedTurn, question: AnyQuestion, answer: ElicitResult) -> bool:
-        """Record a user's answer; whether they have decided."""
+        """Record a user's answer; returns whether it was a decision."""
         return await self._do(
             self._requests.answer, watched.submitted, question, answer.action, answer.content
         )
 
     async def _do(self, act: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Do it in a thread. Raises `ToolError` with what was wrong, for the client's model."""
+        """Call the function in a thread. Raises `ToolError` with the error, for the client's model."""
         try:
             return await to_thread.run_sync(partial(act, *arguments, **named))
         except click.ClickException as error:
@@ -265,7 +266,7 @@ def _is_modern(ctx: Context[Any, Any]) -> bool:
 
 
 def _rounds(ctx: Context[Any, Any]) -> int:
-    """How often this call has come back with questions."""
+    """The number of question rounds of this call."""
     return int((ctx.request_state or "").partition(" ")[2] or 0)
 
 
@@ -290,7 +291,7 @@ def serve(context: CliContext, allowed: Collection[str], new: NewSession) -> Non
 async def _end_on_signal(
     close: Callable[[], None], *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
-    """Close, and leave the process: a thread of it reads standard input, which nothing interrupts."""
+    """Close, and exit the process: a thread is blocked reading standard input."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for number in signals:

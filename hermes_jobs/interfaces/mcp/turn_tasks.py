@@ -1,7 +1,7 @@
-"""A `send` of `mcp serve` as a task, for clients that know tasks: the turn's id is the handle.
+"""A `send` of `mcp serve` as a task, for clients with tasks: the turn's id is the handle.
 
-Nothing is kept here: how a task stands is how its turn stands in the log, so a handle is good for ever, and
-with every `mcp serve` of the home. Source: the extension `io.modelcontextprotocol/tasks` of the specification
+Nothing is stored here: a task's state is its turn's state in the log, so a handle is valid for ever, and
+for every `mcp serve` of the home. Source: the extension `io.modelcontextprotocol/tasks` of the specification
 of 2026-07-28.
 """
 
@@ -25,20 +25,20 @@ from hermes_jobs.interfaces.mcp.elicitations import elicitation, modes, result_o
 from hermes_jobs.interfaces.mcp.requests import Requests
 
 GOES_ON = frozenset({"queued", "running", "waiting"})
-POLL_MS = 1_000  # between two looks of the client
+POLL_MS = 1_000  # between two polls of the client
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class TaskParams(RequestParams):  # type: ignore[misc]
-    """Which task; with `tasks/update` the answers to what it asks."""
+    """The task; with `tasks/update` the answers to its questions."""
 
     task_id: str
     input_responses: dict[str, ElicitResult] | None = None
 
 
 class TurnTasks(Extension):  # type: ignore[misc]
-    """Tasks over `requests`. `asks`: clients may answer what turns ask."""
+    """Tasks over `requests`. `asks`: clients may answer questions of turns."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
@@ -54,7 +54,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
     async def intercept_tool_call(
         self, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """A `send` whose turn continues by itself becomes a task; everything else is as it is."""
+        """Turn a `send` with a running turn into a task; other calls are unchanged."""
         result = await call_next(ctx)
         if params.name != "send" or not isinstance(result, CallToolResult) or not self._is_known_to(ctx):
             return result
@@ -81,7 +81,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         return {}
 
     def _state(self, task: str, can: frozenset[forms.Mode]) -> dict[str, Any]:
-        """How the task stands, in the form of the extension; `can`: how the client asks a user."""
+        """The task's state, in the form of the extension; `can`: the client's elicitation modes."""
         found = self._own(task)
         reply = self._requests.turn(found.turn)
         created, seen = self._requests.times(found)
@@ -104,7 +104,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         return {**state, "status": "working", "statusMessage": reply.text}
 
     def _answer(self, task: str, answers: Mapping[str, ElicitResult]) -> None:
-        """Record the answers. What comes too late or does not fit is asked again with the next look."""
+        """Record the answers. Questions with a late or invalid answer are repeated at the next poll."""
         found = self._own(task)
         for question in self._requests.watch(found).look().questions:
             given = answers.get(question.id)
@@ -119,7 +119,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         return found
 
     async def _do(self, act: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Do it in a thread. Raises `MCPError` with what was wrong."""
+        """Call the function in a thread. Raises `MCPError` with the error."""
         try:
             return await to_thread.run_sync(partial(act, *arguments, **named))
         except (Rejected, HermesJobsError) as error:

@@ -1,4 +1,4 @@
-"""One turn as a client of the MCP server waits for it: its end, its questions, its progress."""
+"""Watches one turn for a client of the MCP server: its end, questions and progress."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hermes_jobs.interfaces.cli.turns.waiter import last_turn
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How a turn stands: its open questions for a user, and the lines of progress since the last look.
+    """The state of a turn: its open questions, and the lines of progress since the last poll.
 
-    `is_held`: nothing continues in it before a user has answered.
+    `is_held`: it is blocked until a user answers.
     """
 
     is_over: bool
@@ -27,7 +27,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class WatchedTurn:
-    """Looks at one turn again and again. For one thread at a time."""
+    """Polls one turn. For one thread at a time."""
 
     def __init__(self, application: Application, submitted: Submitted) -> None:
         self.submitted = submitted
@@ -38,13 +38,13 @@ class WatchedTurn:
         self._progress = ProgressLines(self._lines.append, application.clock.now)
 
     def look(self, seconds: float = 0.0) -> Standing:
-        """How the turn stands, after an event of the log or `seconds`. Raises `LogUnavailable`."""
+        """The turn's state, after an event of the log or `seconds`. Raises `LogUnavailable`."""
         log = self._engine.log
         if seconds > 0:
             log.wait(self._position, seconds)
         last = log.last_position()
         batch = log.tail(self._position, stream=self.submitted.stream)
-        # Events of other streams are passed over: what is waited for comes after them.
+        # Events of other streams are skipped.
         self._position = batch[-1].position if batch else max(self._position, last)
         session = self._engine.sessions.load(self.submitted.stream)
         turn = last_turn(self._engine, self.submitted)

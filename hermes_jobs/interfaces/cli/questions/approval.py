@@ -1,5 +1,5 @@
-"""The question whether a tool call may run, as a user at a terminal sees it: the call or its diff, and the
-answers that there are.
+"""Approval questions at a terminal: the call or its diff, and the possible
+answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.patch import patched
 
-MAX_READ = 4 * 1024 * 1024  # bytes of a file that a diff is made with
+MAX_READ = 4 * 1024 * 1024  # bytes of a file in a diff
 
 Key = Literal["y", "s", "a", "n", "r"]
 SCOPES: dict[str, e.ApprovalScope] = {"y": "once", "s": "session", "a": "always"}
@@ -35,7 +35,7 @@ TOLD = {"once": "Allowed once.", "session": "Allowed for this session.", "always
 
 
 class Asker(msgspec.Struct, frozen=True, kw_only=True):
-    """A sub-agent that asks: its stream, the turns from the root's down to its own, and its goal."""
+    """A sub-agent with a question: its stream, the turns from the root's down to its own, and its goal."""
 
     stream: str
     path: tuple[str, ...]
@@ -43,12 +43,12 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What to call it: its path, and what it is for."""
+        """Its label: its path and its goal."""
         return f"{' › '.join(self.path)}: {one_line(printable(self.goal))}"
 
 
 class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that waits for a user; `folder` is the session's. `asker`: the sub-agent whose call it is."""
+    """A call that waits for approval; `folder` is the session's. `asker`: the sub-agent of the call."""
 
     request: e.ApprovalRequested
     asked: ToolCall
@@ -57,12 +57,12 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """What tells it from other questions."""
+        """A key unique among questions."""
         return self.request.call
 
     @property
     def call(self) -> str:
-        """The call that waits."""
+        """The waiting call."""
         return self.request.call
 
     @property
@@ -71,7 +71,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return self.request.expires_at
 
     def lines(self, width: int | None) -> list[str]:
-        """What is asked, whole; the sentence above it in lines of `width` columns."""
+        """The whole question; the sentence above it in lines of `width` columns."""
         command = _command(self.asked)
         text = "to run a command" if command else f"to use {printable(self.asked.name)}"
         who = "A sub-agent" if self.asker else "The agent"
@@ -89,7 +89,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return self._diff() or call_details(self.asked.name, self.asked.arguments).splitlines()
 
     def _diff(self) -> list[str]:
-        """The diff that an edit would make of a file that this process can read; else none."""
+        """The diff of an edit, if this process can read the file; else none."""
         arguments = _arguments(self.asked)
         path = arguments.get("path")
         if self.asked.name not in {"write_file", "patch_file"} or not isinstance(path, str):
@@ -102,7 +102,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return coloured(file_diff(path, before, after)) if after is not None else []
 
     def answers(self) -> list[tuple[Key, str]]:
-        """What can be answered, each by its key."""
+        """The possible answers by their keys."""
         offer = self.request.offer
         session = "this session" if self.asker is None else "its session"
         lasting: list[tuple[Key, str]] = [("s", session), ("a", "always in this folder")]
@@ -115,7 +115,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return "".join(key for key, _ in self.answers())
 
     def notes(self) -> str:
-        """What `s` and `a` allow, and how long there is to answer."""
+        """The effect of `s` and `a`, and the time left."""
         until = to_local(datetime.fromtimestamp(self.request.expires_at, UTC))
         offer, end = self.request.offer, f"without an answer it is refused at {until:%H:%M:%S}"
         if offer is None:
@@ -128,7 +128,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in self.answers())
 
     def command(self, key: str, reason: str, now: float) -> c.ApproveCall | c.DenyCall | None:
-        """The command of an answer; None for a key that answers nothing."""
+        """The command of an answer; None for another key."""
         turn, call = self.request.turn, self.request.call
         if key not in {each for each, _ in self.answers()}:
             return None
@@ -168,12 +168,12 @@ def ask_person(
 
 
 def print_open(text: str) -> None:
-    """Print a line that is to be gone on with."""
+    """Print a line without its end."""
     click.echo(text, nl=False, err=True)
 
 
 def told_of(command: c.ApproveCall | c.DenyCall) -> str:
-    """What an answer has done, in words."""
+    """The effect of an answer, in words."""
     if isinstance(command, c.ApproveCall):
         return TOLD[command.scope]
     return "Refused; the agent is told why." if command.reason else "Refused."
@@ -192,7 +192,7 @@ def _arguments(asked: ToolCall) -> dict[str, object]:
 
 
 def _content(path: Path) -> str | None:
-    """The text of a file; None where there is none, or none that can be shown."""
+    """The text of a file; None if it is missing or cannot be shown."""
     try:
         return path.read_text() if path.is_file() and path.stat().st_size <= MAX_READ else None
     except (OSError, ValueError):
@@ -200,7 +200,7 @@ def _content(path: Path) -> str | None:
 
 
 def _after(before: str | None, arguments: dict[str, object]) -> str | None:
-    """The text that the edit would leave; None where that is not known. Raises `Rejected`."""
+    """The text after the edit; None if unknown. Raises `Rejected`."""
     content, old, new = (arguments.get(name) for name in ("content", "old_string", "new_string"))
     if isinstance(content, str):
         return content

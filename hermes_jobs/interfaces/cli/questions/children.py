@@ -50,7 +50,7 @@ def questions_below(
 def own_questions(
     session: Session, turn: Turn, asker: Asker | None = None
 ) -> Iterator[ApprovalQuestion | InputQuestion]:
-    """What the calls of a turn ask; `asker` where it is a sub-agent's."""
+    """The questions of a turn's calls; `asker` for a sub-agent's."""
     for call in turn.calls:
         if call.approval == "waiting" and call.result is None:
             request = e.ApprovalRequested(
@@ -68,7 +68,7 @@ def own_questions(
 
 
 def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:
-    """Whether nothing continues in the turn and its sub-agents before a user has answered."""
+    """Whether the turn and its sub-agents are blocked until a user answers."""
     if not turn.is_idle:
         return False
     open_calls = [call for call in turn.calls if call.result is None]

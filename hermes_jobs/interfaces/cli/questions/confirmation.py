@@ -1,4 +1,4 @@
-"""Asking a user at the terminal: whether something may be done, and for a secret."""
+"""Prompts at the terminal: for a confirmation, and for a secret."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 
 
 def confirmed(question: str, undone: str, *, yes: bool, default: bool = True) -> bool:
-    """Whether the user says yes. Raises a usage error where there is nobody to ask.
+    """Whether the user confirms. Raises a usage error without a terminal.
 
-    `undone` says what has not happened then.
+    `undone` describes the omitted action.
     """
     if yes:
         return True
@@ -23,10 +23,10 @@ def confirmed(question: str, undone: str, *, yes: bool, default: bool = True) ->
 
 
 def ask_secret(question: str, *, required: bool = True) -> str:
-    """A line that is not shown while it is typed; "" only where none is required. Raises `click.Abort`.
+    """Read a line without echo; "" only if none is required. Raises `click.Abort`.
 
-    The question appears once the terminal shows nothing any more: what is pasted right after it is neither
-    shown nor dropped.
+    The question appears after echo is off, so that a paste right after it is neither shown nor
+    dropped.
     """
     while True:
         try:

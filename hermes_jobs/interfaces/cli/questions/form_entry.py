@@ -1,4 +1,4 @@
-"""A form of a server as it is filled in at a terminal, one field after the other."""
+"""A server's form at a terminal, filled in field by field."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMATS = {"email": "e-mail address", "uri": "address", "date": "date", "date-ti
 
 
 class FormEntry:
-    """The values so far. `field` is the one to be filled in next; None once there is none."""
+    """The values so far. `field` is the next one; None at the end."""
 
     def __init__(self, asked: InputRequest) -> None:
         self.asked = asked
@@ -35,15 +35,15 @@ class FormEntry:
 
     @property
     def field(self) -> InputField | None:
-        """The field to be filled in next."""
+        """The next field."""
         return self._left[0] if self._left else None
 
     def lines(self) -> list[str]:
-        """What is to be typed for that field; the last line ends where it is typed."""
+        """The lines that ask for that field; the last one is the prompt."""
         return [] if self.field is None else [f"  {each}" for each in field_lines(self.field)]
 
     def take(self, text: str) -> None:
-        """Fill in the field. Raises `Rejected`, and the field stays, where the text does not fit."""
+        """Fill in the field. Raises `Rejected`, and the field stays, if the text is invalid."""
         field = self._left[0]
         if text.strip() in {"", SKIP}:
             default = forms.default(field)
@@ -57,12 +57,12 @@ class FormEntry:
 
     @property
     def content(self) -> str:
-        """The JSON object of what was filled in."""
+        """The filled in values as a JSON object."""
         return msgspec.json.encode(self._values).decode()
 
 
 def field_lines(field: InputField) -> list[str]:
-    """A field for users: what it is, its choices, what may be typed."""
+    """A field for users: its title, choices and valid input."""
     name = one_line(printable(forms.label(field)))
     about = f": {one_line(printable(field.description))}" if field.description else ""
     kind = FORMATS.get(field.format, KINDS[field.kind])
@@ -83,7 +83,7 @@ def field_lines(field: InputField) -> list[str]:
 
 
 def limits(field: InputField) -> str:
-    """The least and the most that fits, in words; empty without limits."""
+    """The limits of a value, in words; empty without limits."""
     unit = {"text": " characters", "choices": " of them"}.get(field.kind, "")
     match field.least, field.most:
         case None, None:
@@ -97,7 +97,7 @@ def limits(field: InputField) -> str:
 
 
 def usage_of(field: InputField) -> str:
-    """A field for those who answer by a command: its name, and what may stand there."""
+    """A field for answers by command: its name and valid values."""
     values = "|".join(each.value for each in field.choices) or FORMATS.get(field.format, KINDS[field.kind])
     parts = (values, limits(field), "required" if field.required else "")
     about = field.description or field.title

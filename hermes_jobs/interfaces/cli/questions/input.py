@@ -1,4 +1,4 @@
-"""What a server asks during a call, as a user at a terminal sees it: a message with a form or address."""
+"""A server's question during a call, at a terminal: a message with a form or address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEYS = "ync"
 
 
 class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """One request of a server. `tool` is the one whose call asks. `asker`: the sub-agent whose call it is."""
+    """One request of a server. `tool` is the called tool. `asker`: the sub-agent of the call."""
 
     request: e.InputRequested
     asked: e.InputRequest
@@ -38,12 +38,12 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """What tells it from other questions."""
+        """A key unique among questions."""
         return f"{self.request.call} {self.asked.key}"
 
     @property
     def call(self) -> str:
-        """The call that waits."""
+        """The waiting call."""
         return self.request.call
 
     @property
@@ -57,7 +57,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return KEYS
 
     def lines(self, width: int | None) -> list[str]:
-        """What is asked; the sentence above it in lines of `width` columns."""
+        """The question; the sentence above it in lines of `width` columns."""
         text = "you to open an address" if self.asked.url else "for input"
         who = f"? The server {self.request.server} asks {text}"
         first = click.style(who, fg=COLOURS["waiting"], bold=True)
@@ -75,7 +75,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
             yield f"It leads to the host {click.style(host_of(self.asked.url), bold=True)}."
 
     def notes(self) -> str:
-        """How long there is to answer, and what must not be answered."""
+        """The time left, and a warning about secrets."""
         until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
         what = (
             "it is never opened by itself" if self.asked.url else "the server gets what you type: no secrets"
@@ -103,7 +103,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
-    """Raise `Rejected` where an answer holds a secret that `redact` knows."""
+    """Raise `Rejected` if an answer contains a secret known to `redact`."""
     if redact(content) != content:
         raise Rejected("The answer holds one of your secrets. Nothing was recorded.", kind="secret")
 
@@ -111,7 +111,7 @@ def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
 def input_questions(
     asked: e.InputRequested, tool: str, asker: Asker | None = None
 ) -> Iterator[InputQuestion]:
-    """The questions of a call that a user is asked."""
+    """The questions of a call."""
     for each in asked.requests:
         if not each.refusal:
             yield InputQuestion(request=asked, asked=each, tool=tool, asker=asker)
@@ -148,7 +148,7 @@ def ask_for_input(
 
 
 def _filled_in(asked: e.InputRequest, wanted: Callable[[], bool]) -> str | None:
-    """The form's content; None where it is too late."""
+    """The form's content; None if it is too late."""
     entry = FormEntry(asked)
     while entry.field is not None:
         *above, last = entry.lines()
@@ -166,7 +166,7 @@ def _filled_in(asked: e.InputRequest, wanted: Callable[[], bool]) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """The host of an address in the letters that it is looked up by: `xn--…` where others are shown."""
+    """The host of an address in ASCII form: `xn--…` for other letters."""
     host = urlsplit(url).hostname or ""
     try:
         return host.encode("idna").decode()
@@ -175,7 +175,7 @@ def host_of(url: str) -> str:
 
 
 def how_to_answer(asked: e.InputRequest, turn: str, flags: str = "") -> list[str]:
-    """What is asked and the commands that answer it, for those who are not asked on the spot."""
+    """The question and the commands that answer it, for users who are not asked here."""
     command = f"hermes-jobs turns answer {turn}{flags}"
     lines = [f"  {line}" for line in printable(asked.message).splitlines()]
     if asked.url:

@@ -1,4 +1,4 @@
-"""Answers from a terminal: one key, or a line, while somebody else may answer instead."""
+"""Reads answers from a terminal: one key, or a line, unless the question is answered elsewhere."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 
-LOOK_EVERY = 0.3  # seconds between two looks whether an answer is still wanted
+LOOK_EVERY = 0.3  # seconds between two checks whether an answer is still needed
 TERMINAL = "/dev/tty"
 
 
 def can_ask() -> bool:
-    """Whether a user is at the terminal: to read a question on standard error, and to answer it.
+    """Whether a user at the terminal can read a question on standard error, and answer it.
 
-    Where something is piped in, keys come from the terminal all the same. Nobody answers a background job.
+    With piped input, keys are read from the terminal too. A background job cannot ask.
     """
     if not sys.stderr.isatty():
         return False
@@ -31,10 +31,10 @@ def can_ask() -> bool:
 def read_key(
     keys: str, wanted: Callable[[], bool], *, show: Callable[[], object], other: Callable[[], object]
 ) -> str | None:
-    """Show a question, and return the first of these keys that is pressed; None once none is wanted any more.
+    """Show a question, and return the first pressed key of these; None if none is needed any more.
 
-    What was typed before is dropped. `other` is called for any other key, and for what is pasted. Raises
-    `EOFError` where the terminal is gone.
+    Earlier input is dropped. `other` is called for any other key, and for a paste. Raises `EOFError` if
+    the terminal is gone.
     """
     with _terminal() as descriptor, _by_key(descriptor):
         termios.tcflush(descriptor, termios.TCIFLUSH)
@@ -50,7 +50,7 @@ def read_key(
 
 
 def read_answer(wanted: Callable[[], bool]) -> str | None:
-    """A line that is typed; None once no answer is wanted any more. Raises `EOFError`."""
+    """Read a line; None if no answer is needed any more. Raises `EOFError`."""
     with _terminal() as descriptor:
         while wanted():
             if select.select([descriptor], [], [], LOOK_EVERY)[0]:
@@ -59,7 +59,7 @@ def read_answer(wanted: Callable[[], bool]) -> str | None:
 
 
 def _read(descriptor: int) -> str:
-    """What was typed. Raises `EOFError` for a Ctrl-D, and where the terminal is gone."""
+    """Read the typed bytes. Raises `EOFError` for a Ctrl-D, and if the terminal is gone."""
     try:
         typed = os.read(descriptor, 4096).decode(errors="replace")
     except OSError as error:
@@ -71,7 +71,7 @@ def _read(descriptor: int) -> str:
 
 @contextlib.contextmanager
 def _terminal() -> Iterator[int]:
-    """The terminal that keys come from. Raises `OSError` where there is none."""
+    """The terminal of the keys. Raises `OSError` if there is none."""
     if sys.stdin.isatty():
         yield sys.stdin.fileno()
         return
@@ -84,7 +84,7 @@ def _terminal() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _by_key(descriptor: int) -> Iterator[None]:
-    """Keys are read as they are pressed, and not shown; Ctrl-C interrupts as ever."""
+    """Read single keys without echo; Ctrl-C still interrupts."""
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor, termios.TCSANOW)

@@ -1,4 +1,4 @@
-"""The questions of one session's calls for the user who watches it, by its events."""
+"""The open questions of one session's calls, folded from its events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AnyQuestion = ApprovalQuestion | InputQuestion
 
 
 class OpenQuestions:
-    """Which calls wait for a user, and for what."""
+    """The calls that wait for a user, and their questions."""
 
     def __init__(self) -> None:
         self._calls: dict[str, ToolCall] = {}
@@ -21,7 +21,7 @@ class OpenQuestions:
         self._inputs: dict[str, e.InputRequested] = {}
 
     def handle(self, event: e.Event) -> None:
-        """One more event of the session."""
+        """Handle an event of the session."""
         match event:
             case e.ModelReplied():
                 for asked, planned in zip(event.tool_calls, event.plan, strict=False):
@@ -44,7 +44,7 @@ class OpenQuestions:
                 pass
 
     def call(self, call: str) -> ToolCall | None:
-        """What the model asked for with that call."""
+        """The call of that id."""
         return self._calls.get(call)
 
     def listed(self, folder: str) -> Iterator[AnyQuestion]:

@@ -1,4 +1,4 @@
-"""What a server asks while a user reads something of it: the user is asked at this terminal."""
+"""Questions of a server during a read of a resource or prompt, asked at this terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def reader_here(application: Application, *, unattended: bool = False) -> McpReader:
-    """Reads what servers offer, and asks the user at this terminal what they ask, where one is there."""
+    """A reader of resources and prompts, whose servers' questions are asked at this terminal, if there is
+    one."""
     reader = application.mcp_reader
     if unattended or not can_ask():
         return reader
@@ -36,7 +37,7 @@ def reader_here(application: Application, *, unattended: bool = False) -> McpRea
 def ask_person(
     application: Application, asked: e.InputRequested, gone: Callable[[], bool]
 ) -> Sequence[e.InputAnswered]:
-    """What the user answers, as far as there is time. Raises `Rejected` where they go away."""
+    """The user's answers within the time limit. Raises `Rejected` if the user leaves."""
     try:
         return list(_answers(application, asked, gone))
     except EOFError as error:
@@ -65,7 +66,7 @@ def _answers(
 def _answer(
     application: Application, question: InputQuestion, is_wanted: Callable[[], bool]
 ) -> e.InputAnswered | None:
-    """One answer; None where it is too late, or it has to be given again."""
+    """One answer; None if it is too late, or must be given again."""
     command = ask_for_input(question, _show, is_wanted, application.clock.now)
     if command is None:
         return None

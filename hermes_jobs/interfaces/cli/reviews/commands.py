@@ -1,4 +1,4 @@
-"""`hermes-jobs reviews`: what the agent looks back at, and what it learned from it."""
+"""`hermes-jobs reviews`: reviews of conversations and skills, and their results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def show_review(context: CliContext, review_id: str, limit: int | None, as_json:
 
 
 def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepView]) -> None:
-    """What a review did: its proposals, else each call with its outcome."""
+    """Print a review's proposals, else each call with its outcome."""
     if review.kind == "curate":
         from hermes_jobs.interfaces.cli.reviews.proposal_format import print_proposals
 
@@ -88,7 +88,7 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
 
 
 def _print_observations(context: CliContext, review: ReviewView) -> None:
-    """What a consolidation wrote down, with how to take it back."""
+    """Print a consolidation's observations, with how to undo them."""
     from hermes_jobs.domain.events import MemoryAdded, MemoryReplaced
 
     for write in context.application.memory.writes():

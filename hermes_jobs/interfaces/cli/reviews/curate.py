@@ -1,4 +1,4 @@
-"""`hermes-jobs reviews curate` and `apply`: a look through the skills, and what a user makes of it."""
+"""`hermes-jobs reviews curate` and `apply`: a review of all skills, and applying its proposals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
 
-LOOKED_AT = 50  # newest reviews among which one under way is looked for
+LOOKED_AT = 50  # the newest reviews that are searched for a running one
 
 
 _ONLY = numbers_option("This one; repeatable.")
@@ -91,7 +91,7 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
 
 
 def review_json(review: ReviewView) -> dict[str, object]:
-    """The review as scripts see it: `session` is the conversation it looks at, of a curator its own."""
+    """The review as scripts see it: `session` is the reviewed conversation, of a curator its own."""
     from msgspec.structs import asdict
 
     fields = asdict(review)
@@ -99,7 +99,7 @@ def review_json(review: ReviewView) -> dict[str, object]:
 
 
 def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
-    """The same, of a curator with its proposals, of others with what was found of what they saved."""
+    """The same with a curator's proposals, or with the verifications of other reviews' writes."""
     from hermes_jobs.interfaces.cli.reviews.proposal_format import proposal_views
 
     text = review_json(review)

@@ -1,4 +1,4 @@
-"""What a curator proposes, as users and scripts see it."""
+"""Formats a curator's proposals for users and scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     """A proposal. `skills` are to be archived; for a merge `into` then reads `content`.
 
-    `status`: `stale` where one of its skills has changed since, so that it can no longer be applied.
+    `status`: `stale` if one of its skills has changed since, so that it can no longer be applied.
     """
 
     number: int
@@ -35,7 +35,7 @@ class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
     def heading(self) -> str:
-        """It in a line."""
+        """The proposal in a line."""
         names = ", ".join(self.skills)
         what = f"archive {names}" if self.into is None else f"merge {names} into {self.into}"
         state = "" if self.status == "open" else f" ({self.status})"
@@ -43,7 +43,7 @@ class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def curation_of(application: Application, review: str) -> Curation:
-    """What a review proposes, as the log has it at this moment."""
+    """The proposals of a review, from the log."""
     return cast(Curation, application.engine().state(curations.stream_of(review)))
 
 
@@ -57,7 +57,7 @@ def proposal_views(application: Application, review: str) -> tuple[ProposalView,
 
 
 def print_proposals(application: Application, review: str) -> None:
-    """Print them, each with what it would write."""
+    """Print them, each with the text that it would write."""
     skills = application.skills.of_home()
     proposals = proposal_views(application, review)
     for proposal in proposals:
@@ -93,7 +93,7 @@ def _is_stale(proposal: CurationProposal, skills: Collection[Skill]) -> bool:
 
 
 def _difference(before: str, after: str) -> Iterator[str]:
-    """The new text, as a difference where there is an old one."""
+    """The new text, as a diff if there is an old one."""
     if not before:
         yield from after.splitlines()
         return

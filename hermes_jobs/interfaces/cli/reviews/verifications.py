@@ -1,4 +1,4 @@
-"""What verifications found, as users see it, and what a user decides of it."""
+"""Formats the results of verifications, and records users' decisions about them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Found = dict[tuple[str, str, str], "VerificationView"]
 
 
 def found_by_thing(application: Application) -> Found:
-    """What was found, by kind, name and review."""
+    """The findings, by kind, name and review."""
     return {(each.kind, each.name, each.review): each for each in application.views.verifications()}
 
 
 def mark_of(review: str, found: VerificationView | None) -> str:
-    """How a thing that the review saved is marked in lists; empty where it is not provisional any more."""
+    """The mark of a review's write in lists; empty if it is not provisional any more."""
     if not review or (found is not None and found.is_settled):
         return ""
     if found is None:
@@ -38,14 +38,14 @@ def mark_of(review: str, found: VerificationView | None) -> str:
 
 
 def standing_of(found: VerificationView) -> str:
-    """How it stands, in a word or two."""
+    """The status, in a word or two."""
     if found.keep is not None:
         return "kept by you" if found.keep else "taken back"
     return "provisional" if found.standing == "open" else found.standing
 
 
 def figures_of(found: VerificationView) -> str:
-    """What the answers came to, in a line; empty where none was compared."""
+    """The comparison of the answers, in a line; empty if none was compared."""
     if not found.pairs:
         return ""
     same = found.pairs - found.better - found.worse - found.unknown
@@ -73,7 +73,7 @@ def finding_lines(review: str, found: VerificationView | None) -> Iterator[str]:
 
 
 def print_findings(application: Application, found: Sequence[VerificationView]) -> None:
-    """What was found of a review's things, each with its number, and the commands that decide."""
+    """Print the findings on a review's writes, each with its number, and the commands that decide."""
     if not found:
         return
     click.echo()
@@ -93,7 +93,7 @@ def print_findings(application: Application, found: Sequence[VerificationView]) 
 
 
 def thing_of(application: Application, found: VerificationView) -> str:
-    """What it is, in a few words."""
+    """A short description."""
     if found.kind == "skill":
         return f"skill {found.name}"
     writes = application.memory.writes()
@@ -104,8 +104,8 @@ def thing_of(application: Application, found: VerificationView) -> str:
 def decide(
     application: Application, review: str, numbers: Collection[int], *, keep: bool
 ) -> Sequence[VerificationView]:
-    """Take back, or keep for good, those of that review's things, all or none; no `numbers`: what is harmful
-    and undecided. Raises `Rejected`."""
+    """Undo, or keep permanently, these writes of the review, all or none; no `numbers`: harmful and
+    undecided ones. Raises `Rejected`."""
     from hermes_jobs.domain.streams import combine
 
     found = application.views.verifications(review)
@@ -158,7 +158,7 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
 
 
 def undone_elsewhere(application: Application, review: str, kind: LearnedKind, name: str) -> list[Decision]:
-    """The decisions about a thing that a review saved and that the same append takes back; no `review`:
+    """The decisions about a review's write that the same append undoes; no `review`:
     none."""
     from hermes_jobs.bootstrap.replays import verifications_of
     from hermes_jobs.domain.replay import verification
@@ -168,7 +168,7 @@ def undone_elsewhere(application: Application, review: str, kind: LearnedKind, n
 
 
 def _taking_back(application: Application, found: VerificationView) -> Decision:
-    """The change that takes back what the review wrote of it."""
+    """The change that undoes the review's write."""
     from hermes_jobs.domain.memory.provenance import Undo
     from hermes_jobs.engine.verified_turns import taking_back_skill
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs schedule add` and `edit`: what was understood is shown back before it is recorded."""
+"""`hermes-jobs schedule add` and `edit`: the parsed schedule is shown before it is recorded."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
     )
     plan = _named(context, wanted, changed_plan(context, wanted, found, blank))
     act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
-    _show(context, act(application.engine().state))  # what is refused is refused before anybody is asked
+    _show(context, act(application.engine().state))  # invalid input is refused before the confirmation
     if not confirmed("Add it?", "Nothing was added", yes=yes):
         note("Nothing was added.")
         return FAILED
@@ -129,7 +129,7 @@ def edit_schedule(
 def _understood(
     context: CliContext, wanted: ScheduleInput, schedule: str, zone: str, now: float
 ) -> Understood | None:
-    """What was said about when. Raises `Rejected` for what neither the rules nor a model understand."""
+    """The parsed timing. Raises `Rejected` if neither the rules nor a model understand it."""
     found = parse_timing(wanted, zone, now)
     if isinstance(found, Refused) and wanted.sentence is not None and not wanted.no_model:
         found = interpret(context, wanted.sentence, found, schedule=schedule, zone=zone, now=now)
@@ -139,7 +139,7 @@ def _understood(
 
 
 def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
-    """The plan under a name that no other schedule has."""
+    """The plan with an unused name."""
     if not plan.text.strip():
         raise Rejected(
             "That says when, and not what.",
@@ -154,14 +154,14 @@ def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
 
 
 def _check_unused(context: CliContext, name: str, schedule: str | None = None) -> None:
-    """Raise a usage error for a name that another schedule has than that one."""
+    """Raise a usage error for the name of another schedule."""
     others = [each.plan.name for each in context.application.views.schedules() if each.id != schedule]
     if unused(name, others) != name:
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
 
 def _show(context: CliContext, changed: DecisionResult) -> None:
-    """Show what was understood, as it would be recorded."""
+    """Show the schedule as it would be recorded."""
     if not changed.writes:
         raise click.UsageError(UNCHANGED)
     event = changed.writes[0].events[-1]
@@ -184,13 +184,13 @@ def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bo
 
 
 def _note_who_fires(context: CliContext) -> None:
-    """Say so where nothing would happen when it is due."""
+    """Print a note if no process would fire the schedule."""
     if not context.application.workers.has_consumer("schedules"):
         note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
 
 
 def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
-    """Warn where commands and file tools would be refused in every run."""
+    """Warn if commands and file tools would be refused in every run."""
     if plan.session is None and folder_of(context, plan) is None:
         note(
             "Warning: its runs have no working folder, so commands and file tools are refused in them.\n"
@@ -199,8 +199,8 @@ def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
 
 
 def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
-    """Warn where answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
-    secret that they need: they would not arrive."""
+    """Warn if answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
+    required secret."""
     from hermes_jobs.bootstrap.workers import statuses
     from hermes_jobs.delivery.telegram_token import TOKEN
     from hermes_jobs.delivery.webhook import SECRET

@@ -1,4 +1,4 @@
-"""`hermes-jobs schedule`: prompts that are sent by the clock. `preview` only says what a text would mean."""
+"""`hermes-jobs schedule`: scheduled prompts. `preview` only parses a text."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _print_understood(found: Understood, now: datetime, count: int, *, as_json: 
 
 
 def _shown(run: datetime) -> str:
-    """A run for users: in its zone, which is named since a preview is often about another one."""
+    """A run for users: in its zone, which is named because it often is another one."""
     text = figures.moment(run, datetime.now(run.tzinfo), seconds=bool(run.second))
     return f"{text} {run:%Z}"
 
@@ -166,7 +166,7 @@ def _shown(run: datetime) -> str:
 def _as_object(
     found: Understood | None, zone: str, runs: list[datetime], *, error: str | None
 ) -> dict[str, object]:
-    """What was understood as scripts see it."""
+    """The parsed text for scripts."""
     from schedules.timing import kind_of, written
 
     return {

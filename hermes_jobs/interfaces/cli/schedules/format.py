@@ -1,4 +1,4 @@
-"""How a schedule and its runs are shown, to users and to scripts."""
+"""Formats schedules and their runs for users and scripts."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ WHY: dict[str, str] = {
 
 
 def folder_of(context: CliContext, plan: Plan) -> str | None:
-    """The folder of the tools of its runs, where each has a session of its own; None where there is none."""
+    """The working folder of its runs, if each has its own session; None if there is none."""
     return plan.workdir or context.settings.agent.workdir
 
 
 def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
-    """What will be done, when and in which folder, on standard error, before anything is recorded."""
+    """Print task, timing and folder on standard error, before anything is recorded."""
     rule = rule_of(plan)
     lines = [("when", timing_words(plan)), ("task", plan.text)]
     lines += [("next" if at == 0 else "", due_time(rule, due)) for at, due in enumerate(dues)]
@@ -58,7 +58,7 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
 
 
 def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
-    """The schedule as scripts see it, with so many runs ahead."""
+    """The schedule for scripts, with so many upcoming runs."""
     plan, books = schedule.plan, schedule.books
     rule = rule_of(plan)
     return {
@@ -95,7 +95,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object
 
 
 def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
-    """What became of a due time, as scripts see it."""
+    """The outcome of a due time, for scripts."""
     return {
         "due": moment(rule, run.due),
         "until": None if run.until is None else moment(rule, run.until),
@@ -124,7 +124,7 @@ def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
 
 
 def note_overdue(application: Application, schedules: Sequence[ScheduleView]) -> None:
-    """Say which schedules are past their due time because nothing runs that would fire them."""
+    """Print the schedules that are overdue because no process fires them."""
     from hermes_jobs.interfaces.cli.doctor.processes import fires_schedules
 
     now = application.clock.now()
@@ -143,14 +143,14 @@ def moment(rule: TimingInZone, seconds: float) -> str:
 
 
 def due_time(rule: TimingInZone, seconds: float) -> str:
-    """A due time for users, as it is in the schedule's zone; that is named where it is not the one here."""
+    """A due time for users, as it is in the schedule's zone; that is named if it is not the local one."""
     at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
     text = figures.moment(at, now, seconds=bool(at.second))
     return text if to_local(at).utcoffset() == at.utcoffset() else f"{text} {at:%Z}"
 
 
 def timing_words(plan: Plan) -> str:
-    """When a schedule is due, with its zone; a single time as every time is written."""
+    """The timing of a schedule, with its zone."""
     rule = rule_of(plan)
     if isinstance(rule.timing, Once):
         return f"once, {due_time(rule, rule.timing.at.timestamp())}"
@@ -158,7 +158,7 @@ def timing_words(plan: Plan) -> str:
 
 
 def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> Sequence[tuple[str, str]]:
-    """Everything that one wants to know at a glance, with so many runs ahead."""
+    """The main fields of a schedule, with so many upcoming runs."""
     plan = schedule.plan
     rule = rule_of(plan)
     ahead = [due_time(rule, due) for due in upcoming(schedule, count)]
@@ -190,7 +190,7 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
 
 
 def run_line(rule: TimingInZone, run: RunView) -> str:
-    """What became of a due time, on one line."""
+    """The outcome of a due time, on one line."""
     due = due_time(rule, run.due)
     if run.outcome == "missed":
         more = f" to {due_time(rule, run.until)}, {missed_count(run)} in all" if run.until is not None else ""
@@ -204,19 +204,19 @@ def run_line(rule: TimingInZone, run: RunView) -> str:
 
 
 def missed_count(run: RunView) -> str:
-    """How many due times a row stands for."""
+    """The number of due times in a row."""
     return f"{run.count} or more" if run.count >= MOST_COUNTED else str(run.count)
 
 
 def deliveries_line(run: RunView) -> str:
-    """What became of a run's answer."""
+    """The deliveries of a run's answer."""
     if not run.deliveries:
         return "nothing to deliver" if run.outcome == "completed" else ""
     return "; ".join(f"{each.target}: {delivery_status(each)}" for each in run.deliveries)
 
 
 def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
-    """Print the beginning of what the last run answered."""
+    """Print the beginning of the last run's answer."""
     turn = schedule.last.turn if schedule.last is not None else None
     answer = context.application.views.turn(turn).answer if turn is not None else None
     if answer:

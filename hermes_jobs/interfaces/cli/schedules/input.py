@@ -1,4 +1,5 @@
-"""What `schedule add` and `edit` were asked for: words or flags become a timing and a task, never a guess."""
+"""Parses the input of `schedule add` and `edit`: words or flags become a timing and a task, without
+guesses."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ NONE = "none"
 
 
 class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
-    """The flags as they were given; null where one was not."""
+    """The given flags; None for missing ones."""
 
     sentence: str | None
     cron: str | None
@@ -47,7 +48,7 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def timings(self) -> list[str]:
-        """The names of the flags that say when."""
+        """The names of the timing flags."""
         given = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.in_}
         return [name for name, value in given.items() if value is not None]
 
@@ -101,7 +102,7 @@ plan_options = option_group(
 
 
 def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:
-    """What was said about when, and in a sentence about what; null where nothing was said about when.
+    """The timing, and the task in a sentence; None without a timing.
 
     Raises a usage error for flags that exclude each other.
     """
@@ -150,12 +151,12 @@ def _timing(
 
 
 def refusal(refused: Refused) -> Rejected:
-    """A refusal of the rules as an error: nothing was recorded."""
+    """The error for a text that the rules refuse: nothing was recorded."""
     return Rejected(refused.reason, kind="usage", hint=refused.proposal)
 
 
 def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
-    """What is to be done; null where nothing was said about it. Raises a usage error for two tasks."""
+    """The task; None if none was given. Raises a usage error for two tasks."""
     said = found.task if found is not None else None
     if said is not None and wanted.task is not None:
         raise click.UsageError(
@@ -165,7 +166,7 @@ def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
 
 
 def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood | None, plan: Plan) -> Plan:
-    """The plan with everything that was said. Raises a usage error for what cannot be."""
+    """The plan with all given options. Raises a usage error for invalid ones."""
     changes: dict[str, Any] = {
         "name": wanted.name,
         "text": task_of(wanted, found),
@@ -189,7 +190,7 @@ def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood |
 
 
 def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
-    """What concerns the runs themselves; `none` gives it up."""
+    """The options of the runs; `none` removes one."""
     changes: dict[str, Any] = {}
     if wanted.session is not None:
         is_none = wanted.session == NONE
@@ -204,7 +205,7 @@ def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
 
 
 def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
-    """The folder of its runs: the named one, else the one here where runs get sessions of their own."""
+    """The folder of its runs: the given one, else the current one if runs get their own sessions."""
     if plan.session is not None:
         if wanted.workdir not in {None, NONE}:
             raise click.UsageError(
@@ -223,7 +224,7 @@ def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
 
 
 def _check_price(context: CliContext, plan: Plan) -> None:
-    """Raise a usage error for a budget in money that cannot be held: no price is known."""
+    """Raise a usage error for a budget in money without a known price."""
     settings = context.settings
     if plan.budget_usd is None or settings.budgets.turn_tokens is not None:
         return
@@ -252,7 +253,7 @@ def _dollars(text: str) -> float:
 
 
 def _target(text: str) -> str:
-    """The target; a relative path means this folder, wherever the answer is delivered from."""
+    """The target; a relative path is relative to the current folder."""
     kind, _, path = text.strip().partition(":")
     if kind.strip().lower() == "file" and path.strip() and not path.strip().startswith(("/", "~")):
         return f"file:{os.path.abspath(path.strip())}"  # noqa: PTH100 - as text: it need not exist

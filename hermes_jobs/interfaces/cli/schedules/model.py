@@ -1,6 +1,6 @@
-"""Sentences that the rules do not understand: a model proposes a timing, which the rules read again.
+"""Sentences that the rules do not understand: a model proposes a timing, which the rules parse.
 
-The response is booked in the log whatever comes of it: in the stream of the schedule that it was for.
+The response's usage is always recorded in the log: in the stream of its schedule.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def interpret(
     context: CliContext, sentence: str, refused: Refused, *, schedule: str, zone: str, now: float
 ) -> Understood | Refused:
-    """What a model makes of the sentence, where one is configured and may be of help.
+    """Have a model interpret the sentence, if one is configured and may help.
 
-    `schedule` is the id of the one that it is for, empty where there will be none.
+    `schedule` is the id of its schedule, empty for a preview.
     """
     if context.settings.rehearsal or not may_ask(refused):
         return refused

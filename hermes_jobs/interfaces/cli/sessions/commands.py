@@ -1,4 +1,4 @@
-"""`hermes-jobs sessions`: conversations, what was said in them, and what they are called."""
+"""`hermes-jobs sessions`: conversations, their messages and titles."""
 
 from __future__ import annotations
 
@@ -160,13 +160,13 @@ sessions.add_command(delete_session)
 
 
 def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:
-    """How the session stands after what was asked."""
+    """Print the session after the change."""
     views = context.application.views
     SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {told}.", as_json=as_json)
 
 
 def _listed(session: SessionView) -> dict[str, object]:
-    """The session as scripts see it."""
+    """The session for scripts."""
     from msgspec.structs import asdict
 
     fields = asdict(session)
@@ -208,7 +208,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
 
 
 def _works_for(session: SessionView) -> str:
-    """The session whose work it does; a sub-agent's with the one at the root, and as what it was begun."""
+    """The parent session; for a sub-agent also the root session, and its kind."""
     place = session.place
     if place is None:
         return "" if session.at else session.parent or ""
@@ -270,8 +270,8 @@ def fork_session_at(
 ) -> str:
     """Begin a new session with the history of `parent`; its id.
 
-    `at` is a turn, after which, or an event's number, at which the copy ends; `before` is a turn. Neither:
-    all of it. Raises `Rejected` for both, and for what is not of that history.
+    `at` is a turn after which the copy ends, or an event's number; `before` is a turn. Neither: the whole
+    history. Raises `Rejected` for both, and for other turns and events.
     """
     if at is not None and before is not None:
         raise Rejected("--at and --before exclude each other.", kind="usage")

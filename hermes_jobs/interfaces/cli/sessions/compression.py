@@ -1,4 +1,4 @@
-"""`hermes-jobs sessions compress` and `summary`: a session's older part, and what stands in its place."""
+"""`hermes-jobs sessions compress` and `summary`: a session's older part, and its summary."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def compress_session(
 
 
 def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
-    """Say why there is no summary, or not yet."""
+    """Print why there is no summary."""
     note(why)
     print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs sessions consolidate`: a model reads what was said and writes down observations, now."""
+"""`hermes-jobs sessions consolidate`: a model extracts observations from finished sessions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _finished(context: CliContext, limit: int) -> list[str]:
 
 
 def _lineage(context: CliContext, given: str) -> str:
-    """The lineage of the conversation. Raises `Rejected` where it is none."""
+    """The lineage of the conversation. Raises `Rejected` for another kind of session."""
     from hermes_jobs.domain.session.session import lineage_of
 
     session = context.application.views.session(context.application.views.find_session(given))
@@ -78,7 +78,7 @@ def _lineage(context: CliContext, given: str) -> str:
 
 
 def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> Iterator[ReviewView]:
-    """Read them, part by part, each until one fails; the reviews that this made."""
+    """Consolidate them, part by part, each until one fails; returns the reviews."""
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
@@ -98,7 +98,7 @@ def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> I
 
 
 def _ask(application: Application, lineage: str, *, whole: bool) -> str | None:
-    """Ask for the next part; the id of the review that reads it, or of the one under way. None: all is
+    """Request the next part; returns the id of its review, or of the running one. None: all is
     read."""
     under_way = _state(application, lineage).asked
     if under_way is not None:

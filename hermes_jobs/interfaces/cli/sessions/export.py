@@ -74,13 +74,13 @@ def export_session(
 
 
 def form_of(file: str) -> str:
-    """The format that the ending of a file's name says."""
+    """The format by the ending of a file's name."""
     ending = PurePath(file.lower().removesuffix(".gz")).suffix
     return _BY_ENDING.get(ending, "jsonl")
 
 
 def conversation(application: Application, session: SessionView) -> Sequence[MessageView]:
-    """What was said in the session; in a fork behind the history of its parent up to there."""
+    """The messages of the session; in a fork after the history of its parent up to there."""
     from hermes_jobs.domain.session.session import stream_of
 
     views = application.views
@@ -94,7 +94,7 @@ def conversation(application: Application, session: SessionView) -> Sequence[Mes
 
 
 def markdown(session: SessionView, said: Sequence[MessageView]) -> str:
-    """The conversation as Markdown, each text under who said it and when."""
+    """The conversation as Markdown, each text under its speaker and time."""
     parts = [f"# {one_line(session.label) or session.id}", about(session)]
     for message in said:
         text = printable(message.content)
@@ -112,13 +112,13 @@ def markdown(session: SessionView, said: Sequence[MessageView]) -> str:
 
 
 def speaker(message: MessageView) -> str:
-    """Who said it and when, for a heading."""
+    """Speaker and time, for a heading."""
     who = {"user": "You", "assistant": "Assistant"}.get(message.role, message.role)
     return f"{who}, {moment(local_moment(message.at))}"
 
 
 def about(session: SessionView) -> str:
-    """What the session was, in a line."""
+    """The session in a line."""
     first, last = (
         moment(local_moment(datetime.fromisoformat(at))) for at in (session.started_at, session.last_at)
     )

@@ -1,4 +1,4 @@
-"""`hermes-jobs sessions search`: what was said, in all conversations."""
+"""`hermes-jobs sessions search`: searches all conversations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def search(  # noqa: PLR0913 - the options
 
 
 def hit_json(hit: SearchHit) -> dict[str, object]:
-    """The hit as scripts see it."""
+    """The hit for scripts."""
     found: dict[str, object] = {
         "session": hit.session,
         "title": hit.title,
@@ -127,7 +127,7 @@ def _print_hits(hits: Sequence[SearchHit]) -> None:
 
 
 def _shown(snippet: str) -> str:
-    """The snippet; on a terminal its matches stand out instead of being marked."""
+    """The snippet; on a terminal its matches are highlighted instead of marked."""
     plain = printable(snippet)
     if not sys.stdout.isatty():
         return plain

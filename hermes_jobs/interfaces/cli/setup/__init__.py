@@ -1,4 +1,4 @@
-"""`hermes-jobs setup`: a provider, its key, a model, a try; then they are written down. And web search."""
+"""`hermes-jobs setup`: configures a provider, its key and a model after a test, and web search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model that `setup` connects: what is found on this machine, the settings with it, writing them."""
+"""The model that `setup` connects: providers found on this machine, its settings, and writing them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hermes_jobs.agent.llm.providers import PROVIDERS, Provider, ProviderName
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.settings import Secrets, Settings
 
-SECONDS = 1.0  # a server of this machine that is slower is busy with something else
+SECONDS = 1.0  # a slower server of this machine is busy
 
 
 def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
-    """Each provider that could be used at once, with what was found of it."""
+    """Each provider that can be used at once, with its key or server."""
     found: dict[ProviderName, str] = {}
     for each in PROVIDERS.values():
         key = next((name for name in each.keys if secrets.get(name)), None)
@@ -33,7 +33,7 @@ def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
 
 
 def _served(provider: Provider) -> str | None:
-    """What listens where that provider's server usually does; null: no such API."""
+    """The server at that provider's usual local address; None: no such API."""
     assert provider.base_url is not None
     seen = listing(provider.base_url, None, seconds=SECONDS)
     if seen.trouble not in {None, "auth"}:
@@ -55,7 +55,7 @@ ABOUT_THE_MODEL = (
 
 
 class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """A model at a provider. `base_url` null: the provider's own; `key_is_set`: it need not be written."""
+    """A model at a provider. `base_url` None: the provider's own; `key_is_set`: it need not be written."""
 
     provider: Provider
     base_url: str | None = None
@@ -70,12 +70,12 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked_at(self) -> str:
-        """The address that is asked."""
+        """The address of the endpoint."""
         return self.base_url or self.provider.base_url or OPENAI_URL
 
     @property
     def key_variables(self) -> tuple[str, ...]:
-        """Variables that may hold the key: the provider's own, and OpenAI's for an address that was given."""
+        """Variables that may hold the key: the provider's own, and OpenAI's for a given address."""
         shared = (MAIN_KEY,) if self.base_url is not None and self.provider.api == "openai" else ()
         return tuple(dict.fromkeys((*self.provider.keys, *shared)))
 
@@ -93,7 +93,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_with(context: CliContext, wanted: ModelSetup) -> Settings:
-    """The settings as if that were configured."""
+    """The settings with this choice."""
     from hermes_jobs.settings import load
 
     environ = {name: value for name, value in context.environ.items() if name not in ABOUT_THE_MODEL}
@@ -128,7 +128,7 @@ def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) ->
 
 
 def tell_next(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
-    """Say what to do with it, where nothing wins over what was written."""
+    """Print the next steps, unless variables override the written settings."""
     from hermes_jobs.settings import load
 
     now = load(context.environ).main_model
@@ -138,7 +138,7 @@ def tell_next(context: CliContext, wanted: ModelSetup, say: Callable[[str], None
 
 
 def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:
-    """Variables win over what was written."""
+    """Warn about variables that override the written settings."""
     winning = [name for name in ABOUT_THE_MODEL if context.environ.get(name, "").strip()]
     if winning:
         say(f"The environment wins over what was written; unset there: {', '.join(winning)}.")

@@ -1,4 +1,4 @@
-"""Questions to the user at the terminal, where there is one."""
+"""Questions to the user at the terminal, if there is one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret
 
 
 class Questions:
-    """Asks, or (`can_ask` false) says which flag would have answered. Raises `click.Abort` at Ctrl-C."""
+    """Asks, or (`can_ask` false) raises an error that names the flag. Raises `click.Abort` at Ctrl-C."""
 
     def __init__(self, *, can_ask: bool) -> None:
         self.can_ask = can_ask
 
     def say(self, text: str = "") -> None:
-        """Tell the user something."""
+        """Print a text for the user."""
         click.echo(text)
 
     def require(self, what: str, flag: str) -> None:
-        """Raise a usage error where nobody can be asked for it."""
+        """Raise a usage error without a terminal."""
         if not self.can_ask:
             raise click.UsageError(f"There is no terminal to ask for {what} on: give {flag}.")
 
     def choose(self, question: str, options: Sequence[tuple[str, str]], default: str | None) -> str:
-        """One of the names, by number, name or another text; each with what it means."""
+        """One of the names, by number, name or another text; each with a description."""
         width = max(len(name) for name, _ in options)
         for number, (name, meaning) in enumerate(options, 1):
             self.say(f"{number:>3}  {name:<{width}}  {one_line(meaning)}".rstrip())
@@ -42,7 +42,7 @@ class Questions:
         return answer.strip()
 
     def secret(self, question: str) -> str:
-        """A text that is not shown while it is typed."""
+        """A text without echo."""
         return ask_secret(question)
 
     def confirm(self, question: str) -> bool:

@@ -23,8 +23,8 @@ from hermes_jobs.interfaces.cli.setup.choice import ModelSetup, found_providers,
 from hermes_jobs.interfaces.cli.setup.questions import Questions
 
 UNCHANGED = "Nothing was written."
-TRIES = 3  # for a key or a model that is typed
-SHOWN = 20  # models that are offered by number
+TRIES = 3  # attempts to type a key or a model
+SHOWN = 20  # models listed by number
 MARKS = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="yellow")}
 FAIL = click.style("FAIL", fg="red")
 
@@ -38,9 +38,9 @@ class ModelDialog:
         self._settings = context.settings
 
     def run(self, provider: str | None, model: str | None, base_url: str | None) -> ModelSetup:
-        """Go through the steps; returns what was written.
+        """Run the steps; returns the written settings.
 
-        Raises usage errors, and `Rejected` with what does not work.
+        Raises usage errors, and `Rejected` with the problem.
         """
         at = self._provider(provider, base_url)
         wanted = ModelSetup(provider=at, base_url=self._address(at, base_url))
@@ -71,7 +71,7 @@ class ModelDialog:
                 self._ask.say(error.message)
 
     def _address(self, at: Provider, given: str | None) -> str | None:
-        """The address of the API; null for the provider's own."""
+        """The address of the API; None for the provider's own."""
         if given is None and (at.base_url is not None or at.name == "openai"):
             return None
         url = given
@@ -88,7 +88,7 @@ class ModelDialog:
     # --- its key --------------------------------------------------------------------------------
 
     def _key(self, wanted: ModelSetup) -> ModelSetup:
-        """With the key that is set already, else the one that is typed, where one is needed."""
+        """The choice with the existing key, else a typed one if required."""
         at, secrets = wanted.provider, self._settings.secrets
         known = next((name for name in wanted.key_variables if secrets.get(name)), None)
         if known is not None:
@@ -146,9 +146,9 @@ class ModelDialog:
     # --- its models -----------------------------------------------------------------------------
 
     def _offered(self, wanted: ModelSetup) -> tuple[ModelSetup, Listing]:
-        """What the endpoint offers, asked again with another key or address where that helps.
+        """The models of the endpoint, requested again with another key or address if that helps.
 
-        One that lists nothing may answer all the same: the try will show it.
+        An endpoint without a list may work: the test will show it.
         """
         found = self._listed(wanted)
         for _ in range(TRIES):
@@ -215,7 +215,7 @@ class ModelDialog:
     # --- a try ----------------------------------------------------------------------------------
 
     def _try(self, wanted: ModelSetup) -> None:
-        """Try each ability with small calls. Raises `Rejected` where the model did not answer."""
+        """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
         from hermes_jobs.agent.llm.price import FREE, OwnPrices
         from hermes_jobs.agent.llm.trial import Trial
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
@@ -257,7 +257,7 @@ def _named(given: str) -> Provider:
 def unknown_name(
     what: str, given: str, names: Sequence[str], aliases: Mapping[str, str], *, option: str
 ) -> click.BadParameter:
-    """A usage error that names the nearest of the names, and all of them."""
+    """A usage error with the most similar names, and all of them."""
     near = get_close_matches(given.lower(), [*names, *aliases], n=1, cutoff=0.5)
     nearest = f" The nearest is {aliases.get(near[0], near[0])!r}." if near else ""
     return click.BadParameter(

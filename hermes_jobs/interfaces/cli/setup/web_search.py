@@ -1,4 +1,4 @@
-"""The web search that `setup` offers: a provider, its key or address, a try; then it is written down."""
+"""The web search step of `setup`: a provider, its key or address, a test; then it is written."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LOCAL_SEARXNG = "http://127.0.0.1:8888"
 
 
 class WebSearchSetup:
-    """One run of this step. Without a `name` it is asked for, and nobody is the default."""
+    """One run of this step. Without a `name` the user chooses; the default is none."""
 
     def __init__(self, context: CliContext, asking: Questions) -> None:
         self._context = context
         self._ask = asking
 
     def run(self, name: str | None, url: str | None) -> None:
-        """Choose, try and write. Raises usage errors, and `Rejected` with what does not work."""
+        """Choose, test and write. Raises usage errors, and `Rejected` with the problem."""
         provider = _named(name) if name is not None else self._chosen()
         if provider is None:
             self._turn_off()
@@ -79,7 +79,7 @@ class WebSearchSetup:
         return url.rstrip("/") if url is not None else None
 
     def _secret(self, provider: SearchProvider) -> str:
-        """The key that is typed; empty where none is needed, or it is set already."""
+        """The typed key; empty if none is required, or it is set already."""
         if provider.key is None:
             return ""
         if self._context.settings.secrets.get(provider.key):

@@ -1,4 +1,4 @@
-"""`hermes-jobs skills`: what the agent has learned to do, who wrote it, and what waits for a user."""
+"""`hermes-jobs skills`: the agent's skills, their authors, and writes that wait for approval."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool)
 
 
 def _print_texts(shown: SkillDetails) -> None:
-    """What a skill says, and what is proposed for it."""
+    """Print a skill's text, and its proposals."""
     if shown.content:
         click.echo()
         print_text(shown.content.rstrip("\n"))
@@ -208,7 +208,7 @@ skills.add_command(update_skills)
 
 
 def _print_outcome(context: CliContext, name: str, told: str, *, as_json: bool) -> None:
-    """What was done, or the newest entry of the log as scripts see it."""
+    """Print the change, or the newest entry of the log for scripts."""
     from hermes_jobs.interfaces.cli.skills import format as rows
 
     rows.SKILL_WRITES.print_outcome(

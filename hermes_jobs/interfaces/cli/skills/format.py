@@ -1,4 +1,4 @@
-"""Skills as users and scripts see them: rows of a list, one whole, the entries of its log."""
+"""Formats skills for users and scripts: rows of a list, one skill, the entries of its log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Status = Literal["active", "hidden", "unreadable", "proposed"]
 
 
 class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A write that waits for a user."""
+    """A write that waits for approval."""
 
     version: int
     action: e.SkillAction
@@ -40,17 +40,17 @@ class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
     evidence: e.Evidence | None
 
     def text(self) -> str:
-        """What it would write."""
+        """The text that it would write."""
         if self.action == "patch":
             return f"--- instead of\n{self.old_string}\n+++ stands\n{self.new_string}"
         return self.content
 
 
 class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill in a list. `status`: `hidden` from the agent here, and `reason` says why.
+    """A skill in a list. `status`: `hidden` from the agent here, with the `reason`.
 
-    `rules` are those of the scan that fit what it says: one from elsewhere as a whole, else its description.
-    `provisional`: that a review wrote it and what was found of that; empty where it is not provisional.
+    `rules` are the matching scan rules: for an installed skill on its whole text, else on its description.
+    `provisional`: the mark of a review's write; empty if it is not provisional.
     """
 
     name: str
@@ -69,7 +69,7 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str:
-        """Its status in a list: what a user should look at comes first."""
+        """Its status in a list: states that need attention first."""
         if self.rules or self.proposals:
             return "suspect" if self.rules else "waiting"
         if self.source == "bundled" and self.status == "active":
@@ -78,7 +78,7 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillDetails(SkillRow, frozen=True, kw_only=True):
-    """A skill whole. `verdict` is the guard's on what it holds now."""
+    """A whole skill. `verdict` is the guard's on its current content."""
 
     content: str
     tags: tuple[str, ...]
@@ -91,18 +91,18 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
 
     @property
     def needs_line(self) -> str:
-        """The toolsets, variables, commands and packages that it needs, and what of them is missing."""
+        """The required toolsets, variables, commands and packages, and the missing ones."""
         toolsets = f"toolsets {', '.join(self.requires_toolsets)}" if self.requires_toolsets else ""
         missing = f"(missing: {self.lacks})" if self.lacks else ""
         return " ".join(filter(None, ["; ".join(filter(None, [toolsets, str(self.needs)])), missing]))
 
     @property
     def installed_from(self) -> str:
-        """Where it was installed from; empty for what was not."""
+        """Where it was installed from; empty if it was not."""
         return origin_line(self.origin) if self.origin is not None else ""
 
     def fields(self) -> list[tuple[str, str]]:
-        """What stands above its text."""
+        """The fields above its text."""
         return [
             ("Skill", self.name),
             ("Category", self.category),
@@ -122,7 +122,7 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
 
 
 def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
-    """How often a skill was used, how the turns ended that read it, and when it was used last."""
+    """The uses of a skill, the outcomes of those turns, and the last use."""
     ended = f"{use.completed} completed, {use.failed} failed, {use.cancelled} cancelled"
     return (
         ("Uses", f"{use.uses} ({ended})" if use.uses else "0"),
@@ -131,7 +131,7 @@ def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
 
 
 class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a skill's log. `undone`: the entry that took it back."""
+    """An entry of a skill's log. `undone`: the entry that undid it."""
 
     version: int
     at: str
@@ -148,7 +148,7 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
     conflict: bool
 
     def told(self) -> str:
-        """What was written, in words."""
+        """The write, in words."""
         file = self.path or MAIN_FILE
         what = {
             "SkillCreated": "created",
@@ -199,7 +199,7 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
 
 
 def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
-    """Every skill, also those that are only proposed, by name; and what lies there and is not used."""
+    """Every skill, also proposed ones, by name; and unusable folders."""
     shelf = application.skills
     volumes, problems = shelf.volumes()
     uses = application.views.skill_uses()
@@ -211,7 +211,7 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
 
 
 def skill_details(application: Application, name: str) -> SkillDetails:
-    """One skill whole. Raises `Rejected`, kind `unknown_skill`."""
+    """One skill. Raises `Rejected`, kind `unknown_skill`."""
     shelf = application.skills
     try:
         volume = shelf.find(name)
@@ -240,7 +240,7 @@ def skill_details(application: Application, name: str) -> SkillDetails:
 
 
 def origin_line(origin: e.SkillOrigin) -> str:
-    """Where a skill came from, and its pinned state."""
+    """The origin of a skill, and its pinned revision."""
     path = f", {origin.path}" if origin.path else ""
     revision = f" at {origin.revision[:12]}" if origin.revision else ""
     return f"{origin.source}{path}{revision} (sha256 {origin.digest[:12]}…)"
@@ -312,7 +312,7 @@ def _rules(volume: SkillEntry) -> tuple[str, ...]:
 
 
 def _proposed(skill: Skill) -> SkillRow:
-    """A skill that would begin with what is proposed."""
+    """A skill that exists only as a proposal."""
     return SkillRow(
         name=skill.name,
         category=skill.category,

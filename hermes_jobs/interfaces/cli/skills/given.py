@@ -1,4 +1,4 @@
-"""Skills that a user puts into a turn by name: their text goes with what is said, as a file's does."""
+"""Skills that a user adds to a turn by name: their text is attached like a file's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WithSkills(msgspec.Struct, frozen=True):
-    """A whole text, the names of the skills in it, and what is the matter with them."""
+    """A whole text, the names of the skills in it, and notes on their problems."""
 
     text: str
     names: tuple[str, ...]
@@ -23,7 +23,7 @@ class WithSkills(msgspec.Struct, frozen=True):
 
 
 def with_skills(catalog: SkillCatalog, names: Sequence[str], text: str) -> WithSkills:
-    """The text, and behind it each named skill, once. Raises `Rejected` for a name that no skill has."""
+    """The text, followed by each named skill, once. Raises `Rejected` for a name that no skill has."""
     entries = list({entry.name: entry for entry in map(catalog.find, names)}.values())
     if not entries:
         return WithSkills(text, (), ())

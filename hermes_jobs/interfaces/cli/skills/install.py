@@ -1,5 +1,5 @@
-"""`hermes-jobs skills install` and `update`: skills from elsewhere, looked at before they are used, and
-what they lack on this machine.
+"""`hermes-jobs skills install` and `update`: skills from other sources, scanned before use, and their
+missing requirements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.skill.skill import Files, Skill
 
 
-SHOWN = 12  # findings of the guard that are shown
+SHOWN = 12  # shown findings of the guard
 NOTHING = "Nothing was installed"
 UNCHANGED = "Nothing was changed"
 
@@ -207,7 +207,7 @@ def _updated(
     quiet: bool,
     newest: InstallCandidate | None = None,
 ) -> Installed:
-    """Bring a skill up to date with the newest of its origin, which is fetched where it is not given."""
+    """Update a skill to the newest state of its origin, which is fetched unless given."""
     from hermes_jobs.agent.skills.guard import new_concerns
     from hermes_jobs.agent.skills.installation import brought_up_to_date, installed_files
 

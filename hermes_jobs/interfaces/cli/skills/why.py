@@ -1,4 +1,4 @@
-"""Where a skill came from: who wrote what, in which review, after which turns; its use, what was found."""
+"""The provenance of a skill: its writes with author, review and turns; its uses and verifications."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hermes_jobs.views.verifications import VerificationView
 
 
 class SaidTurn(msgspec.Struct, frozen=True):
-    """A turn, and what the user said in it; `unrelated`: it was only asked again for comparison."""
+    """A turn, and the user's message in it; `unrelated`: it was only repeated for comparison."""
 
     turn: str
     text: str
@@ -30,8 +30,8 @@ class SaidTurn(msgspec.Struct, frozen=True):
 
 
 class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A write of a skill: what was done and by whom; the `model` that asked for it. `reason`: why the review
-    was due that made it. `turns`: those with which it was tried out, else the one that it came from."""
+    """A write of a skill: the action and its author; the requesting `model`. `reason`: why its review was
+    due. `turns`: those of its verification, else its turn of origin."""
 
     version: int
     at: str
@@ -47,7 +47,7 @@ class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a skill came from, how often it was used, and the command that takes its last write back."""
+    """The provenance of a skill, its uses, and the command that undoes its last write."""
 
     name: str
     there: bool
@@ -58,7 +58,7 @@ class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def skill_why(application: Application, name: str, limit: int | None) -> SkillWhy:
-    """All of it, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
+    """The provenance, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
     skill = application.skills.past(name)
     writes = skill_writes(application, name)
     events = {each.version: each.event for each in application.log.read(stream_of(name))}
@@ -131,7 +131,7 @@ def _text(application: Application, turn: str) -> str:
 
 
 def print_why(found: SkillWhy) -> None:
-    """It for users."""
+    """Print it for users."""
     print_fields(
         [
             ("Skill", found.name + ("" if found.there else " (not there any more)")),

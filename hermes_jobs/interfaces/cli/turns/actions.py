@@ -1,4 +1,4 @@
-"""A hand on a turn that runs, waits or has ended: following it, and what users decide about it."""
+"""Commands on a turn: follow, wait, cancel, continue, retry, approve, deny."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     if found.turn not in session.ended:
         reclaim_from_dead_workers(
             engine, application.workers.failure_detector()
-        )  # else nobody may be left to end it
+        )  # else no process may end it
     after = application.views.turn(found.turn)
     text = f"Turn {after.id} is cancelled."
     if after.status != "cancelled":
@@ -167,7 +167,7 @@ def retry_turn(
 def _resumption(
     context: CliContext, found: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> ResumeTurn:
-    """The command that resumes a turn, with what this environment sets."""
+    """The command that resumes a turn, with this environment's settings."""
     from hermes_jobs.domain.session import commands as c
     from hermes_jobs.domain.session.session import lineage_of
     from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
@@ -190,7 +190,7 @@ def _resumption(
 
 
 def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
-    """Record the command that lets a turn continue, and wait for it as asked."""
+    """Record the command that continues a turn, and wait for it by the options."""
     from hermes_jobs.interfaces.cli.detach import detach
     from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
 
@@ -283,9 +283,9 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
 def go_on_after_answer(
     context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
 ) -> int:
-    """Record a user's answer to a call, and continue with the turn where that is left to this process.
+    """Record a user's answer to a call, and continue the turn if no worker is alive.
 
-    Where the turn has ended without its sub-agent, the one that continues is the sub-agent's.
+    If the turn has ended without its sub-agent, the sub-agent's turn continues.
     """
     from hermes_jobs.interfaces.cli.detach import print_current
     from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow

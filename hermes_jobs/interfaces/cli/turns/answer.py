@@ -1,4 +1,4 @@
-"""`hermes-jobs turns answer`: what a server asks during a tool call, answered from anywhere."""
+"""`hermes-jobs turns answer`: answers a server's question during a tool call from any terminal."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def answer_input(  # noqa: PLR0913 - its flags
 
 
 def _question(context: CliContext, asking: Submitted, call: str | None, key: str | None) -> InputQuestion:
-    """What is to be answered. Raises `Rejected` where nothing, or more than one thing, is meant."""
+    """The question. Raises `Rejected` if none or several match."""
     from hermes_jobs.errors import Rejected
     from hermes_jobs.interfaces.cli.questions.children import own_questions
     from hermes_jobs.interfaces.cli.questions.input import InputQuestion
@@ -110,7 +110,7 @@ def _given(
     decline: bool,
     cancel: bool,
 ) -> AnswerInput:
-    """The answer that the flags say. Raises `Rejected`, a usage error."""
+    """The answer from the flags. Raises `Rejected`, a usage error."""
     from hermes_jobs.domain.session.forms import from_texts
     from hermes_jobs.interfaces.cli.questions.input import how_to_answer
 
@@ -139,7 +139,7 @@ def _given(
 
 
 def _asked_here(context: CliContext, question: InputQuestion) -> AnswerInput:
-    """The answer of the user at this terminal. Raises a usage error where there is none."""
+    """The user's answer at this terminal. Raises a usage error without one."""
     from hermes_jobs.interfaces.cli.questions.input import ask_for_input, how_to_answer
     from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 

@@ -1,4 +1,4 @@
-"""What a turn's tools answered, below each other: folded, or whole."""
+"""Prints the outputs of a turn's tools: folded, or whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.views.models import StepView
 
-HEAD, TAIL = 5, 3  # lines of an output that stand there when it is folded
+HEAD, TAIL = 5, 3  # lines of a folded output
 LINE = 160  # columns of such a line in a pipe
 INDENT = "  "
 
@@ -26,13 +26,13 @@ Outputs = Mapping[tuple[str, int], e.ToolFinished]
 
 
 def outputs_of(events: Iterable[RecordedEvent]) -> Outputs:
-    """What the tools of these events answered."""
+    """The tool results in these events."""
     finished = (each.event for each in events if isinstance(each.event, e.ToolFinished))
     return {(event.call, event.attempt): event for event in finished}
 
 
 def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> bool:
-    """Print each tool call with its output, folded unless `whole`; whether something was folded."""
+    """Print each tool call with its output, folded unless `whole`; returns whether something was folded."""
     is_folded = False
     for step in steps:
         if step.kind != "tool_call":
@@ -53,7 +53,7 @@ def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> 
 
 
 def fold(lines: Sequence[str]) -> Sequence[str]:
-    """The lines, without the middle where there are many."""
+    """The lines, without the middle if there are many."""
     more = len(lines) - HEAD - TAIL
     if more <= 1:
         return lines

@@ -1,4 +1,4 @@
-"""Sub-agents at work below a turn, as a line each: what it does, its tokens, its cost."""
+"""Running sub-agents below a turn, a line each: current call, tokens, cost."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hermes_jobs.text.figures import duration, money
 from hermes_jobs.text.plural import pluralize
 
 GOAL = 32  # characters of a goal in a line
-DOING = 28  # and of what it does
-QUIET = 60.0  # seconds after which it is said for how long nothing has happened
+DOING = 28  # and of its current call
+QUIET = 60.0  # seconds after which the time without an event is shown
 HELD, THINKS, WAITS = "waits for its place", "thinks", "waits for you"
 ENDS: dict[e.ChildStatus, str] = {
     "completed": "done",
@@ -27,9 +27,9 @@ ENDS: dict[e.ChildStatus, str] = {
 
 
 class ChildLine(msgspec.Struct):
-    """One sub-agent at work; `depth` is 1 below the turn that is shown, `running` its calls by id.
+    """A running sub-agent; `depth` is 1 below the shown turn, `running` its calls by id.
 
-    `at`: when it did something last, in seconds since the epoch.
+    `at`: the time of its last event, in seconds since the epoch.
     """
 
     label: str
@@ -41,7 +41,7 @@ class ChildLine(msgspec.Struct):
     at: float = 0.0
 
     def text(self, now: float) -> str:
-        """The line; who makes no progress for long is said to."""
+        """The line, with the time without progress if it is long."""
         doing = next(reversed(self.running.values()), self.doing)
         if self.at and now - self.at >= QUIET:
             doing = f"{doing} for {duration(now - self.at)}"
@@ -52,7 +52,7 @@ class ChildLine(msgspec.Struct):
 
 
 class ChildLines:
-    """Follows the sub-agents below a session; `tell` is called with a line when one has ended.
+    """Follows the sub-agents below a session; `tell` is called with a line at the end of each.
 
     `now` gives seconds since the epoch.
     """
@@ -63,11 +63,11 @@ class ChildLines:
         self._lines: dict[str, ChildLine] = {}
 
     def follows(self, stream: str) -> bool:
-        """Whether that is the stream of a sub-agent at work."""
+        """Whether that is the stream of a running sub-agent."""
         return lineage_of(stream) in self._lines
 
     def handle(self, recorded: RecordedEvent) -> None:
-        """One more event: of the session that is shown, or of a sub-agent below it."""
+        """Handle an event of the shown session, or of a sub-agent below it."""
         event, here = recorded.event, self._lines.get(lineage_of(recorded.stream))
         match event:
             case e.ChildrenStarted():
@@ -90,12 +90,12 @@ class ChildLines:
                 pass
 
     def lines(self) -> list[str]:
-        """A line for each that is at work, children below their parents."""
+        """A line for each running one, children below their parents."""
         return [line.text(self._now()) for line in self._lines.values()]
 
 
 def _follow(line: ChildLine, event: e.Event) -> None:
-    """What an event of a sub-agent changes in its line."""
+    """Update a sub-agent's line by an event."""
     match event:
         case e.TurnSubmitted(held=True):
             line.doing = HELD

@@ -1,4 +1,4 @@
-"""`hermes-jobs turns`: what was asked, what was done for it, and a hand on what still runs."""
+"""`hermes-jobs turns`: list and show turns, and commands on running ones."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def list_turns(
 
 
 def listed_json(turn: TurnView) -> dict[str, object]:
-    """The turn's result object, with what a list is read for besides."""
+    """The turn's result object, with further fields of a list."""
     extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
     result = as_object(turn_json(turn))
     place = turn.place
@@ -95,7 +95,7 @@ def _status(turn: TurnView) -> str:
 
 
 def _about(turn: TurnView) -> str:
-    """Its text behind its labels; of a sub-agent also the turn at the root of its tree."""
+    """Its labels and text; for a sub-agent also the root turn of its tree."""
     text = " ".join([*(f"#{label}" for label in turn.labels), turn.text])
     return text if turn.place is None else f"{turn.place.root_turn} › {text}"
 

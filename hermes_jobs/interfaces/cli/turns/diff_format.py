@@ -9,12 +9,12 @@ import click
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.text.plural import pluralize
 
-FOLD = 20  # lines of a diff that stand under a call
+FOLD = 20  # lines of a diff under a call
 INDENT = "  "
 
 
 def coloured(lines: Sequence[str]) -> list[str]:
-    """The lines of a unified diff in the usual colours, without anything that moves the cursor."""
+    """The lines of a unified diff in the usual colours, without control characters."""
     return [_coloured(printable(line)) for line in lines]
 
 
@@ -31,7 +31,7 @@ def folded(diff: str, turn: str, most: int = FOLD) -> list[str]:
 
 
 def counts(added: int, removed: int) -> str:
-    """How many lines came and went: `+3 −1`."""
+    """The added and removed lines: `+3 −1`."""
     return " ".join([f"+{added}"] * bool(added) + [f"−{removed}"] * bool(removed))
 
 

@@ -1,5 +1,5 @@
-"""What users are told of a model call that failed (a wait for a quota, another model), and of a turn that a
-limit stopped."""
+"""Notices about failed model calls (a wait for a quota, a fallback model), and about turns stopped by a
+limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.text.figures import duration
 
 
 def failure_notice(event: ModelCallFailed, at: float) -> str:
-    """A sentence for users, empty for a mere retry and for a last attempt. `at`: when it failed."""
+    """A sentence for users, empty for a plain retry and for a last attempt. `at`: when it failed."""
     if event.fallback:
         why = event.kind.replace("_", " ")
         return f"{event.model or 'The model'} cannot be used ({why}): {event.fallback} answers instead."
@@ -30,7 +30,7 @@ def failure_notice(event: ModelCallFailed, at: float) -> str:
 
 
 def quota_commands(turn: str) -> tuple[str, ...]:
-    """What a user can do with a turn that waits for a quota."""
+    """The commands for a turn that waits for a quota."""
     return (
         f"  another model: hermes-jobs turns retry {turn} -m NAME",
         f"  cancel it:     hermes-jobs turns cancel {turn}",
@@ -38,7 +38,7 @@ def quota_commands(turn: str) -> tuple[str, ...]:
 
 
 def wait_commands(turn: str) -> tuple[str, ...]:
-    """What a user can do with a turn that cannot begin yet."""
+    """The commands for a turn that cannot begin yet."""
     return (
         f"  try it now: hermes-jobs turns retry {turn}",
         f"  cancel it:  hermes-jobs turns cancel {turn}",
@@ -46,11 +46,11 @@ def wait_commands(turn: str) -> tuple[str, ...]:
 
 
 def stop_lines(limit: str, turn: str) -> tuple[str, ...]:
-    """What stopped a turn, and the command that continues with it."""
+    """The limit that stopped a turn, and the command that continues it."""
     return (stop_sentence(limit), f"  continue: hermes-jobs turns continue {turn}")
 
 
 def moment(until: float, now: float) -> str:
-    """A moment as users say it: the time of day, with the day where that is another one."""
+    """The time of day, with the day if it is not today."""
     then, today = (to_local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
     return f"{then:%H:%M:%S}" if then.date() == today.date() else figures.moment(then, today)

@@ -1,4 +1,4 @@
-"""`turns diff` and `turns rewind`: what a turn changed in files, and taking it back."""
+"""`turns diff` and `turns rewind`: a turn's changes of files, and undoing them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}
 
 
 def rewound_lines(rewind: TurnRewind, done: Rewound, *, undo: bool = False) -> list[str]:
-    """What was done, for users: a line for each file."""
+    """The result for users: a line for each file."""
     from hermes_jobs.domain.session.titles import printable
 
     if done.is_nothing:

@@ -1,7 +1,7 @@
-"""A terminal while a turn runs: what was said stays, and below it stands what may still change.
+"""The live display of a running turn: final lines stay, changing ones are redrawn below them.
 
-An answer is shown as Markdown while it is being said. Its finished paragraphs, lists and blocks of code are
-printed for good; only the one that still grows, and what is under way, is drawn again.
+A streamed answer is shown as Markdown. Its complete paragraphs, lists and code blocks are printed once;
+only the growing block and the status lines are redrawn.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
 from hermes_jobs.interfaces.cli.output import cut, flowed
 from hermes_jobs.interfaces.cli.turns.output import TurnOutput
 
-PACE = 0.08  # seconds from one drawing to the next at least
-SPARE = 3  # lines of the terminal that are left to others
+PACE = 0.08  # the least seconds between two drawings
+SPARE = 3  # lines of the terminal that are not used
 AGAIN = "· (that answer broke off; here is another)"
 
 
 class Surface(Protocol):
-    """What is drawn on."""
+    """The surface to draw on."""
 
     def size(self) -> tuple[int, int]:
         """Columns and lines."""
 
     def paint(self, above: Sequence[str], below: Sequence[str]) -> None:
-        """Print lines that stay, and under them those that replace the ones that did not stay before."""
+        """Print final lines, and below them the changing lines in place of the previous ones."""
 
 
 class LiveDisplay:
@@ -47,9 +47,9 @@ class LiveDisplay:
         self._deltas: deque[TextDelta] = deque()
         self._changed = threading.Event()
         self._live = LiveTranscript()
-        self._printed = ""  # of the speech under way, what has been printed for good
-        self._all_text = ""  # every speech, one after the other
-        self._is_first = True  # whether the next block is the first of its speech
+        self._printed = ""  # the printed part of the current text
+        self._all_text = ""  # all texts, in order
+        self._is_first = True  # whether the next block is the first of its text
         self._above: list[str] = []
         self._status: tuple[str, ...] = ()
         self._closed = False
@@ -65,7 +65,7 @@ class LiveDisplay:
             self._changed.set()
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """Print the whole text of a step's reply, as the log has it."""
+        """Print the whole text of a step's reply, from the log."""
         with self._lock:
             self._apply_deltas()
             self._live.end(step, attempt)
@@ -110,7 +110,7 @@ class LiveDisplay:
             self._paint()
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
-        """Print a text above the changing part, its lines broken between words where they are too wide."""
+        """Print a text above the changing part, with long lines broken between words."""
         lines = flowed(text, self.width).split("\n")
         self.print_lines([click.style(line, dim=True) if dim else line for line in lines])
 
@@ -165,7 +165,7 @@ class LiveDisplay:
         columns, lines = self._surface.size()
         width = max(columns - 1, 8)
         below = [] if self._closed else self._open_block(width)
-        doing = () if self._live.text else self._status  # text that streams is status enough
+        doing = () if self._live.text else self._status  # streamed text needs no status
         status = [click.style(cut(line, width), dim=True) for line in doing]
         room = max(lines - SPARE - len(status), 1)
         above, self._above = self._above, []
@@ -176,7 +176,7 @@ class LiveDisplay:
         text = self._current_text()
         if not text.startswith(self._printed):
             if self._printed.startswith(text):
-                return []  # another attempt, that has said the same as far as it has come
+                return []  # another attempt with the same text so far
             self._above.append(click.style(AGAIN, dim=True))
             self._start_text()
         finished, growing = settled(text[len(self._printed) :])
@@ -211,7 +211,7 @@ class LiveDisplay:
         self._printed, self._is_first = "", True
 
 
-BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"  # one drawing at a time, where the terminal knows that
+BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"  # synchronized output, if the terminal supports it
 CLEAR_LINE, CLEAR_BELOW = "\x1b[K", "\x1b[J"
 
 
@@ -233,7 +233,7 @@ class TerminalSurface:
             return
         rows = self._rows()
         start = f"\r\x1b[{rows - 1}A" if rows > 1 else "\r" if rows else ""
-        # Lines that stay may be longer than a row: what they are printed over is cleared first.
+        # Final lines may be longer than a row: the area below is cleared first.
         stays = CLEAR_BELOW + "".join(f"{line}\r\n" for line in above) if above else ""
         changes = "\r\n".join(f"{line}{CLEAR_LINE}" for line in below)
         self._out.write(f"{BEGIN}{start}{stays}{changes}{CLEAR_BELOW}{END}")
@@ -241,14 +241,14 @@ class TerminalSurface:
         self._below = tuple(below)
 
     def _rows(self) -> int:
-        """How many rows the changing lines take now: a terminal made narrower has broken them."""
+        """The number of rows of the changing lines: a narrower terminal has wrapped them."""
         columns = max(self.size()[0], 1)
         widths = (cell_len(click.unstyle(line)) for line in self._below)
         return sum(max(1, -(-width // columns)) for width in widths)
 
 
 class TerminalOutput(LiveDisplay, TurnOutput):
-    """The `TurnOutput` of a terminal. Notes go to standard error where that is not the terminal."""
+    """The `TurnOutput` of a terminal. Notes go to standard error if that is not the terminal."""
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
         """See `TurnOutput.print_line`."""

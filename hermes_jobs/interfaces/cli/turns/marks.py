@@ -1,4 +1,4 @@
-"""`hermes-jobs turns rate` and `label`: what a user says of a turn, and words to find it again."""
+"""`hermes-jobs turns rate` and `label`: ratings and labels of turns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_j
 
 
 def rating_label(turn: TurnView) -> str:
-    """What a user said of the turn, in a line; empty where nobody did."""
+    """The user's rating of the turn, in a line; empty without one."""
     if turn.rating is None:
         return ""
     return f"{turn.rating}: {one_line(turn.rating_note)}" if turn.rating_note else turn.rating

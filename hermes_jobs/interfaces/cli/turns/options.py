@@ -1,4 +1,4 @@
-"""What a new turn is meant for: toolsets, a session, a working folder."""
+"""Resolves the options of a new turn: toolsets, session, working folder."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def describe_session(session: SessionView | None, folder: str) -> str:
 
 
 def resolve_model(context: CliContext, given: str | None, lineage: str | None) -> str | None:
-    """The model that was named, an alias by what it stands for; null where none was.
+    """The named model, aliases resolved; None without a name.
 
-    Raises what `Application.check` does for the model that will answer in the lineage, or in a new session.
+    Raises the errors of `Application.check` for the turn's model.
     """
     named = context.settings.models.aliases.get(given, given) if given else None
     context.application.check(_answering(context, named, lineage))
@@ -88,7 +88,7 @@ def resolve_model(context: CliContext, given: str | None, lineage: str | None) -
 
 
 def _answering(context: CliContext, named: str | None, lineage: str | None) -> str | None:
-    """The model that will answer: the named one, else the session's; null: the configured one."""
+    """The turn's model: the named one, else the session's; None: the configured one."""
     if named is None and lineage is not None:
         return context.application.views.session(lineage).model or None
     return named
@@ -97,7 +97,7 @@ def _answering(context: CliContext, named: str | None, lineage: str | None) -> s
 def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, str]:
     """The variables that `--env NAME` and `--env NAME=VALUE` name for the agent's commands.
 
-    Raises a usage error for one that is not set here, and for what looks like a secret.
+    Raises a usage error for an unset variable, and for a suspected secret.
     """
     if not given:
         return {}
@@ -126,10 +126,10 @@ def resolve_settings(
     wait: bool,
     variables: Mapping[str, str] | None = None,
 ) -> TurnSettings:
-    """What this command's environment sets for its turn, to travel with it; `variables` for its commands.
+    """The settings of this command's environment, recorded with its turn; `variables` for its commands.
 
-    Says what cannot travel. Raises `Misconfigured` where the live workers lack what only this shell has and
-    this process, which would do the turn itself, does not wait for it.
+    Prints a note on settings that cannot be recorded. Raises `Misconfigured` if the live workers lack
+    secrets of this shell and this process does not wait, and so cannot run the turn itself.
     """
     from hermes_jobs.settings.turn_settings import left_behind
 
@@ -183,7 +183,7 @@ def by_chat_flags(names: Sequence[str]) -> str:
 
 
 def unheeded_environment(context: CliContext) -> Iterator[str]:
-    """Lines about what this environment sets and live workers do not heed, or have not."""
+    """Lines about settings of this environment that live workers ignore or lack."""
     from hermes_jobs.settings.turn_settings import left_behind
 
     application = context.application

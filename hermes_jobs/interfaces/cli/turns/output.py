@@ -18,7 +18,7 @@ from hermes_jobs.views.turn_json import TurnJson
 
 
 class TurnOutput:
-    """Prints one turn; what an output leaves out does nothing. Called from several threads.
+    """Prints one turn; the default methods do nothing. Called from several threads.
 
     Texts are as the model wrote them.
     """
@@ -27,7 +27,7 @@ class TurnOutput:
         """A delta of the answer's text."""
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """The log has the reply of that step, with its whole text."""
+        """The reply of that step was recorded, with its whole text."""
 
     def on_failure(self, step: str, attempt: int) -> None:
         """That attempt has failed."""
@@ -54,7 +54,7 @@ class PlainOutput(TurnOutput):
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._live = LiveTranscript()
-        self._written = ""  # of the speech under way
+        self._written = ""  # of the current text
         self._all = ""
         self._mid_line = False
 
@@ -126,7 +126,7 @@ class PlainOutput(TurnOutput):
 
 
 class TextLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """A piece of what the model says in one attempt; `at` characters of that attempt stand before it."""
+    """A piece of the model's text in one attempt, at offset `at` in characters."""
 
     turn: str
     step: str
@@ -136,7 +136,7 @@ class TextLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=
 
 
 class TurnLines(TurnOutput):
-    """The lines of one turn: `on_event` tells replies and failures, `print_turn` the answer."""
+    """The lines of one turn: `on_event` prints replies and failures, `print_turn` the answer."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -154,7 +154,7 @@ class TurnLines(TurnOutput):
             self._print_up_to(piece.turn, piece.step, piece.attempt, self._live.text)
 
     def on_event(self, recorded: RecordedEvent) -> None:
-        """Print one more event of the turn; what was not told of a reply's text comes before it."""
+        """Print an event of the turn, after the unprinted rest of a reply's text."""
         event = recorded.event
         with self._lock:
             if isinstance(event, e.ModelReplied) and self._told and event.content.startswith(self._told):
@@ -165,7 +165,7 @@ class TurnLines(TurnOutput):
             print_event(recorded)
 
     def print_turn(self, result: TurnJson) -> None:
-        """Print the last line: how the turn stands."""
+        """Print the last line: the turn's result."""
         with self._lock:
             echo_json(b'{"type":"turn",' + msgspec.json.encode(result)[1:])
 

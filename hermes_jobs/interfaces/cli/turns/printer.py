@@ -1,5 +1,5 @@
-"""What is printed while a turn runs, and at its end: the answer or its events on standard output, the rest
-beside it."""
+"""Prints a turn while it runs, and its end: the answer or its events on standard output, notes on standard
+error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TurnPrinter:
     """Prints a turn's events and deltas as its options say. Called from several threads."""
 
     def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool) -> None:
-        """`asks`: whoever waits asks the user for approvals, on the spot."""
+        """`asks`: the waiting process asks the user for approvals itself."""
         self.options = options
         self._asks = asks
         self._turn = submitted.turn
@@ -48,11 +48,11 @@ class TurnPrinter:
 
     @property
     def turn(self) -> str:
-        """The turn whose answer is waited for: the one submitted, or what it was merged into."""
+        """The awaited turn: the submitted one, or the one it was merged into."""
         return self._turn
 
     def on_delta(self, piece: TextDelta) -> None:
-        """Print a delta of the answer where text is streamed."""
+        """Print a delta of the answer if text is streamed."""
         if self._closed or piece.turn != self._turn or piece.over:
             return
         if piece.tool:
@@ -85,7 +85,7 @@ class TurnPrinter:
             self._progress.report_slow()
 
     def catch_up(self, log: EventLog) -> None:
-        """Print the events that no notification brought: those before the wait, and the last ones."""
+        """Print events without a notification: those before the wait, and the last ones."""
         self.on_events(log.read(self._stream, after=self._version))
 
     def _handle(self, recorded: RecordedEvent) -> None:
@@ -104,7 +104,7 @@ class TurnPrinter:
         if self.options.progress or self.options.rich:
             self._progress.handle(recorded)
         else:
-            for line in notices(event):  # where answers are piped, too
+            for line in notices(event):  # also if answers are piped
                 self.note(f"· {line}")
 
     def _note_refusal(self, finished: e.ToolFinished) -> None:
@@ -113,7 +113,7 @@ class TurnPrinter:
         self.note(f"Refused: {shown} ({finished.rule}).")
 
     def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
-        """Say which other model answers, or until when the turn waits."""
+        """Print the fallback model, or the end of the turn's wait."""
         if text := failure_notice(failed, at):
             self.note(text)
         if failed.quota_until is not None:
@@ -121,21 +121,21 @@ class TurnPrinter:
                 self.note(line)
 
     def questions(self, folder: str) -> Iterator[AnyQuestion]:
-        """What the turn's calls ask a user; `folder` is the session's."""
+        """The questions of the turn's calls; `folder` is the session's."""
         return self._questions.listed(folder)
 
     def ask_elsewhere(self) -> None:
-        """Nobody can be asked here any more: say how to answer instead."""
+        """The user cannot be asked here any more: print how to answer instead."""
         self._asks = False
         self._note_questions()
 
     def show_question(self, lines: Sequence[str]) -> None:
-        """Print what a user is asked, with nothing below it that changes."""
+        """Print a question, without changing lines below it."""
         self._output.set_status(())
         self._output.print_lines(lines)
 
     def _note_questions(self) -> None:
-        """Say how to answer the calls that wait for a user, once."""
+        """Print how to answer the calls that wait for a user, once."""
         if self._asks:
             return
         found = list(self._questions.listed(""))
@@ -144,7 +144,7 @@ class TurnPrinter:
             self._say_how_to_answer("It waits", question, f" --call {question.call}" if several else "")
 
     def note_question(self, question: AnyQuestion) -> None:
-        """Say how to answer what a sub-agent asks, once."""
+        """Print how to answer a sub-agent's question, once."""
         if question.asker is not None:
             self._say_how_to_answer(f"{question.asker.name} waits", question, f" --call {question.call}")
 
@@ -174,7 +174,7 @@ class TurnPrinter:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Print a line that the user has to see, also where the output is quiet."""
+        """Print an important line, also if the output is quiet."""
         self._output.print_line(printable(text))
 
     def footer(self, text: str) -> None:

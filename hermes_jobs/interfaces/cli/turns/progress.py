@@ -1,7 +1,7 @@
-"""What happens in a turn, as a few lines for users: tool calls as they end, what takes long, compression.
+"""The progress of a turn as lines for users: finished tool calls, slow calls, compression.
 
-A call has one line when it ends; one that takes long has another before. Both name it, since calls run side
-by side.
+A call has one line at its end; a slow one has another before. Both name it, because calls run in
+parallel.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
 from hermes_jobs.interfaces.cli.turns.diff_format import counts, folded
 from hermes_jobs.text.figures import duration
 
-LONG = 3.0  # seconds after which a call that has not ended is spoken of
+LONG = 3.0  # seconds after which a running call is reported
 LONG_THOUGHT = 15.0  # and a model call
-SOON = 1.0  # and either, where what is under way can be shown while it lasts
+SOON = 1.0  # and either, on a live display
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
 FAILURE = 400  # columns of why a call failed
 REPEATED = "the same call with the same result, again and again"
@@ -32,8 +32,8 @@ ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
 class RunningCall(msgspec.Struct):
-    """A call that has begun: what to call it, since when (seconds since the epoch), whether it was told, and
-    what it says of its progress.
+    """A running call: its label, its start (seconds since the epoch), whether it was reported, and its
+    progress.
     """
 
     label: str
@@ -43,7 +43,7 @@ class RunningCall(msgspec.Struct):
 
     @property
     def added(self) -> str:
-        """What it says of its progress, to be put behind how long it has taken."""
+        """Its progress, as text after its duration."""
         return f", {self.note}" if self.note else ""
 
 
@@ -69,11 +69,11 @@ class ProgressLines:
         self.children = ChildLines(tell, now)
 
     def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
-        """One more event of the turn."""
+        """Handle an event of the turn."""
         event, at = recorded.event, _seconds(recorded.recorded_at)
         self.children.handle(recorded)
         match event:
-            case e.ChildrenStarted():  # they are told of instead
+            case e.ChildrenStarted():  # they are reported instead
                 self._tools.pop(event.call, None)
             case e.ModelCallStarted():
                 speaks = (event.step, event.attempt) == self._speaking
@@ -126,25 +126,25 @@ class ProgressLines:
     def on_text(self, step: str, attempt: int) -> None:
         """The model's text streams: its call is no longer reported as slow.
 
-        The log may say only afterwards that it was asked.
+        The event of its start may arrive later.
         """
         self._model, self._speaking = None, (step, attempt)
 
     def on_progress(self, call: str, text: str) -> None:
-        """A tool says how far its call is; the last line counts."""
+        """Handle a tool's progress; the last line is used."""
         running, lines = self._tools.get(call), text.split("\n")
         if running is not None:
             running.note = next((line for line in reversed(lines) if line.strip()), running.note)
 
     def report_slow(self) -> None:
-        """Report calls that have run for long, once each."""
+        """Report slow calls, once each."""
         for call in self._tools.values():
             self._report_if_longer(call, LONG)
         if self._model is not None:
             self._report_if_longer(self._model, LONG_THOUGHT)
 
     def running(self) -> list[str]:
-        """A line for each call that has run for `SOON` or longer, and for each sub-agent at work."""
+        """A line for each call that has run for `SOON` or longer, and for each running sub-agent."""
         at_work = [*self._tools.values(), *([self._model] if self._model else [])]
         lasted = [(call, self._now() - call.since) for call in at_work]
         calls = [f"· {call.label}: {int(took)} s{call.added}" for call, took in lasted if took >= SOON]
@@ -182,7 +182,7 @@ def call_summary(name: str, arguments: str, most: int = ARGUMENTS) -> str:
 
 
 def _subject(name: str, arguments: str) -> str:
-    """The argument that says what a call is about; empty where all of them do."""
+    """The argument with the call's subject; empty if it is all of them."""
     subject = SUBJECTS.get(name)
     if subject is None:
         return ""
@@ -197,7 +197,8 @@ def _subject(name: str, arguments: str) -> str:
 
 
 def _outcome(event: e.ToolFinished) -> tuple[str, str]:
-    """How a call ended, and why; the fault of an invalid call concerns the model alone, which corrects it."""
+    """The outcome of a call, and why; the error of an invalid call is omitted, because the model corrects
+    it."""
     if event.rule:
         return f"refused ({event.rule})", ""
     if event.ok:
@@ -208,14 +209,14 @@ def _outcome(event: e.ToolFinished) -> tuple[str, str]:
 
 
 def failure_line(content: str) -> str:
-    """The line of a failed call's result that says why: the last one, before what a tool adds in brackets."""
+    """The line of a failed call's result with the reason: the last one before a tool's note in brackets."""
     lines = [line for line in map(one_line, content.splitlines()) if line]
     said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
     return (said or [line.strip("[]") for line in lines] or [""])[-1]
 
 
 def call_details(name: str, arguments: str) -> str:
-    """A call with all of its arguments and their lines: what a user allows has to be seen."""
+    """A call with all of its arguments and their lines, for approval."""
     return "\n    ".join(f"{name} {printable(_arguments_text(arguments))}".splitlines())
 
 

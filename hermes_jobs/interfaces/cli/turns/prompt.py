@@ -1,4 +1,4 @@
-"""`hermes-jobs turns show --prompt`: what was sent to the model, as JSON and as text."""
+"""`hermes-jobs turns show --prompt`: the request to the model, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def find_request(
     application: Application, turn: TurnView, events: Sequence[RecordedEvent], step: str = ""
 ) -> SentRequest:
-    """What was sent with the turn's last model call, or with the call `step`. Raises `Rejected`."""
+    """The request of the turn's last model call, or of the call `step`. Raises `Rejected`."""
     from hermes_jobs.engine.replayed_requests import sent_request
 
     sessions = application.engine().sessions
@@ -31,7 +31,7 @@ def find_request(
 
 
 def find_recall(turn: TurnView, events: Sequence[RecordedEvent]) -> ContextPrefetched | None:
-    """What was recalled for the turn, by which tracks, where anything was or a track was left out."""
+    """The recalled context of the turn, with its tracks, if there is any or a track was skipped."""
     found = (
         each.event
         for each in events
@@ -41,7 +41,7 @@ def find_recall(turn: TurnView, events: Sequence[RecordedEvent]) -> ContextPrefe
 
 
 def request_json(sent: SentRequest, turn: str, recall: ContextPrefetched | None) -> Mapping[str, object]:
-    """The request as scripts get it."""
+    """The request for scripts."""
     request = sent.request
     return {
         "turn": turn,
@@ -61,7 +61,7 @@ def request_json(sent: SentRequest, turn: str, recall: ContextPrefetched | None)
 
 
 def print_request(sent: SentRequest, recall: ContextPrefetched | None) -> None:
-    """The request as a text: all of it, each part under its heading."""
+    """Print the whole request as text, each part under its heading."""
     request = sent.request
     print_text(_summary(sent))
     if recall is not None:
@@ -88,7 +88,7 @@ def _summary(sent: SentRequest) -> str:
 
 
 def _found(recall: ContextPrefetched) -> Iterator[str]:
-    """A line for each thing that was recalled, with the tracks that found it."""
+    """A line for each recalled text, with the tracks that found it."""
     for each in recall.recall:
         name = f"entry of memory write {each.name}" if each.kind == "memory" else f"turn {each.name}"
         yield f"{name}: by {' and '.join(each.tracks)}"

@@ -1,4 +1,4 @@
-"""Which turns a query chooses: words that their texts hold, and `key:value` pairs."""
+"""Selects turns by a query: words of their texts, and `key:value` pairs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Keep = Callable[["TurnView"], bool]
 
 
 def chosen_turns(application: Application, query: str) -> list[TurnView]:
-    """The turns that have a model's answer and fit all of the query, oldest first.
+    """The turns with a model's answer that match the whole query, oldest first.
 
-    Raises `Rejected` for a query that cannot be read, and where nothing fits.
+    Raises `Rejected` for an invalid query, and if nothing matches.
     """
     pairs, words = _parsed(query)
     views = application.views
@@ -98,7 +98,7 @@ def _test(application: Application, key: str, value: str) -> Keep:
 
 
 def _count(key: str, value: str | None) -> int:
-    """How many turns are wanted; all where nothing is said."""
+    """The number of turns; all by default."""
     if value is None:
         return sys.maxsize
     if not value.isdecimal() or not int(value):

@@ -1,4 +1,4 @@
-"""`hermes-jobs turns replay`: the model calls of a turn, asked again without running anything."""
+"""`hermes-jobs turns replay`: repeats the model calls of a turn, without running tools."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def find_replay(application: Application, given: str) -> str | None:
 
 
 def recorded_turn(application: Application, given: str) -> e.ReplayedTurn:
-    """The turn that an id means, with its answered calls. Raises `Rejected`."""
+    """The turn of an id, with its answered calls. Raises `Rejected`."""
     from hermes_jobs.engine.replays import replayed_turn
     from hermes_jobs.views.turn_events import events_of
 
@@ -151,7 +151,7 @@ def recorded_turn(application: Application, given: str) -> e.ReplayedTurn:
 
 
 def read_prompt(file: Path) -> str:
-    """A system prompt. Raises `Rejected` where the file is empty or holds no text."""
+    """Read a system prompt. Raises `Rejected` if the file is empty or not text."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -162,7 +162,7 @@ def read_prompt(file: Path) -> str:
 
 
 def left_out(application: Application, given: str) -> e.LeftOut:
-    """What `memory:N` or `skill:NAME` names. Raises `Rejected`."""
+    """Parse `memory:N` or `skill:NAME`. Raises `Rejected`."""
     from hermes_jobs.domain import events as e
 
     kind, _, name = given.partition(":")
@@ -192,7 +192,7 @@ def _go_on(context: CliContext, stream: str, budget: float | None, *, as_json: b
 
 
 def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
-    """Ask what has no answer, and print all; the exit code."""
+    """Make the open calls, and print all; returns the exit code."""
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
     from hermes_jobs.interfaces.cli.turns.replay_format import print_replay, replay_json
 
@@ -213,8 +213,8 @@ def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
 
 
 def ask(context: CliContext, stream: str, again: str) -> Replay:
-    """Ask in this process until the replay is done, or waits for a budget; other workers that are alive help.
-    A Ctrl-C leaves the rest for later, for the command `again`."""
+    """Make calls in this process until the replay is done, or waits for a budget; live workers help. After a
+    Ctrl-C the command `again` continues."""
     from hermes_jobs.domain.replay.replay import Replay
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.runtime.inline_worker import InlineWorker

@@ -1,4 +1,4 @@
-"""What came of a replay, as JSON and as text: each recorded answer beside each new one."""
+"""Formats a replay as JSON and as text: each recorded answer beside each new one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compared(application: Application, replay: Replay, variant: int = 0) -> list
 
 
 def replay_json(application: Application, replay: Replay) -> dict[str, object]:
-    """The replay as scripts get it."""
+    """The replay for scripts."""
     plan, found = required_plan(replay), compared(application, replay)
     return {
         "replay": replay.stream.removeprefix(PREFIX),
@@ -78,7 +78,7 @@ def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
 
 
 def print_replay(application: Application, replay: Replay) -> None:
-    """Each call under its heading, then what it came to."""
+    """Print each call under its heading, then the result."""
     plan, found = required_plan(replay), compared(application, replay)
     for each in found:
         several = f", answer {each.sample} of {plan.samples}" if plan.samples > 1 else ""
@@ -125,7 +125,7 @@ def _verdict(each: Comparison) -> str:
 
 
 def _differences(each: Comparison) -> Iterator[str]:
-    """The calls and the text as a diff; nothing where both are the same."""
+    """The calls and the text as a diff; empty if both are the same."""
     if each.replayed.error:
         return
     is_same = not each.diverged and (bool(each.replayed.tool_calls) or each.same_text)
@@ -166,7 +166,7 @@ LEFT_ALONE = frozenset({"model.model", "terminal.environment"})
 
 
 class OtherSetting(msgspec.Struct, frozen=True):
-    """A key that the turn had with another value than it has now; the replay asks with the one of `now`."""
+    """A setting whose value has changed since the turn; the replay uses `now`."""
 
     key: str
     then: object
@@ -174,15 +174,15 @@ class OtherSetting(msgspec.Struct, frozen=True):
 
 
 class ReplaySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """`model` is the one that the replay names, empty for the recorded one. `others`: what the turn carried
-    otherwise; what stood in config.yaml then is not recorded."""
+    """`model` is the replay's, empty for the recorded one. `others`: other recorded settings of the turn;
+    the config.yaml of that time is not recorded."""
 
     model: str
     others: tuple[OtherSetting, ...]
 
 
 def replay_settings(application: Application, replay: Replay) -> ReplaySettings:
-    """The settings of a replay of one turn. Raises `Rejected` where there is no such turn."""
+    """The settings of a replay of one turn. Raises `Rejected` for an unknown turn."""
     plan = required_plan(replay)
     others = tuple(_others(application, plan.turns[0].turn))
     return ReplaySettings(model=plan.variants[0].model, others=others)

@@ -1,4 +1,4 @@
-"""Takes a turn's changes of files back, and records that; for the command line and the chat."""
+"""Undoes a turn's changes of files, and records that; for the command line and the chat."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Rewound(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether all files are as they should be."""
+        """Whether all files already have the wanted content."""
         return not self.left and all(each.judgement == "already" for each in self.files)
 
 
 class TurnRewind:
-    """The changed files of one turn. Raises `Rejected` for what cannot be done."""
+    """The changed files of one turn. Methods raise `Rejected`."""
 
     def __init__(self, application: Application, turn: TurnView) -> None:
         self._application = application
@@ -57,17 +57,17 @@ class TurnRewind:
         self.workdir = application.views.session(turn.session).workdir or ""
 
     def files(self) -> TurnFiles:
-        """What the turn has changed."""
+        """The turn's changes."""
         turn = self.turn
         return turn_files(self._application.log, turn.stream, turn.position, turn.id, self._store)
 
     def shown(self, path: str) -> str:
-        """The path from the session's folder, or as it is outside of it."""
+        """The path relative to the session's folder, or absolute outside of it."""
         folder = os.path.realpath(self.workdir) if self.workdir else ""
         return path.removeprefix(f"{folder}/") if folder and path.startswith(f"{folder}/") else path
 
     def chosen(self, changes: Sequence[NetChange], named: Sequence[str]) -> tuple[NetChange, ...]:
-        """The named files of them, all where none is named. Raises `Rejected` for another file."""
+        """The named ones of the files, all if none is named. Raises `Rejected` for another file."""
         by_path = {each.path: each for each in changes}
         found = []
         for name in named:
@@ -82,11 +82,11 @@ class TurnRewind:
         return tuple(found) if named else tuple(changes)
 
     def judge(self, changes: Sequence[NetChange]) -> tuple[Judged, ...]:
-        """Whether each can be taken back, as its file is now."""
+        """Whether each change can be undone, by the current file."""
         return tuple(map(self._rewind.judge, changes))
 
     def diff(self, change: NetChange) -> FileDiff:
-        """The whole change of a file, as far as its contents are kept or still there."""
+        """The whole change of a file, from its stored or current contents."""
         before, after = (
             (state, None if state is None else self._store.load(state.digest))
             for state in (change.before, change.after)
@@ -96,8 +96,8 @@ class TurnRewind:
     def run(
         self, *, undo: bool = False, force: bool = False, dry_run: bool = False, named: Sequence[str] = ()
     ) -> Rewound:
-        """Take the changes back, or (`undo`) what the last rewind did. Raises `Rejected`, kind `changed`,
-        where a file is not as it was left, before anything is touched."""
+        """Undo the changes, or (`undo`) the last rewind. Raises `Rejected`, kind `changed`, if a file was
+        changed since, before any write."""
         if self.turn.ended_at is None:
             raise not_ended(self._application.engine().sessions.load(self.turn.stream), self.turn.id)
         with self._locked():
@@ -127,7 +127,7 @@ class TurnRewind:
         return known.standing
 
     def _restore(self, files: Sequence[Judged], *, forced: bool, undo: bool) -> bool:
-        """Restore the files and record it; whether there was something to record. Raises `Rejected`."""
+        """Restore the files and record it; returns whether anything was recorded. Raises `Rejected`."""
         done = self._rewind.restore(files)
         if done.done:
             record = c.RecordRestored(

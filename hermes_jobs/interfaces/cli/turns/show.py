@@ -1,4 +1,4 @@
-"""`hermes-jobs turns show`: a turn with all that was done for it, what was sent to the model, or its page."""
+"""`hermes-jobs turns show`: a turn with its steps, its request to the model, or its page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hermes_jobs.views.timeline import Timeline
     from hermes_jobs.views.tree import Tree
 
-WHAT = 200  # characters of a call's arguments that a step is shown with
+WHAT = 200  # characters of a call's arguments in a step
 
 
 @click.command(
@@ -93,7 +93,7 @@ def show_turn(
 
 
 def _json(context: CliContext, turn: TurnView) -> object:
-    """The turn with its steps; with the tree below it where it has sub-agents."""
+    """The turn with its steps, and with its tree if it has sub-agents."""
     from hermes_jobs.views.turn_json import tree_json
 
     below = context.application.views.tree_below(turn.id)
@@ -116,13 +116,13 @@ def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: b
 
 
 def _took(turn: TurnView, now: float) -> str:
-    """From its submission, or when it was resumed, to its end; until now where it has none."""
+    """The duration from its submission or resumption to its end, or to now."""
     until, so_far = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
     return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{so_far}"
 
 
 def _stands(turn: TurnView) -> str:
-    """The status, with what came of the turn, and until when it waits."""
+    """The status, with the result, and the end of its wait."""
     stands = turn.status_word
     for text in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
         stands += f" {text}" if text else ""
@@ -179,13 +179,13 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
 
 
 def _ensemble(turn: TurnView) -> str:
-    """The turn's ensemble with what became of its members; empty where it has none."""
+    """The turn's ensemble with its members' outcomes; empty if it has none."""
     text = [each.model if each.ok else f"{each.model} left out" for each in references_of(turn)]
     return f"{turn.ensemble}: {', '.join(text)}, then {turn.model}" if turn.ensemble else ""
 
 
 def _above(turn: TurnView) -> str:
-    """The turn that began a sub-agent's, and the one at the root where that is another; else empty."""
+    """The parent turn of a sub-agent's, and the root turn if that is another; else empty."""
     place = turn.place
     if place is None:
         return ""
@@ -195,7 +195,7 @@ def _above(turn: TurnView) -> str:
 
 
 def _print_end(turn: TurnView, below: Tree) -> None:
-    """How it ended, or what it and its sub-agents wait for."""
+    """Print its end, or the questions that it and its sub-agents wait for."""
     if turn.error is not None:
         click.echo()
         print_fields([("Failed", f"{turn.error.kind}: {turn.error.message}"), ("Hint", turn.error.hint)])
@@ -226,7 +226,7 @@ def _print_timeline(found: Timeline, limit: int | None) -> None:
 
 
 def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
-    """The turn's timeline as it is now, with the events that it was made from."""
+    """The turn's current timeline, with its events."""
     from hermes_jobs.views.timeline import timeline
     from hermes_jobs.views.turn_events import events_of
 
@@ -272,7 +272,7 @@ def _print_deliveries(context: CliContext, turn: TurnView) -> None:
 
 
 def _about(estimates: Sequence[Estimate]) -> str:
-    """What was never reported, in a line."""
+    """Unreported usage, in a line."""
     if not estimates:
         return ""
     sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
@@ -281,7 +281,7 @@ def _about(estimates: Sequence[Estimate]) -> str:
 
 
 def _print_steps(steps: Sequence[StepView]) -> None:
-    """A row an attempt; the worker has a column where there were several."""
+    """Print a row per attempt, with a column for the worker if there were several."""
     workers = {step.worker for step in steps if step.worker}
     headers = ("STEP", "OUTCOME", "TRY", "TOOK", *("WORKER",) * (len(workers) > 1), "WHAT")
     rows = [_step_row(step, with_worker=len(workers) > 1) for step in steps]

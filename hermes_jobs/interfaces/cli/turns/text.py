@@ -1,4 +1,4 @@
-"""The text of a turn as `send` takes it: TEXT, then files under their names, then what was piped."""
+"""The text of a turn for `send`: TEXT, then files under their names, then piped input."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Inputs:
         self._left = MAX_BYTES
 
     def read_file(self, name: str, *, label: str = "") -> str:
-        """The file's text. `label` is its name in errors, where that is another.
+        """The file's text. `label` is its name in errors, if different.
 
         Raises a `BadParameter` for a file that cannot be read.
         """
@@ -73,7 +73,7 @@ class Inputs:
             raise click.BadParameter(f"{shown}: {reason}.", param_hint="--file") from error
 
     def read(self, file: BinaryIO, name: str) -> str:
-        """The rest of the file as text. Raises a `UsageError` for what is too large or no text."""
+        """The rest of the file as text. Raises a `UsageError` if it is too large or not text."""
         content = file.read(self._left + 1)
         if len(content) > self._left:
             raise click.UsageError(
@@ -101,12 +101,12 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def fenced(name: str, content: str) -> str:
-    """The file under its name, in a fence that nothing in it closes."""
+    """The file under its name, in a fence longer than any in it."""
     return f"{_printed(name)}:\n{in_fence(content)}"
 
 
 def in_fence(content: str) -> str:
-    """The content in a Markdown fence that nothing in it closes."""
+    """The content in a Markdown fence longer than any in it."""
     longest = max((len(each) for each in _LONGEST_FENCE.findall(content)), default=2)
     fence = "`" * (longest + 1)
     end = "" if content.endswith("\n") or not content else "\n"

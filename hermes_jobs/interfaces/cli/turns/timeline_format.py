@@ -1,4 +1,4 @@
-"""A turn's timeline on a terminal: a bar for each thing that was done, below each other, on one axis."""
+"""A turn's timeline on a terminal: a bar for each step, on one axis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLOUR: dict[SpanKind, str] = {
     "tool_call": "green",
     "compression": "yellow",
 }
-PLAIN = str.maketrans("█▒░─…", "#=.-~")  # where the output's encoding has no blocks
+PLAIN = str.maketrans("█▒░─…", "#=.-~")  # if the output's encoding lacks block characters
 
 
 def print_timeline(found: Timeline, limit: int | None) -> None:
@@ -62,7 +62,7 @@ def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str
 
 
 def _bar(track: Track, seconds: float, room: int) -> str:
-    """The track's stretches, each at least a column, the last one over those before it."""
+    """The track's spans, each at least a column, later ones over earlier ones."""
     cells = [" "] * room
     for span in track.spans:
         scale = room / seconds if seconds else 0.0

@@ -46,7 +46,7 @@ def print_tree(tree: Tree, marked: str = "") -> None:
 
 
 def note_waiting(tree: Tree) -> None:
-    """Say which calls in the tree wait for the user, by the path of turns, and how to answer."""
+    """Print the calls in the tree that wait for the user, with the path of turns, and how to answer."""
     waiting = [(each, step) for each in tree.walk() for step in each.waiting]
     for each, step in waiting:
         path = path_text([turn.id for turn in tree.path(each.turn.id)])
@@ -70,7 +70,7 @@ def _note_input(asked: InputRequested, turn: str, named: str) -> None:
 
 
 def path_text(turns: Sequence[str]) -> str:
-    """The turns from the root's down, as users read a path."""
+    """The path of turns from the root."""
     return " › ".join(turns)
 
 

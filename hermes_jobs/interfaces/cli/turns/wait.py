@@ -1,4 +1,4 @@
-"""Waiting for work in the log: done by live workers, else by this process."""
+"""Waits for work in the log: done by live workers, else by this process."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 
-LOOK_EVERY = 1.0  # seconds between looks at who is alive
+LOOK_EVERY = 1.0  # seconds between checks of live workers
 
 
 class NoLiveWorker(Exception):
-    """No live worker consumes what a turn needs."""
+    """No live worker consumes the queues of a turn."""
 
 
 class LogWaiter:
-    """Waits for live workers that have what the turn `requires`. `news` gets every event appended since it
-    was made, and empty batches."""
+    """Waits for live workers with the turn's requirements. `news` gets every event appended since its
+    creation, and empty batches."""
 
     def __init__(
         self,
@@ -42,19 +42,19 @@ class LogWaiter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Releases nothing."""
+        """Nothing to release."""
 
     def work(
         self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
     ) -> bool:
-        """Wait until `done`, or for `seconds`; whether it was done. Raises `NoLiveWorker`."""
+        """Wait until `done`, or for `seconds`; returns whether it was done. Raises `NoLiveWorker`."""
         clock, log = self.engine.clock, self.engine.log
         until = None if seconds is None else clock.monotonic() + seconds
         looked_at = float("-inf")
         while True:
             last = log.last_position()
             batch = log.tail(self._position, stream=stream)
-            # Others' events are passed over: what is waited for comes after them.
+            # Other streams' events are skipped.
             self._position = batch[-1].position if batch else max(self._position, last)
             self._news(batch)
             if done():
@@ -68,7 +68,7 @@ class LogWaiter:
             log.wait(self._position, LOOK_EVERY if until is None else min(LOOK_EVERY, until - now))
 
     def remaining_steps(self) -> int:
-        """What is due is for the workers to do."""
+        """Zero: due steps are left to the workers."""
         return 0
 
     def drain(self) -> None:

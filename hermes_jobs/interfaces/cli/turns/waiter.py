@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-PATIENCE = 120.0  # seconds that a process which works alone waits for a quota or a server
-CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C in which another one cancels the turn
-CANCEL_SECONDS = 10.0  # that a cancelled turn has to end in this process
+PATIENCE = 120.0  # seconds that a process without workers waits for a quota or a server
+CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn
+CANCEL_SECONDS = 10.0  # seconds for a cancelled turn to end in this process
 LATER = "continues when a worker is available"
 ALONE = "No worker is alive: this process continues with the turn."
 
@@ -55,10 +55,10 @@ def follow(
     alone: str = "",
     until_asked: bool = False,
 ) -> int:
-    """Wait for the turn's end, working on it where nobody else does; the exit code.
+    """Wait for the turn's end, running its steps if no worker does; returns the exit code.
 
-    `alone` is said where this process has to work. With `until_asked` it is enough that the turn waits for a
-    person.
+    `alone` is the note for running steps in this process. With `until_asked` the wait ends when the turn
+    waits for a user.
     """
     with Interrupts() as interrupts:
         vigil = TurnWaiter(context, submitted, options, interrupts, until_asked=until_asked)
@@ -71,8 +71,8 @@ def follow(
 
 
 class Interrupts:
-    """Counts Ctrl-C. Two are raised as well, the second also out of a cleanup; what then remains to be done
-    is not broken off by a third."""
+    """Counts Ctrl-C. The first two are raised, the second also during a cleanup; a third does not interrupt
+    the rest."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -119,7 +119,7 @@ class TurnWaiter:
         self._leaves = False
 
     def wait(self, timeout: float | None, alone: str) -> int:
-        """Wait; the exit code."""
+        """Wait; returns the exit code."""
         application = self._application
         engine = application.engine()
         if self._is_done(engine):
@@ -197,7 +197,7 @@ class TurnWaiter:
         return code
 
     def _work(self, worker: InlineWorker | LogWaiter, timeout: float | None) -> bool:
-        """Wait for the turn's end, asking the user at the terminal where it waits for one."""
+        """Wait for the turn's end, asking the user at the terminal when it has questions."""
         clock, engine = self._application.clock, worker.engine
         until = None if timeout is None else clock.monotonic() + timeout
 
@@ -217,13 +217,13 @@ class TurnWaiter:
             self._printer.catch_up(engine.log)
 
     def _open_question(self, engine: Engine) -> AnyQuestion | None:
-        """What the user at this terminal is asked first."""
+        """The first open question for this terminal."""
         if not self._asks:
             return None
         return next(chain(self._own_questions(engine), self._questions_below(engine)), None)
 
     def _own_questions(self, engine: Engine) -> Iterator[AnyQuestion]:
-        """What calls of the turn ask the user."""
+        """The questions of the turn's calls."""
         session = engine.sessions.load(self._submitted.stream)
         turn = session.current
         if turn is None or turn.cancelled_by is not None:
@@ -235,7 +235,7 @@ class TurnWaiter:
                 yield question
 
     def _questions_below(self, engine: Engine) -> Iterator[AnyQuestion]:
-        """What calls of sub-agents ask the user."""
+        """The questions of sub-agents' calls."""
         session = engine.sessions.load(self._submitted.stream)
         turn = session.current
         if turn is None or turn.cancelled_by is not None or turn.id != last_turn(engine, self._submitted):
@@ -245,7 +245,7 @@ class TurnWaiter:
                 yield question
 
     def _note_children(self, engine: Engine) -> None:
-        """Say how to answer what sub-agents ask, where nobody is asked here."""
+        """Print how to answer sub-agents' questions, if they are not asked here."""
         if not self._asks:
             for question in self._questions_below(engine):
                 self._printer.note_question(question)
@@ -263,17 +263,17 @@ class TurnWaiter:
         return waits_for_person(engine.sessions.load, session, turn)
 
     def _requires(self, engine: Engine) -> Mapping[str, str]:
-        """What the turn requires of whoever works on it."""
+        """The turn's requirements for workers."""
         turn = engine.sessions.load(self._submitted.stream).find(last_turn(engine, self._submitted))
         return turn.requires if turn is not None else {}
 
     def _waits_for_long(self, turn: Turn) -> bool:
-        """Whether nobody but this process works, and the turn waits longer than one likes to sit there."""
+        """Whether no worker is alive, and the turn waits longer than this process should."""
         left = turn.waits_until - self._application.clock.now()
         return self._leaves and not turn.running and left > PATIENCE
 
     def _end(self, engine: Engine, *, done: bool) -> int:
-        """Show how the turn stands; the exit code."""
+        """Print the turn's result; returns the exit code."""
         views = self._application.views
         result = turn_json(views.turn(self._submitted.turn))
         self._printer.end(result, done=done)
@@ -319,7 +319,7 @@ class TurnWaiter:
         return FAILED
 
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
-        """Jobs that this turn or earlier processes left are done before the process ends."""
+        """Run remaining jobs of this turn and earlier processes before the process ends."""
         jobs = worker.remaining_steps()
         if not jobs or self._application.workers.are_live():
             return
@@ -360,7 +360,7 @@ class TurnWaiter:
     def _answer(
         self, question: AnyQuestion, is_wanted: Callable[[], bool]
     ) -> c.ApproveCall | c.DenyCall | c.AnswerInput | None:
-        """The user's answer as a command; None where it is too late. Raises `EOFError`."""
+        """The user's answer as a command; None if it is too late. Raises `EOFError`."""
         show, now = self._printer.show_question, self._application.clock.now
         if isinstance(question, InputQuestion):
             return ask_for_input(question, show, is_wanted, now)
@@ -375,7 +375,7 @@ class TurnWaiter:
             self._printer.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
 
     def on_interrupt(self) -> int:
-        """A Ctrl-C has ended the waiting, and one more cancels the turn, where neither was dealt with before;
+        """Handle a Ctrl-C during the wait, where another one cancels the turn, unless handled before; returns
         the exit code."""
         engine = self._application.engine()
         is_new = not self._has_explained or self._interrupts.count >= 2
@@ -384,8 +384,8 @@ class TurnWaiter:
         return INTERRUPTED
 
     def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
-        """The same while this process still works: what is under way continues until a user has decided:
-        only who hears an answer can keep what was said of it before a cancel."""
+        """The same while this process still runs steps: running calls continue until the user has
+        decided, so that a cancel keeps their text so far."""
         if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
             done, stream = partial(self._is_done, worker.engine), self._submitted.stream
             with suppress(NoLiveWorker):
@@ -404,7 +404,7 @@ class TurnWaiter:
         return self._interrupts.count >= 2
 
     def _cancel(self, engine: Engine) -> bool:
-        """Ask for the turn's cancellation; whether it was still to be had."""
+        """Request the turn's cancellation; returns whether it was still possible."""
         self._has_cancelled = True
         try:
             engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
@@ -415,7 +415,7 @@ class TurnWaiter:
         return True
 
     def _print_next_commands(self, why: str, again: str = "") -> None:
-        """Once, however often the waiting is broken off."""
+        """Print them once, however often the wait is interrupted."""
         if not self._has_explained:
             self._has_explained = True
             turn = self._submitted.turn
@@ -425,7 +425,7 @@ class TurnWaiter:
 
 
 def last_turn(engine: Engine, submitted: Submitted) -> str:
-    """The turn whose end this one's is: itself, or what it was merged into."""
+    """The turn that ends this one: itself, or the one it was merged into."""
     session = engine.sessions.load(submitted.stream)
     turn = submitted.turn
     while (ended := session.ended.get(turn)) is not None and ended.into is not None:
