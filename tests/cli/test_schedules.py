@@ -156,7 +156,7 @@ def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: WrittenHome)
         (("every day at 9",), "not what"),
         (("Look", "--cron", "0 9 * * *"), "exclude each other"),
         (("--cron", "0 9 * *", "--task", "Look"), "five fields"),
-        (("--at", "every day at 9", "--task", "Look"), "no timing for --at"),
+        (("--at", "every day at 9", "--task", "Look"), "not a timing for --at"),
         (("--every", "day at 9 check the mail", "--task", "Look"), "--task"),
         ((MAIL, "--task", "Look"), "holds a task already"),
         ((MAIL, "--tz", "Europe/Atlantis"), "no time zone 'Europe/Atlantis'"),
@@ -164,7 +164,7 @@ def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: WrittenHome)
         ((MAIL, "--deliver", "pigeon:Anna"), "pigeon:Anna"),
         ((MAIL, "--session", "s404"), "no session 's404'"),
         ((MAIL, "--toolsets", "spanners"), "no toolset 'spanners'"),
-        ((MAIL, "--budget", "much"), "no amount"),
+        ((MAIL, "--budget", "much"), "not an amount"),
         ((MAIL, "--missed", "never"), "run_once"),
     ],
 )

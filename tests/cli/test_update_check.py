@@ -79,8 +79,8 @@ def test_the_same_or_an_older_one_is_nothing_new(home: Home, version: str) -> No
     [
         ({"status": 404}, "hermes-jobs is not published on http"),
         ({"status": 503}, "it answered HTTP 503"),
-        ({"body": b"<html>"}, "no JSON of a package index"),
-        ({"body": b"[]"}, "no JSON of a package index"),
+        ({"body": b"<html>"}, "not JSON of a package index"),
+        ({"body": b"[]"}, "not JSON of a package index"),
         ({"body": published("newest")}, "names no version"),
         ({"silent": True}, "it did not answer within 0.2 s"),
     ],

@@ -186,7 +186,7 @@ def test_a_variable_that_the_text_names_and_that_stays_behind_is_told(home: Home
         (f"FOO={KEY}", "looks like a secret"),
         ("FOO=http://me:word@h/", "looks like a secret"),
         ("HERMES_JOBS_HOME", "hermes-jobs' own"),
-        ("1=2", "no name of a variable"),
+        ("1=2", "not a name of a variable"),
     ],
 )
 def test_a_variable_that_commands_may_not_have_is_refused(home: Home, given: str, said: str) -> None:

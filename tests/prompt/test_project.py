@@ -29,7 +29,7 @@ def test_a_file_that_says_nothing_and_a_folder_by_that_name_are_passed_over(tmp_
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"a\0b", "no text"), (b"\xff\xfe\x00", "no UTF-8"), (b"a" * (MAX_BYTES + 1), "larger than")],
+    [(b"a\0b", "not text"), (b"\xff\xfe\x00", "not UTF-8"), (b"a" * (MAX_BYTES + 1), "larger than")],
     ids=["binary", "another encoding", "huge"],
 )
 def test_what_cannot_be_shown_is_said(tmp_path: Path, content: bytes, reason: str) -> None:

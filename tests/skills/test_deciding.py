@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(host, request_, compl
 def test_a_binary_is_not_patched(host):
     host.create("tidy")
     host.put("tidy/assets/a", b"\0")
-    with pytest.raises(Rejected, match="no text"):
+    with pytest.raises(Rejected, match="is not text"):
         host.ask("patch", "tidy", path="assets/a", old_string="a", new_string="b")
 
 

@@ -289,7 +289,7 @@ def test_what_is_no_skill_is_left_alone_and_told(host):
     assert "lower-case" in told["Big Name"]
     assert "front matter" in told["broken"]
     assert "another skill of that name, a/twice" in told["b/twice"]
-    assert "no UTF-8" in told["binary/SKILL.md"]
+    assert "not UTF-8" in told["binary/SKILL.md"]
     assert sorted(told) == ["Big Name", "b/twice", "binary/SKILL.md", "broken"]
     assert [skill.name for skill in host.home.all_known()] == ["twice"]
 
