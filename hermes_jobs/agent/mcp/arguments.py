@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from hermes_jobs.agent.mcp.schemas import checkable, is_too_large
 from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, did_you_mean
 
-NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$schema", "$id", "uniqueItems"})
-MOST_STEPS = 5_000
-"""Parts of a schema, references followed; a larger schema is not checked."""
+DEEPEST_CHECKED = 16
+"""Levels of arguments: alternatives in a recursive schema double the work with each."""
 
 Check = Callable[[Arguments], str]
 """The errors of arguments; empty if there are none."""
@@ -48,8 +48,8 @@ def _unwrapped(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
 
 @lru_cache(maxsize=512)
 def _check(schema_text: str) -> Check:
-    schema = _checkable(json.loads(schema_text))
-    if _steps(schema, schema, (), [0]) > MOST_STEPS:
+    schema = checkable(json.loads(schema_text))
+    if is_too_large(schema):
         return lambda _written: ""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError, best_match
@@ -65,6 +65,8 @@ def _check(schema_text: str) -> Check:
     known = list(schema.get("properties", {}))
 
     def check(written: Arguments) -> str:
+        if _is_deep(written, DEEPEST_CHECKED):
+            return ""
         try:
             error = best_match(validator.iter_errors(dict(written)))
         except (Unresolvable, RecursionError, ValueError, TypeError):
@@ -74,42 +76,13 @@ def _check(schema_text: str) -> Check:
     return check
 
 
-def _checkable(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_checkable(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: {key: _checkable(each) for key, each in inner.items()}
-        if name in ("properties", "$defs", "definitions") and isinstance(inner, dict)
-        else _checkable(inner)
-        for name, inner in value.items()
-        if name not in NOT_CHECKED
-    }
-
-
-def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) -> int:
-    """The parts of a schema, references followed; stops at too many."""
-    counted[0] += 1
-    if counted[0] > MOST_STEPS:
-        return counted[0]
-    if isinstance(part, list):
-        for each in part:
-            _steps(root, each, inside, counted)
-    elif isinstance(part, dict):
-        reference = part.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#/") and reference not in inside:
-            _steps(root, _at(root, reference), (*inside, reference), counted)
-        for name, each in part.items():
-            if name not in ("$defs", "definitions"):
-                _steps(root, each, inside, counted)
-    return counted[0]
-
-
-def _at(root: Any, reference: str) -> Any:
-    for name in reference[2:].split("/"):
-        root = root.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(root, dict) else None
-    return root
+def _is_deep(value: Any, levels: int) -> bool:
+    """Whether the value is nested more deeply than so many levels."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list):
+        return False
+    return levels == 0 or any(_is_deep(each, levels - 1) for each in value)
 
 
 def _told(error: Any, known: list[str]) -> str:

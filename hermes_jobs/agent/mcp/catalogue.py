@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.mcp.config import McpServer
+from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted
 from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.text.scan import Kind, scan
 
@@ -131,8 +132,13 @@ def _schema(offered: object) -> Mapping[str, Any]:
     schema = _cleaned(offered, 0)
     if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
         raise _LeftOut(f"the schema of its arguments has more than {LARGEST_SCHEMA:,} bytes")
-    properties = schema.get("properties")
-    return {**schema, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
+    try:
+        schema = adapted(schema)
+    except UnusableSchema as why:
+        raise _LeftOut(f"the schema of its arguments cannot be used: {why}") from why
+    if len(msgspec.json.encode(schema)) > 2 * LARGEST_SCHEMA:
+        raise _LeftOut("the schema of its arguments grows too large where its references are followed")
+    return schema
 
 
 def _cleaned(value: Any, depth: int) -> Any:

@@ -20,6 +20,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from hermes_jobs.agent.mcp.catalogue import clean
+from hermes_jobs.agent.mcp.schemas import checkable, is_too_large
 
 FIELDS = {
     "tools/list": "tools",
@@ -81,7 +82,7 @@ class MalformedEntries:
             if wrong:
                 self._leave_out(method, _name_of(entry) or f"number {number} of the list", wrong)
             else:
-                kept.append(entry)
+                kept.append(_with_checkable_output(entry))
         result[field] = kept
 
     def _leave_out(self, method: str, name: str, wrong: str) -> None:
@@ -151,6 +152,15 @@ class _Outgoing(_Stream):
     async def send(self, item: SessionMessage, /) -> None:
         self._entries.sent(item)
         await self._inner.send(item)
+
+
+def _with_checkable_output(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a tool whose results the SDK can check in little time, and else does not check."""
+    schema = checkable(entry.get("outputSchema"))
+    if schema is None:
+        return entry
+    rest = {name: value for name, value in entry.items() if name != "outputSchema"}
+    return rest if is_too_large(schema) else {**rest, "outputSchema": schema}
 
 
 def _name_of(entry: object) -> str:

@@ -1,0 +1,209 @@
+"""Schemas of arguments, in the form that every provider takes.
+
+Providers refuse a whole request for one schema that they do not take: one whose root is an alternative
+(`oneOf`, `anyOf`, `allOf`, `$ref`), an array without `items`, keywords of old drafts with another meaning, a
+reference to nowhere, or what is no JSON Schema at all. The first three are rewritten, and the server checks
+what that loses; the others cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SINGLE = (
+    *("items", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties"),
+    *("not", "contains", "propertyNames", "if", "then", "else"),
+)
+_NOT_AT_ROOT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "$schema"})
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+MOST_MERGES = 100
+NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$schema", "$id", "uniqueItems"})
+"""Keywords that are left to the server, because checking them could take without end."""
+MOST_STEPS = 5_000
+"""Parts of a schema, references followed; beyond that nothing is checked against it."""
+
+
+class UnusableSchema(Exception):
+    """No provider would take the schema; the message says why."""
+
+
+def adapted(offered: Mapping[str, Any]) -> Schema:
+    """The schema in that form. Raises `UnusableSchema`."""
+    root = _modern(dict(offered))
+    _check_form(root)
+    _check_references(root)
+    return {"properties": {}, **_merged(root, root, [0]), "type": "object"}
+
+
+def _modern(schema: Any) -> Any:
+    """The schema by the draft 2020-12, in all its parts."""
+    if not isinstance(schema, dict):
+        return schema
+    found = _with_parts(schema, _modern)
+    if isinstance(found.get("items"), list):  # a tuple of the draft 7
+        found["prefixItems"] = found.pop("items")
+        if "additionalItems" in found:
+            found["items"] = found.pop("additionalItems")
+    for exclusive, inclusive in _BOUNDS:  # of the draft 4
+        if found.get(exclusive) is True and inclusive in found:
+            found[exclusive] = found.pop(inclusive)
+        elif isinstance(found.get(exclusive), bool):
+            del found[exclusive]
+    kinds = found.get("type")
+    is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+    if is_array and not {"items", "prefixItems"} & found.keys():
+        found["items"] = {}
+    return found
+
+
+def _with_parts(schema: Schema, change: Callable[[Any], Any]) -> Schema:
+    """The schema with its direct parts changed; data such as `default` and `enum` stays."""
+    found = dict(schema)
+    for name in _MAPS:
+        if isinstance(found.get(name), dict):
+            found[name] = {key: change(each) for key, each in found[name].items()}
+    for name in (*_LISTS, "items"):
+        if isinstance(found.get(name), list):
+            found[name] = [change(each) for each in found[name]]
+    for name in _SINGLE:
+        if isinstance(found.get(name), dict):
+            found[name] = change(found[name])
+    return found
+
+
+def _parts(schema: Any) -> Iterator[Schema]:
+    """The schema and all its parts."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    direct: list[Any] = []
+
+    def noted(part: Any) -> Any:
+        direct.append(part)
+        return part
+
+    _with_parts(schema, noted)
+    for each in direct:
+        yield from _parts(each)
+
+
+def _check_references(root: Schema) -> None:
+    for part in _parts(root):
+        reference = part.get("$ref")
+        if reference is None:
+            continue
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            raise UnusableSchema(f"it refers to another document ({str(reference)[:100]})")
+        if not isinstance(at(root, reference), dict | bool):
+            raise UnusableSchema(f"it refers to {reference[:100]}, which is not there")
+
+
+def at(root: Any, reference: str) -> Any:
+    """What a reference such as `#/$defs/colour` points to; None where that is nothing."""
+    for name in reference.removeprefix("#").removeprefix("/").split("/") if reference != "#" else ():
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, list) and key.isdecimal() and int(key) < len(root):
+            root = root[int(key)]
+        else:
+            root = root.get(key) if isinstance(root, dict) else None
+    return root
+
+
+def _merged(root: Schema, schema: Any, counted: list[int]) -> Schema:
+    """A root without alternatives: the properties that any of them has; required is what all require."""
+    counted[0] += 1
+    if not isinstance(schema, dict) or counted[0] > MOST_MERGES:
+        return {}
+    found = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
+    parts = [_merged(root, each, counted) for each in _list(schema, "allOf")]
+    target = at(root, schema["$ref"]) if "$ref" in schema else root
+    if target is not root:
+        parts.append(_merged(root, target, counted))
+    parts += [_any_of(root, _list(schema, name), counted) for name in ("anyOf", "oneOf") if schema.get(name)]
+    for part in parts:
+        found = {**part, **found, **_joined(part, found)}
+    return found
+
+
+def _joined(first: Schema, second: Schema) -> Schema:
+    """The properties and requirements of both, those of the second before those of the first."""
+    properties = {**_dict(first, "properties"), **_dict(second, "properties")}
+    required = list(dict.fromkeys((*_list(second, "required"), *_list(first, "required"))))
+    both: Schema = {"properties": properties, "required": required}
+    return {name: value for name, value in both.items() if value}
+
+
+def _any_of(root: Schema, alternatives: list[Any], counted: list[int]) -> Schema:
+    branches = [_merged(root, each, counted) for each in alternatives]
+    properties: Schema = {}
+    for each in branches:
+        for name, value in _dict(each, "properties").items():
+            before = properties.setdefault(name, value)
+            if before != value:
+                properties[name] = {"anyOf": [*(_list(before, "anyOf") or [before]), value]}
+    required = [set(_list(each, "required")) for each in branches]
+    return _joined({"properties": properties, "required": sorted(set.intersection(*required))}, {})
+
+
+def _dict(schema: Any, name: str) -> Schema:
+    found = schema.get(name) if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _list(schema: Any, name: str) -> list[Any]:
+    found = schema.get(name) if isinstance(schema, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _check_form(root: Schema) -> None:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    checked = {name: value for name, value in root.items() if name != "$schema"}
+    error = best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(checked))
+    if error is not None:
+        place = ".".join(map(str, error.absolute_path))
+        raise UnusableSchema(f"it is no JSON Schema ({place}: {str(error.message)[:200]})")
+
+
+def checkable(schema: Any) -> Any:
+    """The schema without the keywords that are not checked."""
+    if isinstance(schema, list):
+        return [checkable(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: checkable(each) for key, each in inner.items()}
+        if name in ("properties", "$defs", "definitions") and isinstance(inner, dict)
+        else checkable(inner)
+        for name, inner in schema.items()
+        if name not in NOT_CHECKED
+    }
+
+
+def is_too_large(schema: Any) -> bool:
+    """Whether the schema has too many parts to be checked against."""
+    return _steps(schema, schema, (), [0]) > MOST_STEPS
+
+
+def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) -> int:
+    """The parts of a schema when every reference is followed; stops at too many."""
+    counted[0] += 1
+    if counted[0] > MOST_STEPS:
+        return counted[0]
+    if isinstance(part, list):
+        for each in part:
+            _steps(root, each, inside, counted)
+    elif isinstance(part, dict):
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/") and reference not in inside:
+            _steps(root, at(root, reference), (*inside, reference), counted)
+        for name, each in part.items():
+            if name not in ("$defs", "definitions"):
+                _steps(root, each, inside, counted)
+    return counted[0]
