@@ -258,7 +258,7 @@ def _named(sql: str) -> bytes:
 
 
 _FAILURES: tuple[tuple[type[Error], str], ...] = (
-    (errors.DiskFull, "cannot grow: the server's disk is full. Free some space; nothing was recorded."),
+    (errors.DiskFull, "cannot grow: the server's disk is full. Free some space; this was not recorded."),
     (errors.ReadOnlySqlTransaction, "is read-only: the server is a standby, or the database was made so."),
     (errors.InsufficientPrivilege, "may not be used by this user: grant it the rights on the schema."),
     (

@@ -244,7 +244,7 @@ class SqliteDatabase:
 
 
 _FAILURES: tuple[tuple[str, type[HermesJobsError], str], ...] = (
-    ("SQLITE_FULL", LogUnavailable, "cannot grow: the disk is full. Free some space; nothing was recorded."),
+    ("SQLITE_FULL", LogUnavailable, "cannot grow: the disk is full. Free some space; this was not recorded."),
     (
         "SQLITE_READONLY",
         LogUnavailable,

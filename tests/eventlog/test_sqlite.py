@@ -25,6 +25,7 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.system import file_lock
 from tests.eventlog.changes import append, titles, write
+from tests.small_disk import SmallDisk, mounted
 
 HOLDER = rf"process {os.getpid()} \(.*\)" if sys.platform == "linux" else "another program"
 
@@ -41,28 +42,10 @@ def sqlite_log(path: Path) -> Iterator[SqlEventLog]:
     log.close()
 
 
-class SmallDisk:
-    """A file system of its own, of one megabyte."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def mount(self, options: str) -> bool:
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.path)]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-    def unmount(self) -> None:
-        subprocess.run(["umount", str(self.path)], check=True)
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    disk = SmallDisk(tmp_path / "disk")
-    disk.path.mkdir()
-    if shutil.which("mount") is None or not disk.mount("size=1m"):
-        pytest.skip("this user may not mount a file system")
-    yield disk
-    disk.unmount()
+    with mounted(tmp_path / "disk") as disk:
+        yield disk
 
 
 @pytest.mark.parametrize("folder", ["with space", "ünïcode 😀", "what?", "100%25 & #1", "a+b;c"])

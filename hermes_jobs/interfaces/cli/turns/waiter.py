@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.stops import REFUSED
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.engine.handlers.tool_context import workdir_of
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import CODES_OF_TURNS, FAILED, INTERRUPTED, TIMED_OUT, explain
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
@@ -66,6 +66,9 @@ def follow(
             return vigil.wait(timeout, alone)
         except KeyboardInterrupt:
             return vigil.on_interrupt()
+        except LogUnavailable:
+            vigil.on_failure()
+            raise
         finally:
             vigil.close()
 
@@ -382,6 +385,14 @@ class TurnWaiter:
         if is_new and not self._has_cancelled and self._wants_cancel(engine):
             self._cancel(engine)
         return INTERRUPTED
+
+    def on_failure(self) -> None:
+        """The log cannot be written or read: what was recorded is still there."""
+        self._printer.close()
+        turn = self._submitted.turn
+        self._printer.say(
+            f"Turn {turn} is in the log; continue with it later: hermes-jobs turns follow {turn}"
+        )
 
     def _offer_cancel(self, worker: InlineWorker | LogWaiter) -> None:
         """The same while this process still runs steps: running calls continue until the user has
