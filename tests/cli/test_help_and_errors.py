@@ -188,6 +188,9 @@ def test_the_version_is_told(home: WrittenHome) -> None:
     ("arguments", "told"),
     [
         (["trns"], "Did you mean 'turns'?"),
+        (["What's 2+2?"], "To say it: hermes-jobs send 'What'\"'\"'s 2+2?'"),
+        (["-c"], "No such option '-c'. Options stand behind a command, as in: hermes-jobs chat -c"),
+        (["--verison"], "Did you mean '--version'?"),
         (["turns", "lst"], "Did you mean 'list'?"),
         (["turns", "list", "--statsu", "failed"], "Did you mean '--status'?"),
         (["turns", "list", "--status", "fialed"], "'failed'"),

@@ -124,6 +124,11 @@ def test_no_line_is_wider_than_the_terminal(text: str) -> None:
     assert all(cell_len(line) <= 39 for line in lines)
 
 
+def test_a_table_has_no_empty_line_of_its_own_above_it() -> None:
+    first, *_ = rendered("| file | change |\n|---|---|\n| calc.py | one line |\n", 60)
+    assert click.unstyle(first).split() == ["file", "change"]
+
+
 def test_another_attempt_that_says_the_same_goes_on_where_the_first_was() -> None:
     paper, random = Paper(), Random(1)
     display = LiveDisplay(paper)

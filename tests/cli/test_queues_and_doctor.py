@@ -99,6 +99,16 @@ def test_an_unreachable_broker_and_log_fail_with_code_5_and_without_their_passwo
 
 
 @pytest.mark.postgres
+def test_doctor_says_which_keys_the_environment_sets(home: Home) -> None:
+    unwritten = home.run("doctor", HERMES_JOBS_BUDGETS__DAY_USD="1").out
+    assert "config.yaml (there is none) — set: " in unwritten
+    assert "budgets.day_usd (environment HERMES_JOBS_BUDGETS__DAY_USD)" in unwritten
+    home.run("config", "set", "terminal.timeout", "60")
+    written = home.run("doctor").out
+    assert "(there is none)" not in written
+    assert "terminal.timeout" in written
+
+
 @pytest.mark.parametrize("command", ["doctor", "up"])
 def test_a_log_that_can_only_be_read_is_said_before_anything_is_started(home: Home, command: str) -> None:
     with postgres_schema() as url:

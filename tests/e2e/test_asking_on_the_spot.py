@@ -66,6 +66,17 @@ def test_a_command_is_shown_whole_and_runs_when_y_is_pressed(home: Home) -> None
     assert approvals(home) == [("user", "once", "")]
 
 
+def test_a_long_command_is_shown_character_by_character(home: Home, model_server: ModelServer) -> None:
+    command = f"rm -r build && echo '{'two  blanks ' * 12}'"
+    model_server.follow(asks_for(AskedCall("terminal", {"command": command})))
+    with asked(home) as screen:
+        rows = screen.text.splitlines()
+        shown = [row for row in rows if row.startswith("    ")]
+        assert "".join(row[4:].ljust(96) for row in shown).rstrip() == command
+        screen.type("n")
+        assert screen.end() == 0
+
+
 def test_keys_that_answer_nothing_are_passed_over_and_n_refuses(
     home: Home, model_server: ModelServer
 ) -> None:
@@ -278,6 +289,7 @@ def test_a_key_answers_each_question_that_was_shown(home: Home, model_server: Mo
         screen.shows(ANSWERED_BY)
         screen.type("y")
         screen.shows("    rm -r dist")
+        assert screen.text.index("Allowed once.") < screen.text.index("    rm -r dist")
         screen.shows(ANSWERED_BY)
         screen.type("n")
         screen.shows("Refused.")

@@ -192,6 +192,17 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         assert [fact.model for fact in facts_of(log) if isinstance(fact, e.ModelChanged)] == ["second"]
 
 
+def test_clear_empties_the_screen_and_says_how_to_come_back(home: Home) -> None:
+    with chatting(home) as screen:
+        say(screen, "one")
+        screen.shows("You said: one")
+        happened(home, e.TurnCompleted, 1)
+        say(screen, "/clear")
+        screen.shows("The one before stays: /session s")
+        screen.shows("A new session begins")
+        assert "You said: one" not in screen.text
+
+
 def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
     home: Home, model_server: ModelServer
 ) -> None:

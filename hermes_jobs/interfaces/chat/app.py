@@ -217,8 +217,14 @@ class Chat:
 
     def clear(self) -> None:
         """See `ChatContext.clear`."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._prompt.app.renderer.clear)
+        loop = self._loop
+        assert loop is not None, "commands come from the prompt"
+
+        async def empty() -> None:
+            self._surface.print_waiting()
+            self._prompt.app.renderer.clear()
+
+        asyncio.run_coroutine_threadsafe(empty(), loop).result()  # what is said next stays
 
     def columns(self) -> int:
         """See `ChatContext.columns`."""
@@ -348,8 +354,9 @@ class Chat:
             self._prompt.default_buffer.insert_text("no: ")
         else:
             question = self._answer_keys.take()
-            told = partial(self.conversation.answer, key, question_id=question)
-            self._actions.submit(self._run_action, lambda: self.say(told()))
+            self._actions.submit(
+                self._run_action, partial(self.conversation.answer, key, question_id=question)
+            )
 
     def _size(self) -> tuple[int, int]:
         size = self._output.get_size()

@@ -15,6 +15,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session.session import OpenChild, Session, stream_of
 from hermes_jobs.domain.session.synthetic_messages import without_notes
+from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.fork import last_begun, undo
 from hermes_jobs.engine.live import LiveChannel
@@ -223,13 +224,16 @@ class Conversation:
 
     def answer(
         self, key: str, reason: str = "", call: str | None = None, question_id: str | None = None
-    ) -> str:
-        """Answer the open question, or the one about that call, or the one of that id; what is done.
+    ) -> None:
+        """Answer the open question, or the one about that call, or the one of that id, and show what is done.
 
         Raises `Rejected` without a question, or for an unknown key.
         """
-        with self._lock:
-            question = (self._question(call) if call is not None else None) or self._question()
+        with self._lock:  # until it is shown: the next question comes below it
+            self._display.print_line(printable(self._answered(key, reason, call, question_id)))
+
+    def _answered(self, key: str, reason: str, call: str | None, question_id: str | None) -> str:
+        question = (self._question(call) if call is not None else None) or self._question()
         if question is None or question_id not in {None, question.id}:
             raise Rejected("Nothing waits for you in this session.", kind="usage")
         if isinstance(question, InputQuestion):

@@ -199,12 +199,12 @@ def approve(chat: ChatContext, rest: str) -> None:
     words = rest.split()
     scope = next((word for word in words if word in SCOPE_KEYS), "once")
     call = next((word for word in words if word not in SCOPE_KEYS), None)
-    chat.say(chat.conversation.answer(SCOPE_KEYS[scope], call=call))
+    chat.conversation.answer(SCOPE_KEYS[scope], call=call)
 
 
 def deny(chat: ChatContext, rest: str) -> None:
     """Refuse the waiting tool call, with a reason."""
-    chat.say(chat.conversation.answer("n", rest))
+    chat.conversation.answer("n", rest)
 
 
 def answer(chat: ChatContext, text: str) -> bool:
@@ -223,7 +223,7 @@ def answer(chat: ChatContext, text: str) -> bool:
     if key == "r" and not reason:
         chat.say("Type the reason with it: n REASON")
     else:
-        chat.say(chat.conversation.answer("n" if reason else key, reason))
+        chat.conversation.answer("n" if reason else key, reason)
     return True
 
 

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -128,10 +129,22 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The named command. Raises `NoSuchCommand`, which names the nearest known ones."""
+        """The named command. Raises `NoSuchCommand`, which names the nearest known ones, or a usage error."""
+        if ctx.parent is None and len(args[0].split()) > 1:
+            raise click.UsageError(f"That is no command. To say it: hermes-jobs send {quote(args[0])}", ctx)
         if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments behind the group's options. Raises `NoSuchOption`, which says where they stand."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if ctx.parent is not None or error.possibilities:
+                raise
+            told = f"{error.message} Options stand behind a command, as in: hermes-jobs chat -c"
+            raise click.NoSuchOption(error.option_name, told, ctx=ctx) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         """The matching commands, without importing any, and this group's flags."""
@@ -159,7 +172,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=example('hermes-jobs send "What is in this folder?"'),
 )
-@click.version_option(__version__, prog_name="hermes-jobs")
+@click.version_option(__version__, "-V", "--version", prog_name="hermes-jobs")
 def hermes_jobs() -> None:
     """A personal agent that learns, run as a job system: everything it does is a job, and an event.
 

@@ -7,6 +7,7 @@ from functools import cache
 from io import StringIO
 from typing import ClassVar
 
+from click import unstyle
 from markdown_it import MarkdownIt
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
@@ -96,6 +97,6 @@ def rendered(block: str, columns: int) -> list[str]:
     lines = [line.rstrip() for line in written.getvalue().split("\n")]
     while lines and not lines[-1]:
         lines.pop()
-    while lines and not lines[0]:
+    while lines and not unstyle(lines[0]).strip():  # above a table
         lines.pop(0)
     return lines

@@ -125,6 +125,14 @@ def _chopped(word: str, width: int) -> list[str]:
     return chop_cells(word, width)
 
 
+def whole_lines(text: str, width: int | None) -> list[str]:
+    """The text's lines character by character as they are, in pieces of at most so many columns."""
+    lines = text.splitlines()
+    if width is None or all(line_width(line) <= width for line in lines):
+        return lines
+    return [piece for line in lines for piece in _chopped(line, width) or [""]]
+
+
 def line_width(text: str) -> int:
     """How many columns a line takes on a terminal; colours take none."""
     plain = click.unstyle(text)

@@ -73,9 +73,14 @@ def home(settings: Settings) -> Iterator[DoctorFinding]:
         yield warn("home", f"{paths.home} can be read by others (mode {mode:o}).", f"chmod 700 {paths.home}")
     else:
         yield ok("home", str(paths.home))
-    changed = sorted(key for key, origin in settings.origins.items() if origin != "default")
+    changed = sorted(
+        f"{key} ({origin})" if origin.startswith("environment ") else key
+        for key, origin in settings.origins.items()
+        if origin != "default"
+    )
     text = f"set: {', '.join(changed)}" if changed else "every key has its default"
-    yield ok("config", f"{paths.config} — {text}")
+    there = "" if paths.config.exists() else " (there is none)"
+    yield ok("config", f"{paths.config}{there} — {text}")
 
 
 def toolsets(application: Application) -> Iterator[DoctorFinding]:

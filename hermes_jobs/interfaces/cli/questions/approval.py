@@ -20,7 +20,15 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.moments import to_local
-from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, short_path, terminal_width
+from hermes_jobs.interfaces.cli.output import (
+    COLOURS,
+    cut,
+    flowed,
+    one_line,
+    short_path,
+    terminal_width,
+    whole_lines,
+)
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
 from hermes_jobs.interfaces.cli.turns.diff_format import coloured
 from hermes_jobs.interfaces.cli.turns.progress import call_details
@@ -81,11 +89,12 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         if self.asker is not None:
             name = f"  {self.asker.name}"
             above.append(click.style(name if width is None else cut(name, width), dim=True))
-        return [*above, *(f"    {line}" for line in self._shown(command))]
+        return [*above, *(f"    {line}" for line in self._shown(command, width))]
 
-    def _shown(self, command: str) -> list[str]:
+    def _shown(self, command: str, width: int | None) -> list[str]:
         if command:
-            return [click.style(line, fg="cyan") for line in printable(command).splitlines()]
+            room = None if width is None else width - 4
+            return [click.style(line, fg="cyan") for line in whole_lines(printable(command), room)]
         return self._diff() or call_details(self.asked.name, self.asked.arguments).splitlines()
 
     def _diff(self) -> list[str]:
