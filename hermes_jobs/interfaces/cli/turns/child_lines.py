@@ -10,14 +10,14 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.output import cut, line_width, one_line
 from hermes_jobs.text.figures import duration, money
 from hermes_jobs.text.plural import pluralize
 
-GOAL = 32  # characters of a goal in a line
-DOING = 28  # and of its current call
+LEAST_GOAL = 16  # columns of a goal in a line, however narrow it is
+DOING = 28  # columns of what it does
 QUIET = 60.0  # seconds after which the time without an event is shown
-HELD, THINKS, WAITS = "waits for its place", "thinks", "waits for you"
+HELD, ASKS, WAITS = "waits for its place", "waiting for the model", "waits for you"
 ENDS: dict[e.ChildStatus, str] = {
     "completed": "done",
     "out_of_budget": "out of budget",
@@ -34,31 +34,42 @@ class ChildLine(msgspec.Struct):
 
     label: str
     depth: int
-    doing: str = THINKS
+    doing: str = ASKS
     running: dict[str, str] = {}
     tokens: int = 0
     cost_usd: float | None = 0.0
     at: float = 0.0
 
-    def text(self, now: float) -> str:
-        """The line, with the time without progress if it is long."""
+    def text(self, now: float, width: int) -> str:
+        """The line, in so many columns, with the time without progress if it is long."""
         doing = next(reversed(self.running.values()), self.doing)
         if self.at and now - self.at >= QUIET:
             doing = f"{doing} for {duration(now - self.at)}"
         figures = f"{self.tokens / 1000:.1f}k tokens" if self.tokens else ""
         cost = money(self.cost_usd) if self.cost_usd else ""
-        text = " · ".join(filter(None, (self.label, cut(doing, DOING), figures, cost)))
-        return f"{'  ' * self.depth}↳ {text}"
+        rest = "".join(f" · {each}" for each in (cut(doing, DOING), figures, cost) if each)
+        return _fitted(f"{'  ' * self.depth}↳ ", self.label, rest, width)
+
+    def end(self, event: e.ChildEnded, width: int) -> str:
+        """What is told when it has ended, in so many columns."""
+        cost = f", {money(event.cost_usd)}" if event.cost_usd else ""
+        calls = pluralize(event.num_model_calls, "model call")
+        calls += f", {pluralize(event.num_tool_calls, 'tool call')}"
+        rest = f": {ENDS.get(event.status, event.status)} ({calls}{cost})"
+        return _fitted(f"{'  ' * (self.depth - 1)}· ", self.label, rest, width)
 
 
 class ChildLines:
     """Follows the sub-agents below a session; `tell` is called with a line at the end of each.
 
-    `now` gives seconds since the epoch.
+    `now` gives seconds since the epoch, `width` the columns of a line.
     """
 
-    def __init__(self, tell: Callable[[str], None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, tell: Callable[[str], None], now: Callable[[], float], width: Callable[[], int]
+    ) -> None:
         self._tell = tell
+        self._width = width
         self._now = now
         self._lines: dict[str, ChildLine] = {}
 
@@ -72,17 +83,12 @@ class ChildLines:
         match event:
             case e.ChildrenStarted():
                 for ref in event.children:
-                    role = f"{ref.role}: " if ref.role else ""
-                    label = cut(one_line(f"{role}{ref.goal}"), GOAL)
+                    label = one_line(f"{ref.role}: {ref.goal}" if ref.role else ref.goal)
                     self._lines[ref.session] = ChildLine(label=label, depth=(here.depth if here else 0) + 1)
             case e.ChildEnded():
                 line = self._lines.pop(event.child, None)
                 if line is not None:
-                    how = ENDS.get(event.status, event.status)
-                    cost = f", {money(event.cost_usd)}" if event.cost_usd else ""
-                    calls = pluralize(event.num_model_calls, "model call")
-                    calls += f", {pluralize(event.num_tool_calls, 'tool call')}"
-                    self._tell(f"{'  ' * (line.depth - 1)}· {line.label}: {how} ({calls}{cost})")
+                    self._tell(line.end(event, self._width()))
             case _ if here is not None:
                 here.at = datetime.fromisoformat(recorded.recorded_at).timestamp()
                 _follow(here, event)
@@ -91,7 +97,13 @@ class ChildLines:
 
     def lines(self) -> list[str]:
         """A line for each running one, children below their parents."""
-        return [line.text(self._now()) for line in self._lines.values()]
+        return [line.text(self._now(), self._width()) for line in self._lines.values()]
+
+
+def _fitted(mark: str, label: str, rest: str, width: int) -> str:
+    """The parts as one line, of which the label gets what the others leave of the width."""
+    room = width - line_width(f"{mark}{rest}")
+    return f"{mark}{cut(label, max(room, LEAST_GOAL))}{rest}"
 
 
 def _follow(line: ChildLine, event: e.Event) -> None:
@@ -100,7 +112,7 @@ def _follow(line: ChildLine, event: e.Event) -> None:
         case e.TurnSubmitted(held=True):
             line.doing = HELD
         case e.TurnReleased() | e.ModelCallStarted():
-            line.doing = THINKS
+            line.doing = ASKS
         case e.ToolStarted():
             line.running = {**line.running, event.call: event.name}
         case e.ToolFinished() | e.ToolInterrupted():
@@ -108,7 +120,7 @@ def _follow(line: ChildLine, event: e.Event) -> None:
         case e.ApprovalRequested() | e.InputRequested():
             line.doing = WAITS
         case e.ApprovalGiven() | e.ApprovalDenied() | e.InputAnswered():
-            line.doing = THINKS
+            line.doing = ASKS
         case e.ModelReplied():
             line.tokens += event.usage.total_tokens
             known = line.cost_usd is not None and event.cost_usd is not None

@@ -6,6 +6,7 @@ parallel.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -17,7 +18,7 @@ from hermes_jobs.domain.session.context_notices import notices
 from hermes_jobs.domain.session.loop_guard import REFUSAL
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.interfaces.cli.output import cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
 from hermes_jobs.interfaces.cli.turns.diff_format import counts, folded
 from hermes_jobs.text.figures import duration
@@ -28,6 +29,7 @@ SOON = 1.0  # and either, on a live display
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
 FAILURE = 400  # columns of why a call failed
 REPEATED = "the same call with the same result, again and again"
+WITHOUT_TERMINAL = 200  # columns of a line about a sub-agent
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
 
@@ -45,6 +47,11 @@ class RunningCall(msgspec.Struct):
     def added(self) -> str:
         """Its progress, as text after its duration."""
         return f", {self.note}" if self.note else ""
+
+
+def _columns() -> int:
+    """Of a line of progress; one less than the terminal has, in whose last column nothing is drawn."""
+    return (terminal_width(sys.stderr) or WITHOUT_TERMINAL) - 1
 
 
 class ProgressLines:
@@ -66,7 +73,7 @@ class ProgressLines:
         self._tools: dict[str, RunningCall] = {}
         self._model: RunningCall | None = None
         self._speaking: tuple[str, int] | None = None
-        self.children = ChildLines(tell, now)
+        self.children = ChildLines(tell, now, _columns)
 
     def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
         """Handle an event of the turn."""
