@@ -100,12 +100,10 @@ class Chaos:
     def _answer(self, seen: Seen) -> Action:
         if self._rules.random() < (FAILING_SUMMARIES if is_summary(seen) else FAILING):
             return self._rules.choice((Refuse(status=500), Refuse(status=400), Drop(text="And so ")))
-        if (
-            is_summary(seen)
-            or is_flush(seen)
-            or is_review(seen)
-            or not seen.last_user_text.startswith("tool ")
-        ):
+        own = not (is_summary(seen) or is_flush(seen) or is_review(seen))
+        if own and seen.last_user_text.startswith("hand ") and not seen.rounds:
+            return self._delegation(seen.last_user_text.split()[1])
+        if not own or not seen.last_user_text.startswith("tool "):
             return talker(seen)
         tag, done = seen.last_user_text.split()[1], seen.rounds
         if done == 2:
@@ -115,6 +113,12 @@ class Chaos:
         return Answer(
             tool_calls=(AskedCall("terminal", {"command": write}), AskedCall("read_file", {"path": NOTE}))
         )
+
+    def _delegation(self, tag: str) -> Answer:
+        """Two sub-agents, of which one writes; the turn waits for them or not."""
+        tasks = [{"goal": f"tool {tag}a Write it."}, {"goal": f"talk {tag}b Say it."}]
+        waits = self._rules.random() < 0.5
+        return Answer(tool_calls=(AskedCall("delegate", {"tasks": tasks, "wait": waits}),))
 
     def run(self) -> None:
         """Start, live through it, calm down."""
@@ -219,7 +223,7 @@ class Chaos:
 
     def _submit(self, session: str | None = None) -> None:
         number = len(self.crew.texts)
-        kind = self.random.choice(("tool", "talk", "tool"))
+        kind = self.random.choice(("tool", "talk", "tool", "hand"))
         sessions = [each.removeprefix(SESSIONS) for each in self._conversations()]
         if session is None and sessions and self.random.random() < 0.7:
             session = self.random.choice(sessions)

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from tests.faults.child_checker import children_violations
+
 Line = Mapping[str, Any]
 
 ENDS = {"TurnCompleted", "TurnFailed", "TurnCancelled", "TurnMerged"}
@@ -48,6 +50,7 @@ def violations(lines: Sequence[Line], given: Iterable[Given] = ()) -> list[str]:
         _work_after_the_end,
         _requests_without_an_end,
         _doubled_firings,
+        children_violations,
     )
     found = [each for check in checks for each in check(lines)]
     return [*found, *_unbooked(lines, list(given))]

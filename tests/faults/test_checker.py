@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.faults.checker import Given, Line, violations
+from tests.faults.child_checker import children_violations
 
 NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
 USED = {"input_tokens": 10, "output_tokens": 1001}
@@ -37,6 +38,16 @@ REQUESTED = ("DeliveryRequested", {"delivery": "d1", "target": "file:/tmp/x", "t
 PLACED = ("DeliveryFailed", {"delivery": "d1", "retry_at": 60.0})
 COMPRESS = ("CompressionRequested", {"turn": None, "reason": "manual"})
 Fact = tuple[str, dict[str, Any]]
+CALL = {"turn": "t1", "call": "t1-1-0"}
+BEGUN = ("ChildrenStarted", {**CALL, "children": [{"session": "s2", "turn": "t2", "goal": "x"}]})
+APART = ("ChildrenStarted", {**BEGUN[1], "waits": False})
+FIRST = {"turn": "t2", "text": "x", "source": "parent:s1", "opening": {"delegation": {"call": "t1-1-0"}}}
+TOLD = ("ChildEnded", {**CALL, "child": "s2", "status": "completed"})
+BECAME = ("TurnSubmitted", {"turn": "t2e", "text": "x", "source": "child:s2"})
+OWN = (("TurnSubmitted", FIRST), ("ModelCallStarted", {"turn": "t2", "step": "t2-1"}))
+CHILD_COMPLETED = ("TurnCompleted", {"turn": "t2"})
+CANCELLED = ("TurnCancelled", {"turn": "t1"})
+TAKEN = ("ChildSlotTaken", {"child": "s2"})
 
 
 def log(*facts: Fact) -> list[Line]:
@@ -45,6 +56,64 @@ def log(*facts: Fact) -> list[Line]:
         {"position": at, "stream": "session-s1", "version": at, "type": kind, "data": data}
         for at, (kind, data) in enumerate(facts, 1)
     ]
+
+
+def tree(parent: Iterable[Fact], child: Iterable[Fact]) -> list[Line]:
+    """The streams of a parent, of its child `s2`, and of the places; each fact stands at its own moment but
+    what is of one append: the beginning of the child, and its end."""
+    both = [("session-s1", each) for each in parent] + [("session-s2", each) for each in child]
+    order = ("TurnSubmitted", "ChildrenStarted", "TurnCancelled", "ModelCallStarted")
+    both.sort(key=lambda each: order.index(each[1][0]) if each[1][0] in order else len(order))
+    return [
+        {
+            "position": at,
+            "stream": stream,
+            "version": 1,
+            "type": kind,
+            "data": data,
+            "recorded_at": "begun" if kind in {"TurnSubmitted", "ChildrenStarted"} else "ended",
+        }
+        for at, (stream, (kind, data)) in enumerate(both, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "found"),
+    [
+        ([BEGUN, TOLD], [*OWN, CHILD_COMPLETED], ""),
+        ([APART, TOLD, BECAME], [*OWN, CHILD_COMPLETED], ""),
+        ([BEGUN, BEGUN, TOLD], [*OWN, CHILD_COMPLETED], "child s2 was begun 2 times"),
+        ([TOLD], [], "was told the end of s2, which it did not begin"),
+        ([BEGUN, TOLD], [CHILD_COMPLETED], "child s2 has 0 first texts"),
+        (
+            [BEGUN, TOLD],
+            [("TurnSubmitted", {**FIRST, "opening": {"delegation": {"call": "t9-1-0"}}}), CHILD_COMPLETED],
+            "says that another call began it",
+        ),
+        ([BEGUN], [*OWN, CHILD_COMPLETED], "was told 0 ends"),
+        ([BEGUN, TOLD, TOLD], [*OWN, CHILD_COMPLETED], "was told 2 ends"),
+        ([BEGUN, TOLD], OWN, "has no end of its own"),
+        ([BEGUN, TOLD], [*OWN, ("TurnFailed", {"turn": "t2"})], "is told as completed and ended with TurnF"),
+        ([APART, TOLD], [*OWN, CHILD_COMPLETED], "the end of s2 became 0 texts"),
+        ([APART, TOLD, BECAME, BECAME], [*OWN, CHILD_COMPLETED], "the end of s2 became 2 texts"),
+        ([BEGUN, TOLD, BECAME], [*OWN, CHILD_COMPLETED], "the end of s2 became 1 texts"),
+        ([BEGUN, FINISHED, TOLD], [*OWN, CHILD_COMPLETED], "call t1-1-0 ended before its child s2"),
+        ([BEGUN, CANCELLED, TOLD], [*OWN, CHILD_COMPLETED], "ModelCallStarted after the cancel of turn t1"),
+        ([BEGUN, TAKEN, TOLD], [*OWN, CHILD_COMPLETED], "child s2 holds 1 places at the end"),
+    ],
+)
+def test_a_violation_of_delegation_is_found(
+    parent: Iterable[Fact], child: Iterable[Fact], found: str
+) -> None:
+    told = list(children_violations(tree(parent, child)))
+    assert found in "\n".join(told)
+    assert bool(told) == bool(found)
+
+
+def test_what_belongs_into_one_append_and_stands_in_two_is_found() -> None:
+    lines = tree([BEGUN, TOLD], [*OWN, CHILD_COMPLETED])
+    late = [{**line, "recorded_at": f"{line['recorded_at']} {line['stream']}"} for line in lines]
+    assert "\n".join(children_violations(late)).count("are two appends") == 2
 
 
 def without(*left_out: Fact) -> Iterable[Fact]:

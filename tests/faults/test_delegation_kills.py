@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.e2e.invariants import (
     counted,
     facts_of,
 )
+from tests.faults.checker import violations
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
 from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Chooser, Seen
@@ -67,6 +69,8 @@ def test_a_turn_and_its_children_survive_a_kill_at_every_one_of_their_appends(
         assert_all_is_done_once(application.log, [])
         assert_at_most_once(counted(effects), tags)
         assert_views_agree(application.log, home.path / "views")
+        exported = home.run("events", "--after", "0", "--json")
+        assert violations([json.loads(line) for line in exported.out.splitlines()]) == []
         assert set(assert_children_ended_once(application.log)) == {"completed"}
     answered = [fact.answer for fact in facts if isinstance(fact, e.TurnCompleted)]
     roots = [fact for fact in facts if isinstance(fact, e.TurnSubmitted) and fact.source == "cli"]

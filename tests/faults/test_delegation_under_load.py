@@ -5,6 +5,7 @@ Every end is told once, and no sub-agent waits for ever for its place.
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from collections import Counter
@@ -25,6 +26,7 @@ from tests.e2e.invariants import (
     counted,
     facts_of,
 )
+from tests.faults.checker import violations
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
 from tests.faults.test_workers_under_load import BROKER_KILLS, FULL, KILLS
@@ -77,8 +79,16 @@ def load(crew: Crew, model_server: ModelServer, effects: Path) -> Crew:
     return crew
 
 
+def assert_the_log_alone_is_in_order(home: Home) -> None:
+    """By its export, without a view or a fold of the product."""
+    ran = home.run("events", "--after", "0", "--json")
+    assert ran.code == 0, ran
+    assert violations([json.loads(line) for line in ran.out.splitlines()]) == []
+
+
 def assert_every_end_was_told(crew: Crew, home: Home, effects: Path) -> None:
     crew.finish()
+    assert_the_log_alone_is_in_order(home)
     with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         assert_views_agree(log, home.path / "views")
@@ -118,8 +128,9 @@ def test_the_broker_of_parents_and_children_is_killed(
     assert_every_end_was_told(load, home, effects)
 
 
+@pytest.mark.parametrize("kills", [0, 3])
 def test_ten_turns_with_ten_sub_agents_each_share_the_places_and_none_is_left_over(
-    crew: Crew, home: Home, model_server: ModelServer
+    crew: Crew, home: Home, model_server: ModelServer, rng: random.Random, kills: int
 ) -> None:
     def choose(seen: Seen) -> Action:
         what = seen.last_user_text
@@ -133,7 +144,13 @@ def test_ten_turns_with_ten_sub_agents_each_share_the_places_and_none_is_left_ov
         crew.start_one(number)
     for number in range(10):
         crew.submit(f"turn-{number}")
+    for _ in range(kills):
+        crew.let_happen(rng.randint(20, 250))
+        victim = rng.randrange(2)
+        crew.kill(victim)
+        crew.start_one(victim)
     crew.finish()
+    assert_the_log_alone_is_in_order(home)
     with home.open_log() as log:
         assert_all_is_done_once(log, crew.accepted)
         assert assert_children_ended_once(log) == {"completed": 100}
