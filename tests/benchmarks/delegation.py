@@ -31,6 +31,8 @@ from tests.faults.crew import Crew
 from tests.soak.vitals import MB
 
 PER_CALL = 10  # the most that one call may have
+AT_ONCE = {"delegation__per_root": "100", "delegation__per_home": "100"}
+GROWTH = (500, 2_000, 4_000)  # children of one worker at which it is looked at
 
 
 def delegating(text: str, children: int) -> dict[str, Any]:
@@ -57,6 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, model_server(Path(name), SCRIPT) as base_url:
         show_overhead(Path(name), base_url)
         show_many(Path(name), base_url)
+        show_growth(Path(name), base_url)
 
 
 def show_overhead(folder: Path, base_url: str) -> None:
@@ -93,8 +96,7 @@ def first_calls(log: EventLog, after: int) -> Iterator[float]:
 
 def show_many(folder: Path, base_url: str) -> None:
     """A hundred children of one turn, and ten turns with ten each, on two workers."""
-    at_once = {"delegation__per_root": "100", "delegation__per_home": "100"}
-    with crew_on(folder / "many", find_server(), base_url, 2, **at_once) as crew:
+    with crew_on(folder / "many", find_server(), base_url, 2, **AT_ONCE) as crew:
         engine = crew.application.engine("bench")
         many(engine, 20, "hello")
         for text, turns in (("a hundred", 1), ("ten children", 10)):
@@ -107,6 +109,18 @@ def show_many(folder: Path, base_url: str) -> None:
                 end="",
             )
             print(f"   workers hold {before} MB, after 500 more children {after} MB")
+
+
+def show_growth(folder: Path, base_url: str) -> None:
+    """What one worker holds after so many children, a hundred at once: it stops growing."""
+    with crew_on(folder / "growth", find_server(), base_url, 1, **AT_ONCE) as crew:
+        engine, done, found = crew.application.engine("bench"), 0, []
+        for children in GROWTH:
+            for _ in range((children - done) // 100):
+                many(engine, 1, "a hundred")
+            done = children
+            found.append(f"{children:,}: {held(crew)} MB")
+    print(f"{'one worker after so many children':<56}   {', '.join(found)}")
 
 
 def held(crew: Crew) -> int:
