@@ -111,13 +111,15 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
 
 
 def _likeliest(index: IndexedMessages, plan: SearchPlan, where: Where, most: int) -> Iterator[Candidate]:
-    """The newest matches; where there are more than `most` and not too many, the best ones first."""
+    """The matches, newest first; where there are more than `most` and not too many, the best ones first."""
     newest = _positions(index.rows, plan, where, RANKED + 1)
     if most < len(newest) <= RANKED:
         best = _best(index.rows, plan, newest, most)
         chosen = frozenset(best)
         newest = [*best, *(each for each in newest if each not in chosen)]
-    return messages_at(index, newest, echo=where.echoes)
+    yield from messages_at(index, newest, echo=where.echoes)
+    if len(newest) > RANKED:  # and none of them was enough: what the index finds may not hold a term
+        yield from matches(index, plan, where._replace(last=newest[-1] - 1))
 
 
 def _positions(rows: Connection, plan: SearchPlan, where: Where, most: int) -> list[int]:

@@ -103,4 +103,4 @@ def test_hits_that_do_not_hold_all_the_words_are_said_to_be_so(three: WrittenHom
     done = three.run("sessions", "search", "proxy", "absent", "--json")
     assert done.json
     assert all(hit["relaxed"] is True for hit in done.json)
-    assert "No message holds all of “proxy”, “absent”. These hold some of that" in done.err
+    assert "None of these holds all of “proxy”, “absent”. They hold some of that" in done.err

@@ -19,6 +19,7 @@ from hermes_jobs.engine.ports.conversation_search import Scope, SearchHit
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
+from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.query import Expression
 from hermes_jobs.views import Views
 from hermes_jobs.views.candidates import alternatives
@@ -408,7 +409,7 @@ def holds(expression: Expression, folded: str) -> bool:
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
-def test_the_index_finds_what_reading_every_text_finds(seed: int) -> None:
+def test_the_index_finds_what_reading_every_text_finds_and_that_first(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder:
         archive = Archive(Path(folder))
@@ -423,6 +424,52 @@ def test_the_index_finds_what_reading_every_text_finds(seed: int) -> None:
             expected = {turn for turn, text in texts.items() if expression and holds(expression, text)}
             hits = archive.hits(query)
             assert {hit.turn for hit in hits if not hit.relaxed} == expected, query
+            order = [each.hit.relaxed for each in archive.views.passages(query, limit=MANY)]
+            assert order == sorted(order), query
+        archive.close()
+
+
+def test_a_text_is_found_behind_many_that_only_the_index_takes_for_one(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_jobs.views.candidates.RANKED", 5)
+    wanted = archive.say("GPT模型")
+    for _ in range(20):
+        archive.say("GPT数据, 模型")
+    assert archive.found("GPT模型 NOT zzyzx") == [wanted]
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=12, deadline=None)
+def test_what_is_said_of_a_search_is_true(seed: int) -> None:
+    """Also where searches of the past, which repeat the words, and scheduled sessions stand behind."""
+    random = Random(seed)
+    with TemporaryDirectory() as folder:
+        archive = Archive(Path(folder))
+        texts: dict[str, str] = {}
+        for number in range(30):
+            kind: e.SessionKind = "scheduled" if number % 5 == 4 else "conversation"
+            text = some_text(random)
+            turn = archive.say(text, f"s{number // 5}{kind}", kind=kind)
+            texts[turn] = fold(text)
+            if number % 3 == 0:
+                asked = some_text(random)
+                call = ToolCall(id="c", name="session_search", arguments=asked)
+                archive.answer(turn, "", call, session=f"s{number // 5}{kind}")
+                texts[f"{turn} searched"] = fold(f"[session_search {asked}]")
+        for _ in range(40):
+            query = some_query(random)
+            expression = parse(query)
+            if expression is None:
+                continue
+            holding = [text for text in texts.values() if holds(expression, text)]
+            hits = archive.hits(query, limit=3)
+            exact = sum(not hit.relaxed for hit in hits)
+            said = relaxed_hint(query, exact) if hits else no_results_hint(query, len(texts), (), ())
+            assert not (said.startswith("No message holds") and holding), query
+            assert exact <= len(holding), query
+            found = archive.views.passages(query, limit=MANY)
+            assert sum(not each.hit.relaxed for each in found) == len(holding), query
         archive.close()
 
 

@@ -34,26 +34,32 @@ def no_results_hint(query: str, messages: int, limits: Sequence[str], wider: Seq
     elif len(positive_terms(expression)) > 1 and not isinstance(expression, AnyOf):
         ways = ["fewer words", "OR between them", *ways]
     ways.append("the beginning of a word with a star (deploy*)")
-    return f"{missing(expression)}: {messages:,} searched{where}.{cut} To widen it: {', or '.join(ways)}."
+    nothing = f"{_lacking('No message', expression)}: {messages:,} searched{where}.{cut}"
+    return f"{nothing} To widen it: {', or '.join(ways)}."
 
 
 def relaxed_hint(query: str, exact: int) -> str:
-    """What to say of hits that do not all hold what the query named; so many of them do."""
+    """What to say of hits that do not all hold what the query named; so many of them do.
+
+    Of other messages it says nothing: one that holds all may stand behind them, such as a search of the past.
+    """
     expression = parse(query)
     assert expression is not None, "what found something can be searched for"
     if exact:
-        return "The first hold all of the words; the others some of them, perhaps in other forms."
-    return f"{missing(expression)}. These hold some of that, perhaps in other forms; rare words count most."
+        hold = "holds" if exact == 1 else "hold"
+        return f"{exact} of these {hold} all of the words; the others some of them, perhaps in other forms."
+    lacking = _lacking("None of these", expression)
+    return f"{lacking}. They hold some of that, perhaps in other forms; rare words count most."
 
 
-def missing(expression: Expression) -> str:
-    """That no message is what the expression asks for, and no more than that."""
+def _lacking(none: str, expression: Expression) -> str:
+    """That no message, or none of these, is what the expression asks for, and no more than that."""
     match expression:
         case All(parts) | AnyOf(parts) if all(isinstance(part, Term) for part in parts):
             much = "any" if isinstance(expression, AnyOf) else "all"
-            return f"No message holds {much} of {', '.join(map(_named, parts))}"
+            return f"{none} holds {much} of {', '.join(map(_named, parts))}"
         case _:
-            return f"No message holds {_named(expression)}"
+            return f"{none} holds {_named(expression)}"
 
 
 def _named(expression: Expression) -> str:
