@@ -16,7 +16,6 @@ from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippe
 from hermes_jobs.text.search.function_words import asks_for_now
 from hermes_jobs.text.search.question import Question, Wanted, question
 from hermes_jobs.text.search.ranking import (
-    BY_LENGTH_OF_ANSWERS,
     READ,
     counter_of_forms,
     coverage,
@@ -137,7 +136,7 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     read, rarities, telling, passages = question_candidates(index, asked_for, scope)
     count = counter_of_forms(asked_for.wanted)
     counts = [count(each.folded[:READ]) for each in read]
-    values = _weighed(read, fits([each.folded for each in read], counts, rarities, BY_LENGTH_OF_ANSWERS))
+    values = _weighed(read, fits([each.folded for each in read], counts, rarities))
     coverages = {each.position: coverage(row, telling) for each, row in zip(read, counts, strict=True)}
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]

@@ -18,7 +18,6 @@ from hermes_jobs.text.search.terms import Term
 READ = 20_000  # characters of a text that are counted in
 SATURATION = 1.2
 BY_LENGTH = 0.75
-BY_LENGTH_OF_ANSWERS = 0.5  # what answers a question is said among other things, and seldom shortly
 A_FEW = 100  # characters that every text is taken to be longer: "What?" is no better for being short
 OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
@@ -52,17 +51,9 @@ def scores(folded: Sequence[str], terms: Sequence[Term]) -> list[float]:
     return fits(folded, counts, [rarity(held, len(folded)) for held in holding])
 
 
-def fits(
-    folded: Sequence[str],
-    counts: Sequence[Sequence[float]],
-    rarities: Sequence[float],
-    part: float = BY_LENGTH,
-) -> list[float]:
-    """BM25 of each text, from how often it holds what is looked for, and how rare each of that is.
-
-    `part`: how much of a score depends on the text's length.
-    """
-    lengths = by_length([min(len(text), READ) for text in folded], part)
+def fits(folded: Sequence[str], counts: Sequence[Sequence[float]], rarities: Sequence[float]) -> list[float]:
+    """BM25 of each text, from how often it holds what is looked for, and how rare each of that is."""
+    lengths = by_length([min(len(text), READ) for text in folded])
     return [
         sum(rare * saturated(count, weight) for rare, count in zip(rarities, row, strict=True) if count)
         for row, weight in zip(counts, lengths, strict=True)
