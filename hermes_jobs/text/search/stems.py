@@ -67,9 +67,9 @@ def stem(word: str) -> str:
 def forms(word: str) -> tuple[str, ...]:
     """The word first, then what is commonly written with the same stem."""
     base = stem(word)
-    if len(word) < SHORTEST or _LATIN.fullmatch(word) is None:
+    if len(word) < SHORTEST - 1 or _LATIN.fullmatch(word) is None:
         return (word,)
-    bases = [base, base[:-1]] if base.endswith("i") else [base]
+    bases = [base, base[:-1]] if base.endswith(("i", "e")) else [base]
     written = [each + suffix for each in bases for suffix in _SUFFIXES]
     if base[-1] in _DOUBLES:
         written += [base + base[-1] + suffix for suffix in _SUFFIXES_DOUBLED]
@@ -78,7 +78,7 @@ def forms(word: str) -> tuple[str, ...]:
 
 def _step_1(word: str) -> str:
     """Plurals, past tenses and participles; a final y becomes i."""
-    if word.endswith(("sses", "ies")):
+    if word.endswith(("sses", "ies")) and len(word) > SHORTEST:
         word = word[:-2]
     elif word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
@@ -93,8 +93,8 @@ def _step_1(word: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """The word before `ed` or `ing`: hop of hopped, file of filing, rate of rating."""
-    if word.endswith(("at", "bl", "iz")):
+    """The word before `ed` or `ing`: hop of hopped, file of filing, rate of rating, use of used."""
+    if word.endswith(("at", "bl", "iz")) or (len(word) == 2 and (_measure(word) or word.endswith("i"))):
         return f"{word}e"
     if (undoubled := _undoubled(word)) != word:
         return undoubled
@@ -131,8 +131,8 @@ def _step_4(word: str) -> str:
 
 
 def _without_e(word: str) -> str:
-    """Without a final e, and with one l of two."""
-    if word.endswith("e"):
+    """Without a final e, and with one l of two; a word of three letters, which is its own stem, keeps it."""
+    if word.endswith("e") and len(word) >= SHORTEST:
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not _is_short(word[:-1])):
             word = word[:-1]

@@ -12,6 +12,10 @@ from hermes_jobs.text.search.stems import forms, stem
     [
         (("connect", "connects", "connected", "connecting", "connection", "connections"), "connect"),
         (("hop", "hops", "hopping"), "hop"),
+        (("use", "uses", "used", "using"), "use"),
+        (("age", "ages", "aged", "aging"), "age"),
+        (("tie", "ties", "tied"), "tie"),
+        (("go", "going"), "go"),
         (("relate", "related", "relational"), "relat"),
         (("happy", "happiness"), "happi"),
         (("forbid", "forbidden", "forbids"), "forbid"),
@@ -32,7 +36,13 @@ def test_short_words_and_other_scripts_are_their_own_stems(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "others"),
-    [("decided", {"decide", "deciding"}), ("running", {"run", "runs"}), ("adoption", {"adopt", "adopted"})],
+    [
+        ("car", {"cars"}),
+        ("used", {"use", "uses", "using"}),
+        ("decided", {"decide", "deciding"}),
+        ("running", {"run", "runs"}),
+        ("adoption", {"adopt", "adopted"}),
+    ],
 )
 def test_the_forms_of_a_word_begin_with_it_and_share_its_stem(word: str, others: set[str]) -> None:
     found = forms(word)
