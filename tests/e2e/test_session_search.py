@@ -62,7 +62,7 @@ def test_a_summariser_that_fails_costs_the_turn_nothing_but_the_summary(
     turn = home.send("do you remember the proxy?")
     (result,) = [m["content"] for m in model_server.requests[-1].messages if m["role"] == "tool"]
     assert "Not summarised" in result
-    assert ">>>nginx<<<" in result
+    assert "user: set up a proxy with nginx" in result
     assert turn["result"] == "Yes: nginx."
 
 

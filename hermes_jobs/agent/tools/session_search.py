@@ -279,8 +279,8 @@ def _answer(
         if summary.text is not None:
             parts.append(summary.text)
             continue
-        parts.append(f"Not summarised ({summary.problem}); matches as they stand:")
-        parts += [f"  {each.hit.role}: {each.hit.snippet}" for each in group[:SNIPPETS]]
+        parts.append(f"Not summarised ({summary.problem}).")
+        parts += [f"  {each.hit.role}: {each.hit.snippet}" for each in group[:SNIPPETS] if each not in best]
     parts.append("\nThe best passages, with what was said around them:")
     parts += [_shown(each) for each in best]
     return "\n".join(parts)

@@ -17,6 +17,8 @@ from hermes_jobs.text.search.query import (
 )
 from hermes_jobs.text.search.terms import Term
 
+NAMED = 4  # words beyond which those of relaxed hits are not listed
+
 
 def no_results_hint(query: str, messages: int, limits: Sequence[str], wider: Sequence[str]) -> str:
     """A few sentences about a query that found nothing in so many messages.
@@ -48,7 +50,8 @@ def relaxed_hint(query: str, exact: int) -> str:
     if exact:
         hold = "holds" if exact == 1 else "hold"
         return f"{exact} of these {hold} all of the words; the others some of them, perhaps in other forms."
-    lacking = _lacking("None of these", expression)
+    is_question = isinstance(expression, All) and len(expression.parts) > NAMED
+    lacking = "None of these holds all of the words" if is_question else _lacking("None of these", expression)
     return f"{lacking}. They hold some of that, perhaps in other forms; rare words count most."
 
 
