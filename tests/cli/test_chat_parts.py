@@ -371,6 +371,7 @@ def test_the_line_at_the_bottom_keeps_what_is_told_first_on_a_narrow_terminal() 
         " waits for you: y, s, a, n or r · claude-sonnet-4-5 · mode ask · $0.50"
     )
     assert toolbar_text(standing, 40, "yn") == " waits for you: y or n · mode ask"
+    assert toolbar_text(standing, 40, "ysanr") == " waits for you: y, s, a, n or r"
     working = msgspec.structs.replace(standing, asks=False, is_running=True)
     assert toolbar_text(working, 80) == (
         " claude-sonnet-4-5 · mode ask · $0.50 · working, Ctrl-C cancels · A week in Rome"

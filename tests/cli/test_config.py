@@ -165,3 +165,25 @@ def test_a_part_that_leaves_no_valid_server_is_refused(
     assert told in done.err
     assert KEY not in done.err
     assert config.read_text() == SERVER
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        (("config", "set", "GROQ_API_KEY"), "GROQ_API_KEY (not shown)"),
+        (("schedule", "add", "Say hi every day at 9"), "Add it?"),
+        (("setup",), "Provider (number or name)"),
+    ],
+    ids=["a secret", "a confirmation", "a choice"],
+)
+def test_ctrl_c_at_a_prompt_ends_its_line_and_changes_nothing(
+    tmp_path, arguments: tuple[str, ...], asked: str
+) -> None:
+    home = Home(tmp_path, {})
+    with Screen(home, *arguments) as screen:
+        screen.shows(asked)
+        screen.interrupt()
+        assert screen.end() == 130
+        assert screen.cursor[1] == 0
+    assert not (home.path / ".env").exists()
+    assert home.run("schedule", "list", "--json").json == []

@@ -71,6 +71,12 @@ class Screen:
             rows = [line.rstrip() for line in (*above, *self._screen.display)]
         return "\n".join(row for row in rows if row)
 
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Its row and column, from 0."""
+        with self._lock:
+            return self._screen.cursor.y, self._screen.cursor.x
+
     def rows(self) -> list[list[Char]]:
         """What stands there, cell by cell."""
         with self._lock:

@@ -37,7 +37,7 @@ KEYS = (
     ("Esc Enter", "a new line; pasted lines stay lines"),
     ("Tab", "complete commands, names, models"),
     ("Up, Ctrl-R", "what you said before"),
-    ("y, s, a, n, r", "answer what waits for you, with one key"),
+    ("y, s, a, n, r", "answer what waits for you"),
     ("Shift-Tab", "the next mode: ask, edits, plan"),
     ("Ctrl-C", "cancel what runs; twice: leave"),
     ("Ctrl-D", "leave; a running turn continues"),

@@ -11,7 +11,7 @@ from hermes_jobs.interfaces.cli.output import cut, line_width, one_line, short_t
 from hermes_jobs.text.figures import money
 
 GAP = " · "
-LEAST_TELLING = ("fill", "cost", "model", "queue")  # left out in this order on a narrow terminal
+LEAST_TELLING = ("fill", "cost", "model", "queue", "mode")  # left out in this order on a narrow terminal
 LEAST_NAME = 8  # columns that the session's name gets, or it is left out
 
 

@@ -110,8 +110,9 @@ def known_row(context: CliContext, name: str) -> ServerRow:
 
 def unknown_server(context: CliContext, name: str) -> Rejected:
     """The error for an unknown server."""
-    known = ", ".join(sorted(context.settings.mcp_servers)) or "none"
-    return Rejected(f"There is no MCP server {name!r}. There are: {known}.", kind="unknown")
+    known = ", ".join(sorted(context.settings.mcp_servers))
+    hint = f"There are: {known}." if known else "None is configured; `hermes-jobs mcp add` adds one."
+    return Rejected(f"There is no MCP server {name!r}.", kind="unknown", hint=hint)
 
 
 def try_server(context: CliContext, name: str, *, as_json: bool) -> None:

@@ -32,7 +32,6 @@ def ask_secret(question: str, *, required: bool = True) -> str:
         try:
             typed = getpass.getpass(f"{question}: ", stream=sys.stderr).strip()
         except (KeyboardInterrupt, EOFError):
-            click.echo(err=True)
             raise click.Abort from None
         if typed or not required:
             return typed

@@ -219,7 +219,7 @@ def failure_line(content: str) -> str:
     """The line of a failed call's result with the reason: the last one before a tool's note in brackets."""
     lines = [line for line in map(one_line, content.splitlines()) if line]
     said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
-    return (said or [line.strip("[]") for line in lines] or [""])[-1]
+    return (said or [line.strip("[]") for line in lines] or [""])[-1].removeprefix("Error: ")
 
 
 def call_details(name: str, arguments: str) -> str:
