@@ -95,6 +95,17 @@ SECTIONS = {
 }
 """The commands in the order of `--help`: those of the first day come first."""
 
+ELSEWHERE = {
+    **dict.fromkeys(("ask", "exec", "prompt", "run"), "send TEXT"),
+    **dict.fromkeys(("init", "login"), "setup"),
+    **dict.fromkeys(("continue", "resume"), "chat -c"),
+    "restore": "import FILE",
+    "start": "up -d",
+    "stop": "down",
+    "version": "--version",
+}
+"""What other tools' commands of that name are here."""
+
 
 class LazyGroup(click.Group):
     """A group whose commands are listed in a table and imported on first use."""
@@ -132,6 +143,8 @@ class LazyGroup(click.Group):
         """The named command. Raises `NoSuchCommand`, which names the nearest known ones, or a usage error."""
         if ctx.parent is None and len(args[0].split()) > 1:
             raise click.UsageError(f"That is no command. To say it: hermes-jobs send {quote(args[0])}", ctx)
+        if ctx.parent is None and (meant := ELSEWHERE.get(args[0])):
+            raise click.UsageError(f"No such command {args[0]!r}. Did you mean hermes-jobs {meant}?", ctx)
         if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
         return super().resolve_command(ctx, args)
