@@ -145,9 +145,7 @@ class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
 
     enabled: Annotated[
         bool,
-        about(
-            "A model names sessions that a person holds on a terminal or in a chat, after the first answer."
-        ),
+        about("A model gives interactive sessions a title, after the first answer."),
     ] = True
 
 
@@ -190,7 +188,7 @@ class Display(Section, frozen=True, kw_only=True):
     """What terminals show besides answers."""
 
     news: Annotated[
-        bool, about("Say once what was learned, and what happened without you since the last terminal.")
+        bool, about("Print reviews' results and unattended work since the last terminal, once.")
     ] = True
     footer: Annotated[bool, about("A dim line below an answer: seconds, cost, context used, turn.")] = True
 
@@ -212,9 +210,9 @@ class CompressionSettings(Section, frozen=True, kw_only=True):
         float, Meta(gt=0, le=1, description="Share of the window at which the history is compressed.")
     ] = 0.50
     target_ratio: Annotated[
-        float, Meta(ge=0.10, le=0.80, description="Share of the threshold that the kept tail may fill.")
+        float, Meta(ge=0.10, le=0.80, description="Share of the threshold for the uncompressed tail.")
     ] = 0.20
-    protect_last_n: Annotated[CountFromZero, about("Newest messages that are always kept.")] = 20
+    protect_last_n: Annotated[CountFromZero, about("Newest messages that are never compressed.")] = 20
     summary_model: Annotated[
         Text | None, about("Model of the summary; null: auxiliary.compression.model.")
     ] = None
@@ -230,7 +228,7 @@ class Mem0(Section, frozen=True, kw_only=True):
     """The memory provider mem0; its key is the secret MEM0_API_KEY."""
 
     base_url: Annotated[WebUrl | None, about("Mem0's server; null: its own service.")] = None
-    user: Annotated[Text, about("Name under which Mem0 keeps what it learns.")] = "user"
+    user: Annotated[Text, about("User id at Mem0.")] = "user"
 
 
 class Honcho(Section, frozen=True, kw_only=True):
@@ -249,14 +247,14 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     user_chars: Annotated[Count, about("Limit of USER.md in characters.")] = 1_375
     nudge_interval: Annotated[CountFromZero, about("User turns between two memory reviews; 0: none.")] = 10
     episodic_days: Annotated[
-        CountFromZero, about("Days after which what is only recalled and nobody needs expires; 0: never.")
+        CountFromZero, about("Days after which unused recalled-only entries expire; 0: never.")
     ] = 365
     working_days: Annotated[CountFromZero, about("Days that an entry of one session holds; 0: for ever.")] = (
         14
     )
     curate: Annotated[
         Literal["ask", "apply"],
-        about("Whether the curator waits for a person, or does by the clock what is safe."),
+        about("Whether the curator only proposes, or applies safe proposals by schedule."),
     ] = "ask"
     consolidate: Annotated[
         bool,
@@ -272,7 +270,7 @@ class MemorySettings(Section, frozen=True, kw_only=True):
         Money | None, about("US dollars a day for it; null: budgets.day_usd alone.")
     ] = None
     recall: Annotated[bool, about("Search earlier sessions before each turn.")] = False
-    recall_tokens: Annotated[Count, about("Limit of what recall adds to a request, in tokens.")] = 1_000
+    recall_tokens: Annotated[Count, about("Limit of recalled context in a request, in tokens.")] = 1_000
     provider: Annotated[Text | None, about("External memory provider beside the built-in one.")] = None
     mem0: Mem0 = Mem0()
     honcho: Honcho = Honcho()
@@ -290,7 +288,7 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
 
 
 class LearningSettings(Section, frozen=True, kw_only=True):
-    """Whether what reviews save is tried out on past turns."""
+    """Verification of reviews' writes on past turns."""
 
     verify: Annotated[
         Literal["off", "cheap", "full"],
@@ -336,11 +334,9 @@ class SearchSettings(Section, frozen=True, kw_only=True):
 class Tools(Section, frozen=True, kw_only=True):
     """Limits of tool results."""
 
-    result_chars: Annotated[Count, about("A longer result is kept apart, with a preview.")] = 100_000
+    result_chars: Annotated[Count, about("A longer result is stored in a file, with a preview.")] = 100_000
     turn_chars: Annotated[Count, about("Limit of all results of one assistant message.")] = 200_000
-    preview_chars: Annotated[
-        CountFromZero, about("Characters of a result kept apart that the model sees.")
-    ] = 1_500
+    preview_chars: Annotated[CountFromZero, about("Characters in the preview of a stored result.")] = 1_500
     serialize_terminal: Annotated[
         bool, about("Run the terminal calls of one message in order, file tools around them too.")
     ] = True
@@ -389,10 +385,13 @@ class FilesSettings(Section, frozen=True, kw_only=True):
         about("Folders that file tools may touch; null: the session's working folder."),
     ] = None
     keep_days: Annotated[
-        CountFromZero, about("Days for which what file tools replaced can be restored; 0: nothing is kept.")
+        CountFromZero,
+        about("Days for which files replaced by file tools can be restored; 0: snapshots are off."),
     ] = 30
-    keep_file_mb: Annotated[Count, about("Largest file that is kept, in MiB.")] = 10
-    keep_total_mb: Annotated[Count, about("Limit of all that is kept, in MiB; the oldest goes first.")] = 500
+    keep_file_mb: Annotated[Count, about("Largest stored file, in MiB.")] = 10
+    keep_total_mb: Annotated[
+        Count, about("Limit of all stored files, in MiB; the oldest are deleted first.")
+    ] = 500
 
 
 class WebSearchSettings(Section, frozen=True, kw_only=True):
@@ -443,7 +442,7 @@ class BudgetsSettings(Section, frozen=True, kw_only=True):
 
 
 class Retention(Section, frozen=True, kw_only=True):
-    """How long conversations are kept."""
+    """Retention of conversations."""
 
     days: Annotated[
         Count | None, about("Days after its last use that a conversation is deleted; null: never.")
@@ -479,9 +478,9 @@ class AgentRoleSettings(Section, frozen=True, kw_only=True):
     """A kind of sub-agent."""
 
     description: Annotated[str, about("What it is for, as the model reads it.")] = ""
-    prompt: Annotated[str, about("What it is told beside its task.")] = ""
-    toolsets: Annotated[tuple[Text, ...] | None, about("Its toolsets; null: those of who delegates.")] = None
-    model: Annotated[Text | None, about("Its model; null: that of who delegates.")] = None
+    prompt: Annotated[str, about("Its system prompt.")] = ""
+    toolsets: Annotated[tuple[Text, ...] | None, about("Its toolsets; null: the delegating agent's.")] = None
+    model: Annotated[Text | None, about("Its model; null: the delegating agent's.")] = None
     budget: Annotated[
         Annotated[float, Meta(gt=0)] | None, about("US dollars that it may spend; null: no limit of its own.")
     ] = None

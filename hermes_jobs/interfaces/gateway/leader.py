@@ -40,7 +40,7 @@ class GatewayLeader:
         Raises `LogUnavailable`.
         """
         if self._lease.is_lost:
-            logger.warning("this process was taken for dead; it stands by from now on")
+            logger.warning("this process lost its lease; it is standby now")
             self._lease.close()
             self._lease = self._start_lease()
         if not self._lease.is_fresh():

@@ -53,7 +53,7 @@ class MessageReceiver:
         try:
             self._engine.change(handle_message(said, self._policy, names, news), f"gateway {said.key}")
         except KeyTaken:
-            logger.info("message %s was heard before", said.key)
+            logger.info("message %s was already accepted", said.key)
 
     def accept_press(self, press: ButtonPress) -> PressAnswer | None:
         """Record the press of a button, unless it is recorded; None for a user who may not write.
@@ -67,7 +67,7 @@ class MessageReceiver:
             try:
                 self._engine.change(handle_press(press), f"gateway {press.key}")
             except KeyTaken:
-                logger.info("press %s was heard before", press.key)
+                logger.info("press %s was already accepted", press.key)
             delivery, rating = rating_now(press, self._engine.state)
         except Rejected as refused:
             return PressAnswer(text=refused.message)

@@ -111,7 +111,7 @@ class GatewayService:
             except (LogUnavailable, PlatformUnavailable, Rejected):
                 raise
             except Exception:
-                logger.exception("update %s could not be heard", update.number)
+                logger.exception("update %s could not be accepted", update.number)
                 await asyncio.sleep(LOG_AWAY)
             else:
                 return
