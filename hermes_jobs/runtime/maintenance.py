@@ -1,7 +1,8 @@
 """Maintenance thread of a worker process, independent of Celery's pool and broker.
 
 Applies cancellations, appends outcomes that were held while the log was unreachable, interrupts steps whose
-lease has expired, reclaims steps of dead workers, and relays unclaimed steps where it is elected.
+lease has expired, reclaims steps of dead workers, and, where it is elected, relays unclaimed steps and ends
+waits that a wrong clock decided.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.leases import FailureDetector
 from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
+from hermes_jobs.runtime.fast_clocks import FastClockWaits
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning
@@ -25,6 +27,7 @@ LOOK_EVERY = 0.25  # seconds between polls of all due steps, where they are shor
 LOOK_AT_MOST = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
 LOOK_LATEST = 1.0  # seconds
 OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
+CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 
@@ -48,6 +51,8 @@ class MaintenanceThread:
         self._place = place
         self._housekeep = housekeep
         self._follower = LogFollower(engine)
+        self._fast_clocks = FastClockWaits(engine)
+        self._corrected_at = float("-inf")
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
         self._look_at = float("-inf")
@@ -85,6 +90,9 @@ class MaintenanceThread:
             self._relay.remember(self._unsent(news))
             return
         self._relay.send_now(self._unsent(news))
+        if now - self._corrected_at >= CORRECT_EVERY:
+            self._corrected_at = now
+            self._fast_clocks.end()
         if now >= self._look_at:
             self._relay.poll()
             took = self._engine.clock.monotonic() - now

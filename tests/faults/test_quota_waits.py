@@ -85,5 +85,23 @@ def test_the_wait_outlives_its_worker_and_is_ended_once(
     assert len(used_up.requests) == 2
 
 
+@pytest.mark.slow
+def test_a_wait_of_a_worker_whose_clock_was_ahead_ends_with_the_next_worker(
+    crew: Crew, home: Home, clock: Path, used_up: ModelServer
+) -> None:
+    clock.write_text("86400")
+    crew.start_one(0, module=SHIFTED, before=(str(clock),))
+    turn = crew.submit("Hello")
+    wait_until(lambda: any(step.not_before > 0 for step in steps(crew)), "the timer")
+    crew.kill(0)
+    crew.start_one(1)
+    crew.finish()
+    with home.open_log() as log:
+        assert_all_is_done_once(log, [turn])
+        ended = [fact.by for fact in facts_of(log) if isinstance(fact, e.WaitEnded)]
+    assert ended == ["clock"]
+    assert len(used_up.requests) == 2
+
+
 def steps(crew: Crew) -> list[Step]:
     return [row.step for row in crew.log.steps()]

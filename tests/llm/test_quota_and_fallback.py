@@ -15,6 +15,7 @@ from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
+from hermes_jobs.runtime.fast_clocks import FastClockWaits
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Refuse, Seen
@@ -141,6 +142,26 @@ def test_a_turn_that_waits_for_nothing_cannot_be_moved(start: Start) -> None:
     turn = session.submit()
     with pytest.raises(Rejected, match="does not wait for a quota"):
         session.decide(c.EndWait(turn=turn, model="m2"))
+
+
+@pytest.mark.parametrize(("ahead", "goes_on"), [(HOUR, True), (4.0, False), (-HOUR, False)])
+def test_a_wait_that_a_clock_ahead_decided_is_ended_once(
+    start: Start, model_server: ModelServer, ahead: float, goes_on: bool
+) -> None:
+    """Given a turn whose wait was decided by a clock that is wrong by so many seconds, when a worker with the
+    right time looks at it, then it is tried again where that clock was ahead."""
+    model_server.follow([USED_UP, USED_UP, Answer(text="At last.")])
+    session = start()
+    turn = waiting(session)
+    session.clock.at -= ahead
+    waits = FastClockWaits(session.engine)
+    assert (waits.end(), waits.end()) == (int(goes_on), 0)
+    facts = session.work(until=session.clock.now())
+    assert of(e.WaitEnded, facts) == [e.WaitEnded(turn=turn, by="clock")] * goes_on
+    assert session.session.current is not None
+    until = session.clock.now() + (2 * HOUR if goes_on else 2 * HOUR + ahead)
+    assert session.session.current.quota_until == until
+    assert waits.end() == 0
 
 
 # --- fallback models -------------------------------------------------------------------------------

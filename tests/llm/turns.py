@@ -72,7 +72,7 @@ class OneSession:
             limits=limits,
             on_delta=lambda piece: self.shown.append(piece.text),
         )
-        self._engine = Engine(
+        self.engine = Engine(
             log=self._log,
             worker="w1",
             clock=self.clock,
@@ -103,12 +103,12 @@ class OneSession:
         """Have a text accepted; its turn."""
         self._turns += 1
         turn = f"t{self._turns}"
-        self._engine.submit(SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+        self.engine.submit(SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
         return turn
 
     def decide(self, command: SessionCommand) -> None:
         """What a person decides."""
-        self._engine.execute(stream_of("s1"), command)
+        self.engine.execute(stream_of("s1"), command)
 
     def work(self, since: int = 0, *, until: float | None = None) -> list[e.Event]:
         """Perform what is due, or what is due up to that moment; the facts since that version."""
@@ -119,10 +119,10 @@ class OneSession:
             if wait > 0:
                 self.waits.append(round(wait, 3))
                 self.clock.at += wait
-            assert self._engine.run(stream_of("s1"), steps[0].id) in {"done", "failed"}
+            assert self.engine.run(stream_of("s1"), steps[0].id) in {"done", "failed"}
         return [recorded.event for recorded in self._log.read(stream_of("s1"), after=since)]
 
     @property
     def session(self) -> Session:
         """As it is in the log."""
-        return self._engine.sessions.load(stream_of("s1"))
+        return self.engine.sessions.load(stream_of("s1"))
