@@ -203,6 +203,18 @@ def test_clear_empties_the_screen_and_says_how_to_come_back(home: Home) -> None:
         assert "You said: one" not in screen.text
 
 
+def test_coming_back_shows_what_the_person_said_last_and_no_words_for_the_model(
+    home: Home, model_server: ModelServer
+) -> None:
+    call = Answer(tool_calls=(AskedCall("terminal", {"command": "true"}),))
+    model_server.follow([call, Answer(text="As far as I came.")])
+    assert home.run("send", "Count them.", HERMES_JOBS_AGENT__MAX_ITERATIONS="1").code == 0
+    with chatting(home, "-c") as screen:
+        screen.shows("› Count them.")
+        screen.shows("As far as I came.")
+        assert [line for line in screen.text.splitlines() if line.startswith("› ")] == ["› Count them."]
+
+
 def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
     home: Home, model_server: ModelServer
 ) -> None:

@@ -14,7 +14,7 @@ from hermes_jobs.domain.events import Mode, Opening
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session.session import OpenChild, Session, stream_of
-from hermes_jobs.domain.session.synthetic_messages import without_notes
+from hermes_jobs.domain.session.synthetic_messages import is_nudge, without_notes
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.fork import last_begun, undo
@@ -379,7 +379,7 @@ class Conversation:
     def _show_last_messages(self, session: Session) -> None:
         """Show the last messages of the conversation."""
         said = [message for message in session.messages if message.content]
-        asked = [each for each in said if isinstance(each, UserMessage)][-1:]
+        asked = [each for each in said if isinstance(each, UserMessage) and not is_nudge(each.content)][-1:]
         answered = [each for each in said[-1:] if isinstance(each, AssistantMessage)]
         for message in asked:
             self._renderer.show_prompt(without_notes(message.content), most=SHOWN_LINES)
