@@ -110,7 +110,10 @@ class Crew:
     def let_happen(self, events: int) -> None:
         """Wait until so many more events stand in the log, or everything is done."""
         until = self.log.last_position() + events
-        wait_until(lambda: self.log.last_position() >= until or not self.log.steps(), f"{events} events")
+        wait_until(
+            lambda: self.log.last_position() >= until or not self.log.steps(),
+            lambda: f"{until - self.log.last_position()} of {events} events, with {self.log.steps()} due",
+        )
 
     def finish(self) -> None:
         """Wait until nothing is left to do."""
