@@ -7,11 +7,21 @@ import sys
 
 from hermes_jobs.system.bounded_process import run_within
 from hermes_jobs.system.isolation import python_module
-from hermes_jobs.text.json_schema import faults, has_patterns
+from hermes_jobs.text.json_schema import document_in, faults, has_patterns
+
+PATTERN_SECONDS = 5.0
 
 
-def faults_within(schema: str, document: str, seconds: float) -> tuple[str, ...] | None:
-    """What is wrong with the document, as `faults` says; None where patterns take longer than `seconds`."""
+def answer_faults(schema: str, answer: str, seconds: float = PATTERN_SECONDS) -> tuple[str, ...]:
+    """What is wrong with an answer that is to be JSON of the schema, within the time; none where it fits."""
+    try:
+        found = _faults_within(schema, document_in(answer), seconds)
+    except ValueError as error:
+        return (str(error),)
+    return (f"the schema's patterns take more than {seconds:g} seconds",) if found is None else found
+
+
+def _faults_within(schema: str, document: str, seconds: float) -> tuple[str, ...] | None:
     if not has_patterns(schema):
         return faults(schema, document)
     ended = run_within(python_module(__spec__.name), json.dumps([schema, document]), seconds)

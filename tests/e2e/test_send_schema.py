@@ -82,6 +82,16 @@ def test_one_that_never_fits_is_an_error_with_an_exit_code_of_its_own(
     ]
 
 
+def test_a_pattern_that_would_take_for_ever_is_a_fault_of_the_answer(
+    home: Home, model_server: ModelServer
+) -> None:
+    (home.work / "endless.json").write_text(json.dumps({"type": "string", "pattern": "^(a+)+$"}))
+    model_server.follow([Answer(text=json.dumps("a" * 200 + "!")), Answer(text='"aa"')])
+    ran = home.run("send", "-q", "--schema", "endless.json", "Say a.")
+    assert (ran.code, ran.out) == (0, '"aa"\n'), ran
+    assert "the schema's patterns take more than 5 seconds" in model_server.requests[1].last_user_text
+
+
 def test_it_is_continued_with_the_same_schema(home: Home, model_server: ModelServer, schema: str) -> None:
     model_server.follow([Answer(text="Ada."), Answer(text="Ada!"), Answer(text=ADA)])
     turn = home.run("send", "--json", "--schema", schema, "Who is this?").json["turn"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hermes_jobs.engine.bounded_schema import faults_within
+from hermes_jobs.engine.bounded_schema import answer_faults
 from hermes_jobs.text.json_schema import faults
 
 DIGITS = json.dumps({"type": "string", "pattern": "^[0-9]+$"})
@@ -16,8 +16,14 @@ ENDLESS = json.dumps({"type": "object", "patternProperties": {"(a+)+$": {"type":
 @pytest.mark.parametrize("schema", [DIGITS, json.dumps({"type": "string"})])
 @pytest.mark.parametrize("document", ['"12"', '"ä\\ud83d"', "12"])
 def test_what_is_wrong_is_the_same_as_without_a_limit(schema: str, document: str) -> None:
-    assert faults_within(schema, document, 60) == faults(schema, document)
+    assert answer_faults(schema, document, 60) == faults(schema, document)
 
 
 def test_a_pattern_that_would_take_for_ever_is_ended() -> None:
-    assert faults_within(ENDLESS, json.dumps({"a" * 200 + "!": 1}), 0.2) is None
+    (fault,) = answer_faults(ENDLESS, json.dumps({"a" * 200 + "!": 1}), 0.2)
+    assert fault == "the schema's patterns take more than 0.2 seconds"
+
+
+def test_an_answer_that_is_no_json_says_why() -> None:
+    (fault,) = answer_faults(DIGITS, "Seven.")
+    assert fault.startswith("it is not JSON: ")

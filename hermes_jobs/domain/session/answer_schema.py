@@ -22,17 +22,24 @@ from hermes_jobs.text.json_schema import document_in, faults
 MAX_CORRECTIONS = 1
 
 
-def judged(session: Session) -> Iterator[e.AnswerRejected]:
-    """The verdict on the running turn's answer, if it has one that does not fit its schema."""
+def judged(session: Session, known: tuple[str, ...] | None = None) -> Iterator[e.AnswerRejected]:
+    """The verdict on the running turn's answer, if it has one that does not fit its schema.
+
+    `known`: its faults, where they were found before, in a process that can be stopped.
+    """
     turn = session.current
     if turn is None or turn.answer is None or not turn.answer_schema:
         return
-    try:
-        found = faults(turn.answer_schema, document_in(turn.answer))
-    except ValueError as error:
-        found = (str(error),)
+    found = _faults(turn.answer_schema, turn.answer) if known is None else known
     if found:
         yield e.AnswerRejected(turn=turn.id, step=turn.step_id, faults=found)
+
+
+def _faults(schema: str, answer: str) -> tuple[str, ...]:
+    try:
+        return faults(schema, document_in(answer))
+    except ValueError as error:
+        return (str(error),)
 
 
 def rejected(session: Session, event: e.AnswerRejected) -> Session:

@@ -267,7 +267,8 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
     `pressure`: the new level of context use, where users are to be notified. `compress`: the prompt was
     refused as too long and is compressed before the retry. `change`: a decision on other streams that follows
     from a failure. `responses`: usage of models that failed before another one answered. `warnings`: limits
-    that are nearly used up with this call.
+    that are nearly used up with this call. `answer_faults`: what of the turn's schema a final answer breaks,
+    where the schema has regular expressions; None: the decision finds out.
     """
 
     step: str
@@ -278,6 +279,7 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
     pressure: ContextPressure | None = None
     compress: RequestCompression | None = None
     warnings: tuple[BudgetWarned, ...] = ()
+    answer_faults: tuple[str, ...] | None = None
 
 
 class FinishReference(Command, frozen=True, kw_only=True):

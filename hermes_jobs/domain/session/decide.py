@@ -343,7 +343,8 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
         return
     yield from command.approvals
     if turn.answer_schema:
-        yield from answer_schema.judged(fold(session, (*command.responses, command.outcome)))
+        after = fold(session, (*command.responses, command.outcome))
+        yield from answer_schema.judged(after, command.answer_faults)
     if command.pressure is not None:
         yield command.pressure
     if command.compress is not None:

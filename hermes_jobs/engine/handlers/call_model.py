@@ -16,10 +16,12 @@ from hermes_jobs.domain.events import (
     ResponseBooked,
 )
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.loop_guard import is_blocked
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.engine.bounded_schema import answer_faults
 from hermes_jobs.engine.handlers.call_usage import UNREPORTED, booked, told, with_estimate
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
@@ -48,6 +50,7 @@ from hermes_jobs.engine.ports import (
     Toolbox,
 )
 from hermes_jobs.engine.ports.model import bill
+from hermes_jobs.text.json_schema import has_patterns
 
 OVERFLOW = "context_overflow"
 
@@ -114,12 +117,14 @@ class CallModel:
         replied = with_estimate(replied, at.pricing, turn.reserved, reply.content + reply.reasoning)
         approvals = self._approvals(session, turn, replied) if turn.may_call_tools else ()
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
+        responses = _booked(at.pricing, turn, step, reply.instead_of, replied.purpose)
         return c.FinishModelCall(
             step=step.id,
             outcome=replied,
-            responses=_booked(at.pricing, turn, step, reply.instead_of, replied.purpose),
+            responses=responses,
             approvals=approvals,
             pressure=pressure,
+            answer_faults=_answer_faults(fold(session, (*responses, replied))),
         )
 
     def _replied(
@@ -213,3 +218,11 @@ def _booked(
 ) -> tuple[ResponseBooked, ...]:
     sent = turn.reserved.input_tokens if turn.reserved else 0
     return booked(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
+
+
+def _answer_faults(after: Session) -> tuple[str, ...] | None:
+    """What of its schema the answer breaks, where that has patterns, which are given a limited time."""
+    turn = after.current
+    if turn is None or turn.answer is None or not turn.answer_schema or not has_patterns(turn.answer_schema):
+        return None
+    return answer_faults(turn.answer_schema, turn.answer)

@@ -8,14 +8,12 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, append
 from hermes_jobs.domain.replay.experiment import Experiment
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.bounded_schema import faults_within
+from hermes_jobs.engine.bounded_schema import PATTERN_SECONDS, answer_faults
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.system.bounded_process import is_found
-from hermes_jobs.text.json_schema import document_in
 
 TOLD = 500
 """Characters of what a check says."""
-PATTERN_SECONDS = 5.0
 RunCheck = Callable[[str, str, Cancel], e.CheckResult]
 """Runs a command in a folder of its own that holds the answer, where it can do no harm."""
 
@@ -43,17 +41,7 @@ class CheckAnswer:
                 late = f"there is no match within {PATTERN_SECONDS:.0f} seconds"
                 return e.CheckResult(is_kept is True, late if is_kept is None else "")
             case "schema":
-                found = _schema_faults(check.rule, answer)
+                found = answer_faults(check.rule, answer)
                 return e.CheckResult(not found, "; ".join(found)[:TOLD])
             case "command":
                 return self._run(check.rule, answer, cancel)
-
-
-def _schema_faults(schema: str, answer: str) -> tuple[str, ...]:
-    try:
-        found = faults_within(schema, document_in(answer), PATTERN_SECONDS)
-    except ValueError as error:
-        return (str(error),)
-    if found is None:
-        return (f"the schema's patterns take more than {PATTERN_SECONDS:.0f} seconds",)
-    return found
