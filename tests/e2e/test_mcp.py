@@ -277,9 +277,9 @@ def test_one_malformed_tool_hides_no_other(mcp: McpHome) -> None:
     (mcp.folder / "tools.json").write_text(json.dumps(tools))
     tested = mcp.home.run("mcp", "test", "test")
     reason = "it does not have the form that the specification demands (inputSchema: Field required)"
-    assert (tested.code, f"Left out: without: {reason}." in tested.err) == (0, True)
-    assert f"Left out of test: without: {reason}." in mcp.home.run("mcp", "tools").err
-    assert f"left out: without: {reason}" in mcp.home.run("doctor").out
+    assert (tested.code, f"Left out: 'without': {reason}." in tested.err) == (0, True)
+    assert f"Left out of test: 'without': {reason}." in mcp.home.run("mcp", "tools").err
+    assert f"left out: 'without': {reason}" in mcp.home.run("doctor").out
     mcp.home.send("Hello.")
     assert mcp.tools() == {"test__fine": "A tool."}
     more = [*tools, {"name": "also without"}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hermes_jobs.agent.mcp.imports import ImportedServer, read, servers_in
+from hermes_jobs.agent.mcp.imports import ImportedServer, disabled_by_claude, read, servers_in
 
 VS_CODE = """{
   // asked for once
@@ -71,3 +71,26 @@ def test_what_a_project_of_claude_code_disables_is_off_or_named(tmp_path: Path) 
     assert servers["own"].remarks == "off, as in that file"
     assert servers["shared"].entry == shared
     assert servers["shared"].remarks == "on, although it is off in /a"
+
+
+def test_what_the_user_of_claude_code_has_rejected_of_a_project_s_file_is_off(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    (project / ".claude").mkdir(parents=True)
+    home.mkdir()
+    file = project / ".mcp.json"
+    names = ("local", "kept", "both", "on", "other")
+    file.write_text(json.dumps({"mcpServers": {name: {"command": name} for name in names}}))
+    local = {"disabledMcpjsonServers": ["local", "both"], "enabledMcpjsonServers": ["both", "on"]}
+    (project / ".claude" / "settings.local.json").write_text(json.dumps(local))
+    (project / ".claude" / "settings.json").write_text("no JSON")
+    kept = {
+        str(project): {"disabledMcpjsonServers": ["kept"]},
+        "/else": {"disabledMcpjsonServers": ["other"]},
+    }
+    (home / ".claude.json").write_text(json.dumps({"projects": kept}))
+    found = {each.name: each for each in servers_in(read(file), disabled_by_claude(file, str(home)))}
+    assert [name for name in names if found[name].entry.get("enabled") is False] == ["local", "kept", "both"]
+    assert found["local"].remarks == "off, as in the settings of Claude Code"
+    assert found["on"].remarks == ""
+    other = file.rename(project / "mcp.json")
+    assert disabled_by_claude(other, str(home)) == frozenset()

@@ -91,7 +91,7 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
     if not _NAME.fullmatch(name):
         raise _LeftOut("its name is illegal: letters, digits, and _ - . / are allowed, up to 128 of them")
     if len(full_name(server, name)) > LONGEST_NAME:
-        raise _LeftOut(f"{full_name(server, name)} is longer than the {LONGEST_NAME} characters of a name")
+        raise _LeftOut(f"{full_name(server, name)!r} is longer than the {LONGEST_NAME} characters of a name")
     own = config.tools.get(name)
     if own is not None and not own.enabled:
         raise _LeftOut("turned off in the configuration")

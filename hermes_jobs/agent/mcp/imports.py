@@ -50,12 +50,13 @@ OFF = frozenset({"disabled"})
 
 class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
     """A server in a file of another client. `left_out`: settings that are not imported; `problem`: why it
-    cannot be imported. `secrets` are to be written to `.env`. `off_in`: the projects of Claude
-    Code that disable it, although it is on for the others."""
+    cannot be imported. `secrets` are to be written to `.env`. `off_by`: what disables it, if it is disabled.
+    `off_in`: the projects of Claude Code that disable it, although it is on for the others."""
 
     name: str
     entry: dict[str, Any]
     secrets: dict[str, str] = {}
+    off_by: str = "that file"
     left_out: tuple[str, ...] = ()
     problem: str = ""
     off_in: tuple[str, ...] = ()
@@ -65,17 +66,18 @@ class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
         """Differences from the other client's file, and whether the server is off."""
         parts = (
             f"without {', '.join(self.left_out)}" if self.left_out else "",
-            "off, as in that file" if self.entry.get("enabled") is False else "",
+            f"off, as in {self.off_by}" if self.entry.get("enabled") is False else "",
             f"on, although it is off in {', '.join(self.off_in)}" if self.off_in else "",
         )
         return "; ".join(part for part in parts if part)
 
 
-def servers_in(document: object) -> Iterator[ImportedServer]:
+def servers_in(document: object, disabled_here: frozenset[str] = frozenset()) -> Iterator[ImportedServer]:
     """The servers of a decoded file, also those that Claude Code has for single projects.
 
     A project's own server that the project disables is off (`enabled: false`). There are no projects here:
-    where a project disables a server of all projects, that stays on and the project is named.
+    where a project disables a server of all projects, that stays on and the project is named. The servers in
+    `disabled_here` are off, too: see `disabled_by_claude`.
     """
     if not isinstance(document, dict):
         return
@@ -86,7 +88,8 @@ def servers_in(document: object) -> Iterator[ImportedServer]:
         for name, entry in entries.items() if isinstance(entries, dict) else ():
             if isinstance(entry, dict):
                 off_in = tuple(folder for folder, names in disabled.items() if name in names)
-                yield replace(_taken(str(name), entry), off_in=off_in)
+                found = replace(_taken(str(name), entry), off_in=off_in)
+                yield _off(found) if name in disabled_here else found
     for folder, each in projects.items():
         for name, entry in _table(_table(each).get("mcpServers")).items():
             if isinstance(entry, dict):
@@ -94,9 +97,37 @@ def servers_in(document: object) -> Iterator[ImportedServer]:
                 yield _taken(str(name), entry | off)
 
 
-def _disabled(project: object) -> frozenset[str]:
-    names = _table(project).get("disabledMcpServers")
+def _disabled(project: object, key: str = "disabledMcpServers") -> frozenset[str]:
+    names = _table(project).get(key)
     return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
+
+
+def _off(server: ImportedServer) -> ImportedServer:
+    if server.problem:
+        return server
+    return replace(server, entry=server.entry | {"enabled": False}, off_by="the settings of Claude Code")
+
+
+def disabled_by_claude(path: Path, home: str) -> frozenset[str]:
+    """The servers of a project's `.mcp.json` that the user of Claude Code has rejected: those that are
+    `disabledMcpjsonServers` in its settings or its state of the project, whatever else enables them."""
+    if path.name != ".mcp.json":
+        return frozenset()
+    folder = path.absolute().parent
+    settings = [
+        *(folder / ".claude" / name for name in ("settings.json", "settings.local.json")),
+        Path(home, ".claude", "settings.json"),
+    ]
+    kept = _table(_table(_read_or_nothing(Path(home, ".claude.json"))).get("projects"))
+    places = [*map(_read_or_nothing, settings), kept.get(str(folder))]
+    return frozenset(name for each in places for name in _disabled(each, "disabledMcpjsonServers"))
+
+
+def _read_or_nothing(path: Path) -> object:
+    try:
+        return read(path)
+    except (OSError, ValueError):
+        return None
 
 
 def legal_name(name: str) -> str:

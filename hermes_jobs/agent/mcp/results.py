@@ -24,7 +24,7 @@ def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
     blocks = result.get("content")
     parts = list(_parts(blocks if isinstance(blocks, list) else [], keep))
     structured = result.get("structuredContent")
-    if structured is not None and not any(_is_json_of(part, structured) for part in parts):
+    if structured is not None and not any(_says(part, structured) for part in parts):
         parts.append(msgspec.json.format(msgspec.json.encode(structured), indent=1).decode())
     text = cleaned("\n\n".join(part for part in parts if part.strip())) or NOTHING
     failed = result.get("isError") is True
@@ -70,7 +70,10 @@ def _file(kind: str, data: object, mime: object, number: int, keep: KeepFile) ->
     return f"[{kind} {mime}, {len(content):,} bytes, kept as {path}]"
 
 
-def _is_json_of(text: str, value: object) -> bool:
+def _says(text: str, value: object) -> bool:
+    """Whether a text is the JSON of a structured result, or its only value (`{"result": "…"}`)."""
+    if isinstance(value, dict) and [str(each) for each in value.values()] == [text]:
+        return True
     try:
         return bool(msgspec.json.decode(text) == value)
     except (msgspec.DecodeError, RecursionError):

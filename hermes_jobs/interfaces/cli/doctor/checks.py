@@ -282,6 +282,6 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
         hint = f"hermes-jobs mcp show {name}"
         first = listed.left_out[0]
         more = f", and {others} more" if (others := len(listed.left_out) - 1) else ""
-        why = printable(f"{first.name}: {first.reason}")[:200]
+        why = printable(f"{first.name!r}: {first.reason}")[:200]
         return warn(check, f"{text}; left out: {why}{more}", hint)
     return ok(check, text)

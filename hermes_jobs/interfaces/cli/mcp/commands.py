@@ -253,14 +253,14 @@ def import_servers(
     Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
     it is. Nothing is started.
     """
-    from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, read, servers_in
+    from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, disabled_by_claude, read, servers_in
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
     taken: dict[str, ImportedServer] = {}
     text: list[tuple[str, str, str]] = []
     for path in paths:
         try:
-            found = list(servers_in(read(path)))
+            found = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
         except (OSError, ValueError) as error:
             raise Rejected(f"{path} cannot be read: {error}.", kind="usage") from error
         for each in found:

@@ -253,7 +253,7 @@ def note_left_out(listed: McpToolsListed, server: str = "") -> None:
     """Print the omitted tools, and why; with the name of their server if given."""
     of = f" of {server}" if server else ""
     for each in listed.left_out:
-        note(f"Left out{of}: {printable(each.name)}: {printable(each.reason)}.")
+        note(f"Left out{of}: {each.name!r}: {each.reason}.")
 
 
 def print_prompts(server: str, listed: McpToolsListed) -> None:

@@ -1,0 +1,31 @@
+"""Results of calls, as the model reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hermes_jobs.agent.mcp.results import text_of
+
+
+def shown(text: str, structured: Any) -> str:
+    result = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+    return text_of(result, lambda _number, _suffix, _content: "nowhere")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "structured"),
+    [
+        ('{"degrees": 21.5}', {"degrees": 21.5}),
+        ("written", {"content": "written"}),
+        ("42", {"result": 42}),
+    ],
+)
+def test_what_a_text_says_already_is_not_said_again(text: str, structured: Any) -> None:
+    assert shown(text, structured) == text
+
+
+@pytest.mark.parametrize("structured", [{"a": "written", "b": 1}, {"content": "other"}, ["written"]])
+def test_what_a_text_does_not_say_follows_it(structured: Any) -> None:
+    assert shown("written", structured).startswith("written\n\n")
