@@ -136,7 +136,8 @@ def ensure_home(paths: Paths) -> None:
     except OSError as error:
         raise _unwritable(paths.home, f"{error.strerror} ({error.filename})") from error
     if not os.access(paths.home, os.W_OK | os.X_OK):
-        raise _unwritable(paths.home, "permission denied")
+        is_read_only = os.statvfs(paths.home).f_flag & os.ST_RDONLY
+        raise _unwritable(paths.home, "its disk is read-only" if is_read_only else "permission denied")
 
 
 def _nowhere(reason: str) -> Misconfigured:

@@ -10,6 +10,7 @@ import pytest
 
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import Paths, ensure_home, find_home, load
+from tests.small_disk import mounted
 
 
 def test_the_home_is_named_by_its_variable_and_lies_in_the_users_folder_otherwise(tmp_path, monkeypatch):
@@ -82,6 +83,14 @@ def test_a_home_that_may_not_be_written_is_refused(tmp_path):
     (tmp_path / "home").chmod(0o500)
     with pytest.raises(Misconfigured, match="cannot be written: permission denied"):
         ensure_home(Paths(tmp_path / "home"))
+
+
+def test_a_home_on_a_read_only_disk_is_refused_for_that(tmp_path):
+    with mounted(tmp_path / "disk") as disk:
+        ensure_home(Paths(disk.path / "home"))
+        assert disk.mount("remount,ro")
+        with pytest.raises(Misconfigured, match="cannot be written: its disk is read-only"):
+            ensure_home(Paths(disk.path / "home"))
 
 
 def test_loading_without_files_imports_nothing_heavy(tmp_path):
