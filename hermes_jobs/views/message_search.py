@@ -179,9 +179,9 @@ def _prefer_newer(total: dict[int, float]) -> None:
 
 def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
     """The score of each, weighted by its role."""
-    usual = sum(fitting) / max(len(fitting), 1)
+    usual = sum(fitting) / max(len(fitting), 1) or 1.0
     return [
-        (fit or (usual * UNREAD if each.kept else 0.0)) * BY_ROLE[each.role]
+        (fit or (usual * UNREAD if each.kept or len(each.folded) > READ else 0.0)) * BY_ROLE[each.role]
         for each, fit in zip(found, fitting, strict=True)
     ]
 

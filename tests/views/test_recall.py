@@ -214,6 +214,37 @@ def test_ten_searches_for_the_same_thing_do_not_hide_what_they_looked_for(
     assert all(at > max(users) for at in tools)
 
 
+IN_EACH_SCRIPT = {
+    "frobnicator cellar": "The frobnicator is in the cellar.",
+    "Übergröße Keller": "Die Übergröße steht im Keller.",
+    "библиотека подвал": "Наша библиотека переехала в подвал.",
+    "βιβλιοθήκη υπόγειο": "Η βιβλιοθήκη είναι στο υπόγειο.",
+    "ספרייה מרתף": "הספרייה נמצאת ליד מרתף, ספרייה ישנה.",
+    "مكتبة الطابق": "مكتبة كبيرة في الطابق الثاني",
+    "पुस्तकालय तहखाना": "पुस्तकालय का तहखाना बंद है",
+    "লাইব্রেরি ঘর": "লাইব্রেরি আর একটা ঘর",
+    "நூலகம் அறை": "நூலகம் ஒரு அறை",
+    "ห้องสมุด": "ห้องสมุดอยู่ชั้นใต้ดิน",
+    "图书馆 地下室": "图书馆在地下室里面",
+    "図書館 地下": "図書館は地下にあります",
+    "도서관 지하실": "도서관은 지하실에 있습니다",
+    "📚 🏠": "📚 in the 🏠",
+}
+
+
+def test_exact_words_stay_first_in_each_script_after_ten_searches_for_them(archive: Archive) -> None:
+    said = {query: archive.say(text, f"s{at}") for at, (query, text) in enumerate(IN_EACH_SCRIPT.items())}
+    for query in IN_EACH_SCRIPT:
+        archive.say(f"{query.split()[0]} was mentioned beside much else", "beside")
+    first = {query: archive.found(query)[0] for query in said}
+    for number in range(10):
+        for at, (query, text) in enumerate(IN_EACH_SCRIPT.items()):
+            searched(archive, f"q{number}x{at}", query, f"1 conversation about “{query}”: {text}")
+    assert len(IN_EACH_SCRIPT) == 14
+    assert first == said
+    assert {query: archive.found(query)[0] for query in said} == said
+
+
 # --- passages -----------------------------------------------------------------------------------
 
 
@@ -287,6 +318,15 @@ def test_a_hit_that_would_be_cut_beside_another_stands_by_itself(archive: Archiv
     assert [each.hit.role for each in passages] == ["assistant", "user"]
     assert passages[1].text.endswith("the kiln is in the shed")
     assert all(each.before is None and each.after is None for each in passages)
+
+
+def test_a_question_finds_what_stands_at_the_end_of_a_very_long_message(archive: Archive) -> None:
+    archive.say("a shorter text about nothing", "s1")
+    long = archive.say(f"{'so much else to tell you about first ' * 1_000}the kiln is in the shed", "s2")
+    (passage,) = archive.views.passages("in which of our sheds did we put that kiln?", limit=1)
+    assert passage.hit.turn == long
+    assert ">>>kiln<<< is in the >>>shed<<<" in passage.hit.snippet
+    assert passage.text.endswith("the kiln is in the shed")
 
 
 def test_passages_show_nothing_twice(archive: Archive) -> None:
