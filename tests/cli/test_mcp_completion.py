@@ -71,7 +71,7 @@ def test_parts_of_entries_are_offered_for_settings(home: WrittenHome, served: Pa
         f"mcp_servers.tracker.oauth.{each}"
         for each in ("client_id", "client_secret", "redirect_uri", "scope")
     ]
-    assert offered(home, f"hermes-jobs config set {at}.trust ") == ["true", "false"]
+    assert offered(home, f"hermes-jobs config set {at}.trusted ") == ["true", "false"]
     assert f"{at}.timeout" not in offered(home, "hermes-jobs config set ")
 
 

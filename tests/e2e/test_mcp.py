@@ -80,7 +80,7 @@ def mcp(home: Home, model_server: ModelServer, tmp_path: Path) -> McpHome:
 
 
 def test_a_trusted_server_s_tool_that_reads_is_called_without_a_question(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     mcp.asks_for(("test__echo", {"text": "hello"}))
     mcp.home.send("Go.")
     assert mcp.results == ["hello"]
@@ -113,7 +113,7 @@ def test_what_a_person_approves_is_called(mcp: McpHome) -> None:
 
 
 def test_arguments_that_do_not_fit_are_answered_without_a_call(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     mcp.asks_for(("test__echo", {"txt": "hello"}), ("test__echo", {"text": ["hello"]}))
     mcp.home.send("Go.")
     assert "the argument `text` is missing" in mcp.results[0]
@@ -122,7 +122,7 @@ def test_arguments_that_do_not_fit_are_answered_without_a_call(mcp: McpHome) -> 
 
 
 def test_a_large_result_is_kept_apart_and_a_picture_as_a_file(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     mcp.asks_for(("test__echo", {"text": "x" * 150_000}), ("test__image", {}), ("test__weather", {}))
     mcp.home.send("Go.")
     large, image, weather = mcp.results
@@ -134,7 +134,7 @@ def test_a_large_result_is_kept_apart_and_a_picture_as_a_file(mcp: McpHome) -> N
 
 
 def test_failures_are_told_to_the_model(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     mcp.asks_for(("test__fail", {}), ("test__lie", {}), ("test__die", {}))
     mcp.home.run("send", "--json", "--approve", "mcp_test:*", "Go.")
     failed, lied, died = mcp.results
@@ -146,14 +146,14 @@ def test_failures_are_told_to_the_model(mcp: McpHome) -> None:
 
 
 def test_a_tool_has_a_timeout_of_its_own(mcp: McpHome) -> None:
-    mcp.configure(trust=True, tools={"slow": {"ask": False, "timeout": 0.3}})
+    mcp.configure(trusted=True, tools={"slow": {"ask": False, "timeout": 0.3}})
     mcp.asks_for(("test__slow", {"text": "never"}))
     mcp.home.send("Go.")
     assert "the server gave no answer within 0.3 s" in mcp.results[0]
 
 
 def test_a_server_that_is_away_is_named_and_the_others_work(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     config = json.loads((mcp.home.path / "config.yaml").read_text())
     config["mcp_servers"]["gone"] = {"command": "no-such-program"}
     (mcp.home.path / "config.yaml").write_text(json.dumps(config))
@@ -302,7 +302,7 @@ def test_toolsets_choose_servers(mcp: McpHome) -> None:
 
 @pytest.mark.slow
 def test_a_call_of_a_killed_worker_is_never_repeated(mcp: McpHome) -> None:
-    mcp.configure(trust=True, tools={"slow": {"ask": False}})
+    mcp.configure(trusted=True, tools={"slow": {"ask": False}})
     mcp.asks_for(("test__slow", {"text": "go"}))
     with mcp.home.start("send", "Go.") as running:
         wait_until(lambda: len(mcp.calls) == 1, "the call")
@@ -318,7 +318,7 @@ def test_a_call_of_a_killed_worker_is_never_repeated(mcp: McpHome) -> None:
 
 
 def test_a_secret_reaches_the_server_and_nothing_else(mcp: McpHome) -> None:
-    mcp.configure(trust=True, env={"MCP_TEST": str(mcp.folder), "API_TOKEN": "${MY_TOKEN}"})
+    mcp.configure(trusted=True, env={"MCP_TEST": str(mcp.folder), "API_TOKEN": "${MY_TOKEN}"})
     (mcp.home.path / ".env").write_text("MY_TOKEN=hunter2hunter2\n")
     os.chmod(mcp.home.path / ".env", 0o600)  # noqa: PTH101
     mcp.asks_for(("test__environment", {}))
@@ -336,7 +336,7 @@ def test_a_variable_that_is_not_set_is_named(mcp: McpHome) -> None:
 
 
 def test_many_tools_are_searched_and_called_by_two(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     steps = (
         Answer(tool_calls=(AskedCall("tool_search", {"query": "say something again"}),)),
         Answer(tool_calls=(AskedCall("tool_call", {"name": "test__echo", "arguments": {"text": "hello"}}),)),

@@ -27,8 +27,8 @@ class AskingHome(McpHome):
     """A home with a server of the newest era that asks, and the test server, which is older and asks, too."""
 
     def configure(self, *, name: str = "test", **more: Any) -> None:
-        old = {"command": sys.executable, "args": ["-I", "-S", str(OLD)], "trust": True, **more}
-        new = {"command": sys.executable, "args": [str(ASKING)], "trust": True, **more}
+        old = {"command": sys.executable, "args": ["-I", "-S", str(OLD)], "trusted": True, **more}
+        new = {"command": sys.executable, "args": [str(ASKING)], "trusted": True, **more}
         env = {"MCP_TEST": str(self.folder)}
         tools = {
             each: {"ask": False}

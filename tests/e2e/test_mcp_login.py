@@ -28,7 +28,7 @@ NEEDED = "login needed: hermes-jobs mcp login notes (it was refused: invalid_gra
 def oauth(home: Home) -> Iterator[OauthServer]:
     with oauth_server() as server:
         home.path.mkdir(exist_ok=True)
-        entry = {"url": server.mcp, "trust": True}
+        entry = {"url": server.mcp, "trusted": True}
         (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"notes": entry}}))
         yield server
 
@@ -213,11 +213,11 @@ def test_a_secret_of_a_client_is_named_not_written(home: Home, oauth: OauthServe
 def test_a_client_that_is_registered_there_is_added_with_the_server(home: Home, oauth: OauthServer) -> None:
     given = ("client_id=mine", "client_secret=hunter2hunter2", "redirect_uri=http://127.0.0.1:8123/callback")
     options = [word for each in given for word in ("--oauth", each)]
-    added = home.run("mcp", "add", "more", "--no-test", "--url", oauth.mcp, *options)
+    added = home.run("mcp", "add", "more", "--no-test", oauth.mcp, *options)
     assert added.code == 0, added.err
     assert "hunter2" not in (home.path / "config.yaml").read_text()
     assert "MCP_MORE_CLIENT_SECRET=hunter2hunter2" in (home.path / ".env").read_text().replace("'", "")
     for wrong in ("client=mine", "redirect_uri=http://elsewhere.example/callback", "client_id"):
-        refused = home.run("mcp", "add", "wrong", "--no-test", "--url", oauth.mcp, "--oauth", wrong)
+        refused = home.run("mcp", "add", "wrong", "--no-test", oauth.mcp, "--oauth", wrong)
         assert refused.code != 0
         assert wrong.split("=")[0] in refused.err

@@ -31,7 +31,7 @@ def hosts(home: Home) -> list[int]:
 
 @pytest.mark.slow
 def test_workers_share_what_connectors_are_forked_from_and_leave_nothing(mcp: McpHome) -> None:
-    mcp.configure(trust=True)
+    mcp.configure(trusted=True)
     with mcp.home.start("worker") as first, mcp.home.start("worker") as second:
         first.wait_for("ready.")
         second.wait_for("ready.")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from hermes_jobs.agent.mcp.imports import ImportedServer, disabled_by_claude, read, servers_in
 
@@ -59,6 +62,24 @@ def test_the_servers_of_codex_are_taken_over_from_toml(tmp_path: Path) -> None:
         "Authorization": "Bearer ${WEB_TOKEN}",
     }
     assert servers["web"].secrets == {"MCP_WEB_X_KEY": "a-secret"}
+
+
+@pytest.mark.parametrize(
+    ("given", "entry", "left_out"),
+    [
+        ({"enabled_tools": ["a"], "disabled_tools": ["b"]}, {"include": ["a"], "exclude": ["b"]}, ()),
+        ({"tools": {"include": ["a"]}}, {"include": ["a"]}, ()),
+        ({"tools": {"exclude": ["b"], "prompts": False}}, {"exclude": ["b"]}, ("tools",)),
+        ({"tools": ["a"]}, {}, ("tools",)),
+    ],
+)
+def test_the_tools_that_another_client_uses_are_taken_over(
+    tmp_path: Path, given: dict[str, Any], entry: dict[str, Any], left_out: tuple[str, ...]
+) -> None:
+    text = json.dumps({"mcpServers": {"own": {"command": "run"} | given}})
+    own = imported(tmp_path / "mcp.json", text)["own"]
+    assert own.entry == {"command": "run"} | entry
+    assert own.left_out == left_out
 
 
 def test_what_a_project_of_claude_code_disables_is_off_or_named(tmp_path: Path) -> None:

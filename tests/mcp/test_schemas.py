@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hermes_jobs.agent.mcp.arguments import validated
-from hermes_jobs.agent.mcp.catalogue import listed
+from hermes_jobs.agent.mcp.catalogue import fingerprint, listed
 from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted
+from hermes_jobs.agent.mcp.tools import effect_of
 from hermes_jobs.agent.tools.tool import InvalidArguments
 from tests.tables import each_row
 
@@ -230,3 +231,30 @@ def test_a_huge_schema_is_left_out_and_a_digest_is_stable() -> None:
     assert "more than 50,000 bytes" in listing.left_out[0].reason
     again = listed("test", SERVER, json.loads(json.dumps([{"name": "b", "inputSchema": wide(3)}])))
     assert again.digest == listing.digest
+
+
+@pytest.mark.parametrize(
+    ("chosen", "used"),
+    [
+        ({}, ["admin_drop", "find", "write"]),
+        ({"include": ("find", "wri*")}, ["find", "write"]),
+        ({"exclude": ("admin_*",)}, ["find", "write"]),
+        ({"include": ("find", "admin_drop"), "exclude": ("admin_*",)}, ["find"]),
+    ],
+)
+def test_the_tools_of_a_server_are_chosen_by_name(chosen: dict[str, Any], used: list[str]) -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("find", "write", "admin_drop")]
+    config = McpServer(command="true", **chosen)
+    listing = listed("test", config, tools)
+    assert [each.name for each in listing.tools] == used
+    assert {each.reason for each in listing.left_out} <= {"turned off in the configuration"}
+    assert (fingerprint(config) == fingerprint(SERVER)) == (not chosen)
+
+
+def test_an_effect_of_the_configuration_comes_before_what_a_trusted_server_says() -> None:
+    offered = {"name": "find", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    (tool,) = listed("test", SERVER, [offered]).tools
+    config = McpServer(command="true", trusted=True, effects={"find": "idempotent"})
+    assert effect_of(tool, McpServer(command="true", trusted=True)) == "read"
+    assert effect_of(tool, McpServer(command="true")) == "write"
+    assert effect_of(tool, config) == "idempotent"

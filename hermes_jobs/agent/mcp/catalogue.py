@@ -43,9 +43,9 @@ def full_name(server: str, tool: str) -> str:
 def fingerprint(config: McpServer) -> str:
     """The digest of the settings that determine a server's list of tools and their descriptions,
     without values of its environment and headers, which may be secrets."""
-    described = {name: each for name, each in config.tools.items() if each.description or not each.enabled}
+    described = {name: each.description for name, each in config.tools.items() if each.description}
     parts = (config.command, config.args, sorted(config.env), config.url, sorted(config.headers), config.cwd)
-    return digest_of((*parts, {name: (each.description, each.enabled) for name, each in described.items()}))
+    return digest_of((*parts, config.include, config.exclude, described))
 
 
 def digest_of(value: object) -> str:
@@ -93,7 +93,7 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
     if len(full_name(server, name)) > LONGEST_NAME:
         raise _LeftOut(f"{full_name(server, name)!r} is longer than the {LONGEST_NAME} characters of a name")
     own = config.tools.get(name)
-    if own is not None and not own.enabled:
+    if not config.uses(name):
         raise _LeftOut("turned off in the configuration")
     if _runs_as_a_task_only(offered):
         raise _LeftOut("it runs only as a task of the revision 2025-11-25, which hermes-jobs does not speak")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -15,12 +16,10 @@ Seconds = Annotated[float, Meta(gt=0)]
 
 
 class McpToolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of one tool; they override its server. `effect`: decides about a repetition after a
-    worker's crash; `ask`: whether calls need approval; `description`: the text for the model.
+    """Settings of one tool; they override its server. `ask`: whether calls need approval; `description`:
+    the text for the model.
     """
 
-    enabled: bool = True
-    effect: Literal["read", "idempotent", "write"] | None = None
     ask: bool | None = None
     timeout: Seconds | None = None
     description: Text | None = None
@@ -42,8 +41,10 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One server: a `command` that is started, or a `url`.
 
     `timeout` is in seconds for one call, `start_timeout` until the server has listed its tools; after
-    `idle_seconds` without a call it is stopped. `trust`: its descriptions of its tools' effects are used.
-    `required`: a session waits for it. `cwd`: its working folder; None: the session's."""
+    `idle_seconds` without a call it is stopped. `trusted`: its descriptions of its tools' effects are used;
+    `effects` of single tools, by name, come before them and decide about a repetition after a worker's crash.
+    `include` (all, where it is empty) and `exclude` are the tools to use, by name or with `*`. `required`: a
+    session waits for it. `cwd`: its working folder; None: the session's."""
 
     command: Text | None = None
     args: tuple[str, ...] = ()
@@ -54,11 +55,14 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     oauth: McpOauth | None = None
     type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
     enabled: bool = True
-    trust: bool = False
+    trusted: bool = False
     required: bool = False
     timeout: Seconds = 300
     start_timeout: Seconds = 30
     idle_seconds: Seconds = 600
+    include: tuple[Text, ...] = ()
+    exclude: tuple[Text, ...] = ()
+    effects: dict[str, Literal["read", "idempotent", "write"]] = {}
     tools: dict[str, McpToolSettings] = {}
 
     def __post_init__(self) -> None:
@@ -68,6 +72,11 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError("`args`, `env` and `cwd` are of servers with a `command`")
         if self.url is None and (self.headers or self.oauth):
             raise ValueError("`headers` and `oauth` are of servers with a `url`")
+
+    def uses(self, tool: str) -> bool:
+        """Whether the tool with that name is used."""
+        included = not self.include or any(fnmatchcase(tool, each) for each in self.include)
+        return included and not any(fnmatchcase(tool, each) for each in self.exclude)
 
     @property
     def texts(self) -> tuple[str, ...]:

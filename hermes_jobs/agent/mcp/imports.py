@@ -38,6 +38,9 @@ RENAMED = {
     "tool_timeout_sec": "timeout",
     "serverUrl": "url",
     "httpUrl": "url",
+    "enabled_tools": "include",  # Codex
+    "disabled_tools": "exclude",
+    "disabledTools": "exclude",  # Windsurf, Kiro
 }
 OAUTH = {
     "clientId": "client_id",
@@ -150,7 +153,9 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
         problem = "it uses the old SSE transport, which is not supported; ask for its /mcp address"
         return ImportedServer(name=legal, entry={}, problem=problem)
     tools = kept.pop("tools", None)
-    if tools is not None:
+    chosen = {key: value for key, value in _table(tools).items() if key in {"include", "exclude"}}  # Hermes
+    kept |= chosen
+    if tools is not None and (not isinstance(tools, dict) or len(chosen) < len(tools)):
         left_out = (*left_out, "tools")
     if "oauth" in kept:
         kept["oauth"], unknown = _oauth(kept["oauth"] if "url" in kept else None)

@@ -171,7 +171,7 @@ class McpSessions:
         parts = [
             f"## {each.server}\n{catalogue.clean(each.instructions)[:LONGEST_INSTRUCTIONS]}"
             for each in offered
-            if self.config[each.server].trust and each.instructions.strip()
+            if self.config[each.server].trusted and each.instructions.strip()
         ]
         if search:
             counts = ", ".join(f"{each.server} ({len(each.tools)})" for each in offered)
@@ -214,7 +214,7 @@ class McpSessions:
             self._record_failure(name, offer)
             return offer
         listed = self._listed(name, offer)
-        self._record(known.record_listing(listed, trusted=config.trust))
+        self._record(known.record_listing(listed, trusted=config.trusted))
         return listed
 
     def _record_failure(self, name: str, failed: Failed) -> None:

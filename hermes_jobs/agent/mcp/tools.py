@@ -58,10 +58,9 @@ def group_of(server: str) -> str:
 
 def effect_of(tool: McpTool, config: McpServer) -> Effect:
     """The effect, which decides about a repetition after a worker's crash: the table above."""
-    own = config.tools.get(tool.name, UNSAID).effect
-    if own is not None:
+    if (own := config.effects.get(tool.name)) is not None:
         return own
-    if not config.trust:
+    if not config.trusted:
         return "write"
     if tool.read_only:
         return "read"
@@ -73,16 +72,16 @@ def asks(tool: McpTool, config: McpServer) -> bool:
     own = config.tools.get(tool.name, UNSAID)
     if own.ask is not None:
         return own.ask
-    if own.effect == "read":
+    if config.effects.get(tool.name) == "read":
         return False
-    return not (config.trust and (tool.read_only or tool.destructive is False))
+    return not (config.trusted and (tool.read_only or tool.destructive is False))
 
 
 def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: Shown) -> Tool:
     """The tool with its current configuration and the session's frozen texts."""
     effect, question = effect_of(tool, config), asks(tool, config)
     timeout = config.tools.get(tool.name, UNSAID).timeout or config.timeout
-    why = "" if config.trust else ", which is not trusted"
+    why = "" if config.trusted else ", which is not trusted"
 
     def guard(_arguments: Arguments, _context: ToolContext) -> Verdict:
         return Verdict("ask", f"a tool of the MCP server {server}{why}") if question else ALLOW

@@ -61,12 +61,12 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
     "add",
     epilog=example(
         "hermes-jobs mcp add git --trust -- uvx mcp-server-git",
-        "hermes-jobs mcp add issues --url https://mcp.example.com/mcp -H 'Authorization: Bearer ${TOKEN}'",
+        "hermes-jobs mcp add issues https://mcp.example.com/mcp -H 'Authorization: Bearer ${TOKEN}'",
     ),
 )
 @click.argument("name", metavar="NAME", type=NonEmpty())
-@click.argument("command", metavar="[COMMAND]...", nargs=-1)
-@click.option("--url", metavar="URL", type=NonEmpty(), help="The address of a server that runs elsewhere.")
+@click.argument("command", metavar="URL | -- COMMAND...", nargs=-1)
+@click.option("--url", metavar="URL", type=NonEmpty(), hidden=True)
 @click.option("-e", "--env", metavar="NAME=VALUE", multiple=True, help="Set a variable for the command.")
 @click.option("-H", "--header", metavar="'NAME: VALUE'", multiple=True, help="Send a header with requests.")
 @click.option(
@@ -99,15 +99,17 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     test: bool,
     as_json: bool,
 ) -> None:
-    """Add a server: a command to start, or a URL.
+    """Add a server: a command to start, or the URL of one that runs elsewhere.
 
     Values of --env, --header and --oauth that may be secrets go to .env (mode 600); config.yaml names them as
     ${NAME}.
     """
     from hermes_jobs.agent.mcp.imports import without_secrets
 
+    if url is None and len(command) == 1 and command[0].lower().startswith(("http://", "https://")):
+        url, command = command[0], command[:0]
     if bool(command) == bool(url):
-        raise click.UsageError("Give a command after --, or --url.")
+        raise click.UsageError("Give a URL, or a command after --.")
     if name in context.settings.mcp_servers:
         raise Rejected(
             f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
@@ -120,7 +122,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         "headers": _pairs(header, ":", "--header"),
         "oauth": _pairs(oauth, "=", "--oauth"),
         "cwd": cwd,
-        "trust": trust,
+        "trusted": trust,
         "required": required,
         "timeout": timeout,
     }

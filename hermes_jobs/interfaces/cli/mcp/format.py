@@ -162,7 +162,7 @@ def server_json(row: ServerRow) -> dict[str, Any]:
     return {
         "server": row.name,
         "enabled": row.config.enabled,
-        "trust": row.config.trust,
+        "trusted": row.config.trusted,
         "required": row.config.required,
         "kind": "http" if row.config.url is not None else "stdio",
         "where": row.where,
@@ -245,8 +245,8 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
     note_left_out(listed)
     if row.state.waiting is not None:
         note(f"This differs from what you know of it. Look at it: hermes-jobs mcp accept {row.name}")
-    elif not row.config.trust and listed.tools:
-        note("Each call asks you. For servers that you trust: --trust, or `trust: true` in config.yaml.")
+    elif not row.config.trusted and listed.tools:
+        note("Each call asks you. For servers that you trust: --trust, or `trusted: true` in config.yaml.")
 
 
 def note_left_out(listed: McpToolsListed, server: str = "") -> None:
@@ -274,7 +274,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
         ("env", ", ".join(row.config.env)),
         ("headers", ", ".join(row.config.headers)),
         ("login", _login_text(row.login) if row.login else ""),
-        ("trusted", "yes" if row.config.trust else "no: what it says of its tools is not believed"),
+        ("trusted", "yes" if row.config.trusted else "no: what it says of its tools is not believed"),
         ("required", "yes" if row.config.required else ""),
         ("specification", listed.protocol if listed else ""),
         ("version", printable(listed.version) if listed else ""),
@@ -287,7 +287,7 @@ SERVERS: Resource[ServerRow] = Resource(
     (
         Column("SERVER", lambda row: row.name),
         Column("STANDS", lambda row: row.stands, telling=True),
-        Column("TRUST", lambda row: "yes" if row.config.trust else "no", rank=2),
+        Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),
     ),
     "No MCP servers. `hermes-jobs mcp add --help` says how to add one.",
