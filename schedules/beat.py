@@ -25,7 +25,7 @@ from workers.dispatch import CeleryDispatcher
 
 logger = logging.getLogger(__name__)
 
-LANE: Queue = "schedules"
+QUEUE: Queue = "schedules"
 LOOK_EVERY = 1.0  # seconds between polls of the log: another process may have added a schedule
 LONGEST = 30.0  # longest interval in seconds between two messages for an unclaimed step
 
@@ -57,7 +57,7 @@ class DuePoller:
         """Send the messages that are due; returns seconds until the next poll. Raises `LogUnavailable`."""
         now = self._clock.monotonic()
         wall = self._clock.now()
-        due = [row.step for row in self._log.due(wall, lane=LANE)]
+        due = [row.step for row in self._log.due(wall, queue=QUEUE)]
         self._sent = {step: self._sent.get(step) or _Sent(now) for step in due}
         late = [step for step in due if self._sent[step].at <= now]
         if late and self._sender.send_again(late):
@@ -65,7 +65,7 @@ class DuePoller:
             for step in late:
                 sent = self._sent[step]
                 sent.at, sent.wait = now + sent.wait, min(sent.wait * 2, LONGEST)
-        next_due = self._log.next_due_at(lane=LANE)
+        next_due = self._log.next_due_at(queue=QUEUE)
         if next_due is None or next_due <= wall:
             return LOOK_EVERY
         return min(LOOK_EVERY, next_due - wall)

@@ -229,7 +229,7 @@ class Supervisor:
         """
         workers = self._application.log.workers()
         ended = self._application.workers.failure_detector().dead(workers)
-        return {worker.id for worker in workers if worker.lanes or worker.name == BEAT} - ended
+        return {worker.id for worker in workers if worker.queues or worker.name == BEAT} - ended
 
     def _report(self, state: UpState) -> None:
         settings = self._settings

@@ -78,7 +78,7 @@ def run(
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
     live = channel_of(application)
     engine = application.engine("worker", dispatcher, on_delta=live.publish)
-    lease = WorkerLease(engine, lambda: application.workers.lease("worker", lanes=tuple(queues)))
+    lease = WorkerLease(engine, lambda: application.workers.lease("worker", queues=tuple(queues)))
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
     maintenance = MaintenanceThread(
         engine,

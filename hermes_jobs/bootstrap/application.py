@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
@@ -316,7 +316,7 @@ class Application:
     # --- engine --------------------------------------------------------------------------------
 
     def engine(
-        self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, on_delta: OnDelta = nobody_listens
+        self, worker: str = "cli", dispatcher: Dispatcher | None = None, *, on_delta: OnDelta = ignore_delta
     ) -> Engine:
         """The engine of the worker with that id; without a dispatcher one that decides and never runs
         steps."""
@@ -388,7 +388,7 @@ class Application:
         from hermes_jobs.settings.turn_settings import applied
 
         under = self.under(applied(self.settings, turn.settings)) if turn.settings else self
-        handlers = under._handlers(nobody_listens)  # noqa: SLF001 - it is one of these
+        handlers = under._handlers(ignore_delta)  # noqa: SLF001 - it is one of these
         return handlers.build_request(session, turn, step)
 
     @cached_property
@@ -396,7 +396,7 @@ class Application:
         """The requests of recorded model calls, with the tools as they are now."""
         from hermes_jobs.bootstrap.replays import replayed_requests
 
-        handlers = self._handlers(nobody_listens)
+        handlers = self._handlers(ignore_delta)
         return replayed_requests(self._deciding.sessions, handlers.build_request)
 
     def engine_over(self, log: EventLog, worker: str) -> Engine:

@@ -16,7 +16,7 @@ from hermes_jobs.agent.tools.consult import Consult, SharedPrice
 from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
-from hermes_jobs.agent.tools.files import Files, KeptFile, nothing_kept
+from hermes_jobs.agent.tools.files import Files, StoredFile, no_stored_file
 from hermes_jobs.agent.tools.memory import MemoryTools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.plugin_tools import plugin_tools
@@ -268,7 +268,7 @@ def default_tools(
     terminal: TerminalOptions,
     paths: PathPolicy,
     web: WebOptions = DEFAULT_WEB,
-    kept: KeptFile = nothing_kept,
+    kept: StoredFile = no_stored_file,
     snapshots: SnapshotStore = NO_SNAPSHOTS,
 ) -> tuple[Tool, ...]:
     """All of them, as configured."""

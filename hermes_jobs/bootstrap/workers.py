@@ -77,14 +77,14 @@ def cover_required_queues(
     """Whether the workers that are not `dead` consume the queues that a turn needs, and have what it
     requires. Raises `LogUnavailable`."""
     live = [worker for worker in workers if worker.id not in dead]
-    lanes = {lane for worker in live for lane in worker.lanes}
-    if not requires or not lanes >= NEEDED:
-        return lanes >= NEEDED
+    queues = {queue for worker in live for queue in worker.queues}
+    if not requires or not queues >= NEEDED:
+        return queues >= NEEDED
     known = statuses(log)
     wanted = {"turns": requires, "tools": of_tools(requires)}
     return all(
-        any(lane in worker.lanes and worker.id in known and known[worker.id].meets(need) for worker in live)
-        for lane, need in wanted.items()
+        any(queue in worker.queues and worker.id in known and known[worker.id].meets(need) for worker in live)
+        for queue, need in wanted.items()
     )
 
 
@@ -116,7 +116,7 @@ class HomeWorkers:
     # --- this process ---------------------------------------------------------------------------
 
     def lease(
-        self, name: str, *, lanes: Sequence[str] = (), unreachable: Callable[[], str] | None = None
+        self, name: str, *, queues: Sequence[str] = (), unreachable: Callable[[], str] | None = None
     ) -> Lease:
         """A new lease for this process; the caller starts and closes it.
 
@@ -130,7 +130,7 @@ class HomeWorkers:
             self._locks,
             worker=f"{name}-{self._ids.name('')}",
             name=name,
-            lanes=lanes,
+            queues=queues,
             lease_seconds=self._lease_seconds,
             status=status,
         )
@@ -159,14 +159,16 @@ class HomeWorkers:
         """Whether a live worker consumes the queue."""
         workers = self._log.workers()
         dead = self.failure_detector().dead(workers)
-        return any(queue in each.lanes and each.id not in dead for each in workers)
+        return any(queue in each.queues and each.id not in dead for each in workers)
 
     def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
         """The names of what a turn requires and no live worker has; all of them where each is had by
         another."""
         workers, known = self._log.workers(), statuses(self._log)
         dead = self.failure_detector().dead(workers)
-        live = [known[each.id] for each in workers if each.lanes and each.id in known and each.id not in dead]
+        live = [
+            known[each.id] for each in workers if each.queues and each.id in known and each.id not in dead
+        ]
         missing = [
             name for name, digest in requires.items() if all(each.has.get(name) != digest for each in live)
         ]

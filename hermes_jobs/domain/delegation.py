@@ -142,7 +142,7 @@ def released(event: e.ChildSlotEvent, load: StateLoader) -> Iterator[StreamEvent
         yield StreamEvents(session.stream, (e.TurnReleased(turn=turn.id),))
 
 
-def told_to_parent(
+def result_for_parent(
     child: Session, end: e.TurnEnd, recorded: e.UsageRecorded | None, load: StateLoader
 ) -> DecisionResult:
     """The child's end in its parent's stream; `recorded` is the usage in the same append."""

@@ -347,7 +347,7 @@ def _stored_forms(text: str) -> set[str]:
     return forms
 
 
-def kept_apart(text: Replace, stored: Collection[str]) -> Replace:
+def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:
     """The same, but no two of the stored texts become one: they are told apart by a number.
 
     Entries of the memory are found again by their texts.

@@ -77,7 +77,7 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
         same = latest is not None and _compared(latest) == _compared(listed)
         if same and state.failed is None:
             return DecisionResult()
-        accepted = trusted or _is_no_surprise(state, listed)
+        accepted = trusted or _is_expected(state, listed)
         event = replace(listed, accepted=accepted)
         return DecisionResult(writes=(StreamEvents(state.stream, (event,)),))
 
@@ -89,7 +89,7 @@ def _compared(listed: e.McpToolsListed) -> tuple[object, ...]:
     return (listed.digest, listed.fingerprint, listed.prompts, listed.left_out)
 
 
-def _is_no_surprise(state: ServerListings, listed: e.McpToolsListed) -> bool:
+def _is_expected(state: ServerListings, listed: e.McpToolsListed) -> bool:
     """Whether it has nothing that a person has not accepted for this configuration."""
     known = state.usable
     if known is None or known.fingerprint != listed.fingerprint:

@@ -13,7 +13,7 @@ from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.child_slots import ChildSlots
 from hermes_jobs.domain.decision import DecisionResult, LargeResult, StateLoader, StreamEvents
-from hermes_jobs.domain.gateway.news import stop_notice, told_at_once, with_news
+from hermes_jobs.domain.gateway.news import immediate_notices, stop_notice, with_news
 from hermes_jobs.domain.replay import verification
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import review_rules
@@ -84,7 +84,7 @@ def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader
         for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
             yield from _of_session(before, version, event, load)
             if isinstance(event, e.TurnEnd):
-                yield delegation.told_to_parent(before, event, recorded.get(event.turn), load)
+                yield delegation.result_for_parent(before, event, recorded.get(event.turn), load)
                 yield _all(delegation.slot_changes(before, event, load))
     elif isinstance(before, ChildSlots):
         for each in cast("Sequence[e.ChildSlotEvent]", events):
@@ -98,7 +98,7 @@ def _of_session(
         yield _all(_review_taken_up(session, event, load))
     if isinstance(event, e.ApprovalGiven) and event.scope == "always" and event.calls is not None:
         yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
-    if text := told_at_once(event):
+    if text := immediate_notices(event):
         yield _all(_notices(session, event, text, f"n{version}"))
     if isinstance(event, e.TurnCancelRequested | e.TurnCancelled):
         yield from delegation.cancelled_below(session, event, load)

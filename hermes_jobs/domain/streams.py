@@ -81,7 +81,7 @@ class StreamState(Protocol):
         """The number of folded events."""
 
 
-def _nothing_due(_state: Any) -> tuple[Step, ...]:
+def _no_steps(_state: Any) -> tuple[Step, ...]:
     return ()
 
 
@@ -98,7 +98,7 @@ class StreamKind(msgspec.Struct, frozen=True):
     prefix: str
     state: Callable[..., StreamState]
     evolve: Callable[[Any, Any], StreamState]
-    next_steps: Callable[[Any], tuple[Step, ...]] = _nothing_due
+    next_steps: Callable[[Any], tuple[Step, ...]] = _no_steps
     charges: Callable[[Any, Iterable[Event], str], tuple[Charge, ...]] = _free
     fold: Callable[[Any, Iterable[Any]], StreamState] | None = None
 

@@ -84,13 +84,13 @@ def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int)
 def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:
     """The listeners after the event at that version: those of `NEWS` are relevant."""
     if isinstance(event, e.ListenerTold):
-        return tuple(_told(each, event) if each.name == event.listener else each for each in there)
+        return tuple(_notified(each, event) if each.name == event.listener else each for each in there)
     if isinstance(event, NEWS):
         return tuple(replace(each, latest=version) for each in there)
     return tuple(there)
 
 
-def _told(listening: Subscription, event: e.ListenerTold) -> Subscription:
+def _notified(listening: Subscription, event: e.ListenerTold) -> Subscription:
     retry_at = event.retry_at or 0.0
     attempt = event.attempt + 1 if event.retry_at is not None else 1
     return replace(listening, cursor=event.upto, attempt=attempt, retry_at=retry_at)

@@ -104,7 +104,7 @@ class CommandHandler:
                     self._meta(session, guard, command),
                     guard=guard,
                     keys=(*keys, *changed.keys),
-                    results=(*_kept(decided), *changed.kept, *all_writes.kept),
+                    results=(*_large_result(decided), *changed.kept, *all_writes.kept),
                     limits=limits,
                     durable=durable,
                 )
@@ -319,7 +319,7 @@ def _stored(write: _StreamChange) -> StreamWrite:
     )
 
 
-def _kept(cause: c.SessionCommand) -> tuple[LargeResult, ...]:
+def _large_result(cause: c.SessionCommand) -> tuple[LargeResult, ...]:
     """The large result that is stored in the log's database with its outcome."""
     if isinstance(cause, c.FinishToolCall) and cause.kept is not None:
         return (LargeResult(call=cause.outcome.call, content=cause.kept),)

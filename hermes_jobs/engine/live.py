@@ -37,7 +37,7 @@ OnDelta = Callable[[TextDelta], None]
 """Is called with deltas as they arrive, from any thread. Never blocks or raises."""
 
 
-def nobody_listens(piece: TextDelta) -> None:
+def ignore_delta(piece: TextDelta) -> None:
     """The `OnDelta` where nobody watches."""
 
 

@@ -96,7 +96,7 @@ def _end_work(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> No
     for review in engine.sessions.load(stream).reviews:
         engine.execute(stream, c.CancelReview(review=review.id, by=by))
         rested.reviews.append(review.id)
-    _tell_nobody(engine, engine.sessions.load(stream), by)
+    _ignore_progress(engine, engine.sessions.load(stream), by)
 
 
 def _leave_tasks(engine: Engine, session: Session) -> None:
@@ -121,7 +121,7 @@ def _drop_compression(engine: Engine, session: Session, by: str, rested: Quiesce
     rested.compressions.append(job.step_id)
 
 
-def _tell_nobody(engine: Engine, session: Session, by: str) -> None:
+def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
     message = f"Held back by {by}: it may have been told from elsewhere."
     left_out = tuple(
         ListenerTold(listener=each.name, upto=session.version, message=message)

@@ -205,7 +205,7 @@ def step_values(step: Step) -> dict[str, Any]:
         "id": escaped(step.id),
         "stream": escaped(step.stream),
         "kind": step.kind,
-        "lane": step.lane,
+        "lane": step.queue,
         "attempt": step.attempt,
         "not_before": step.not_before,
         "owner": None,

@@ -22,7 +22,7 @@ from hermes_jobs.domain.forgetting import (
     NEWEST,
     PREFIX,
     Removal,
-    kept_apart,
+    excluding_stored,
     scrubbed,
     texts_of,
 )
@@ -227,7 +227,7 @@ class _Search:
 
     def _rewrites(self, rows: Iterable[StoredEvent]) -> Iterator[Rewrite]:
         if self._removal.streams is None or MEMORY in self._removal.streams:
-            self._memory = kept_apart(self._removal.text, tuple(self._memory_texts()))
+            self._memory = excluding_stored(self._removal.text, tuple(self._memory_texts()))
         for row in rows:
             rewrite = self._rewrite_of(row)
             if rewrite is not None:

@@ -38,7 +38,7 @@ class Lease:
         *,
         worker: str,
         name: str,
-        lanes: Sequence[str],
+        queues: Sequence[str],
         lease_seconds: float,
         status: Callable[[], str] | None = None,
         clock: Callable[[], float] = moment,
@@ -65,7 +65,7 @@ class Lease:
                     id=worker,
                     name=name,
                     locks=folder.id,
-                    lanes=tuple(lanes),
+                    queues=tuple(queues),
                     beats=0,
                     build_level=READS_UP_TO,
                 )

@@ -122,13 +122,13 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
     """A worker process. `beats` grows while it runs; `locks` names the lock folder of its host.
 
-    `lanes` are the queues it consumes; `name` is shown to people; `build_level` is the level of its build.
+    `queues` are the queues it consumes; `name` is shown to people; `build_level` is the level of its build.
     """
 
     id: str
     name: str
     locks: str
-    lanes: tuple[str, ...]
+    queues: tuple[str, ...]
     beats: int
     build_level: int
 
@@ -203,14 +203,14 @@ class EventLog(Protocol):
         """The due steps that other workers have claimed, first come first."""
 
     def due(
-        self, now: float, *, stream: str | None = None, lane: Queue | None = None, limit: int = 1000
+        self, now: float, *, stream: str | None = None, queue: Queue | None = None, limit: int = 1000
     ) -> Sequence[StepRow]:
-        """Unclaimed steps whose time has come, in streams that this build can read; of one stream or lane.
+        """Unclaimed steps whose time has come, in streams that this build can read; of one stream or queue.
 
         In the order of `not_before`, then first come first.
         """
 
-    def next_due_at(self, *, stream: str | None = None, lane: Queue | None = None) -> float | None:
+    def next_due_at(self, *, stream: str | None = None, queue: Queue | None = None) -> float | None:
         """The earliest `not_before` among the steps that `due` gives, now or later; None for none."""
 
     def key(self, scope: str, key: str) -> KeyRow | None:

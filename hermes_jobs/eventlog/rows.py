@@ -124,7 +124,7 @@ def to_worker_row(row: AnyRow) -> WorkerRow:
         id=unescaped(name),
         name=unescaped(shown),
         locks=unescaped(locks),
-        lanes=tuple(msgspec.json.decode(lanes)),
+        queues=tuple(msgspec.json.decode(lanes)),
         beats=beats,
         build_level=reader,
     )

@@ -163,18 +163,18 @@ class SqlEventLog:
         return [to_step_row(row) for row in self._all(sql.SELECT_STEPS_OF_OTHERS, worker=escaped(worker))]
 
     def due(
-        self, now: float, *, stream: str | None = None, lane: Queue | None = None, limit: int = 1000
+        self, now: float, *, stream: str | None = None, queue: Queue | None = None, limit: int = 1000
     ) -> Sequence[StepRow]:
         level = self._codec.reads_up_to
-        of_lane = _of(lane, sql.SELECT_DUE, sql.SELECT_DUE_OF_LANE)
-        chosen = of_lane if stream is None else _of(stream, sql.SELECT_DUE, sql.SELECT_DUE_OF_STREAM)
+        of_queue = _of(queue, sql.SELECT_DUE, sql.SELECT_DUE_OF_QUEUE)
+        chosen = of_queue if stream is None else _of(stream, sql.SELECT_DUE, sql.SELECT_DUE_OF_STREAM)
         rows = self._all(*chosen, now=now, most=limit, level=level)
         return [to_step_row(row) for row in rows]
 
-    def next_due_at(self, *, stream: str | None = None, lane: Queue | None = None) -> float | None:
-        of_lane = _of(lane, sql.SELECT_NEXT_DUE, sql.SELECT_NEXT_DUE_OF_LANE)
+    def next_due_at(self, *, stream: str | None = None, queue: Queue | None = None) -> float | None:
+        of_queue = _of(queue, sql.SELECT_NEXT_DUE, sql.SELECT_NEXT_DUE_OF_QUEUE)
         of_stream = _of(stream, sql.SELECT_NEXT_DUE, sql.SELECT_NEXT_DUE_OF_STREAM)
-        chosen = of_lane if stream is None else of_stream
+        chosen = of_queue if stream is None else of_stream
         moment: float | None = self._scalar(*chosen, level=self._codec.reads_up_to)
         return moment
 
@@ -194,7 +194,7 @@ class SqlEventLog:
             "id": escaped(worker.id),
             "name": escaped(worker.name),
             "locks": escaped(worker.locks),
-            "lanes": to_json(worker.lanes),
+            "lanes": to_json(worker.queues),
             "beats": worker.beats,
             "reader": worker.build_level,
         }
@@ -321,5 +321,5 @@ def _unless_importing(head: Head | None) -> Head | None:
 
 
 def _of(name: str | None, everywhere: str, of_one: str) -> tuple[str, Values]:
-    """The statement for all streams (or lanes) or the one for a single one, with that one's name."""
+    """The statement for all streams (or queues) or the one for a single one, with that one's name."""
     return (everywhere, NOTHING) if name is None else (of_one, {"name": escaped(name)})

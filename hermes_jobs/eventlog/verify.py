@@ -24,7 +24,7 @@ from hermes_jobs.eventlog.portable import Tombstones
 from hermes_jobs.eventlog.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
 
-_LANE = sql.STEP.index("lane")
+_QUEUE = sql.STEP.index("lane")
 _UNKNOWN_DAY = "?"
 
 
@@ -164,10 +164,10 @@ class _Verification:
             self._check_step(stream, stored[step_id], expected[step_id])
 
     def _check_step(self, stream: str, row: AnyRow, expected: Step) -> None:
-        step, lane = to_step_row(row).step, row[_LANE]
+        step, queue = to_step_row(row).step, row[_QUEUE]
         expected = msgspec.structs.replace(expected, operation=None, turn=None)
-        if step != expected or lane != expected.lane:
-            self._find(stream, f"Step {step.id} is {step} in {lane}; the events say {expected}.")
+        if step != expected or queue != expected.queue:
+            self._find(stream, f"Step {step.id} is {step} in {queue}; the events say {expected}.")
 
     def _check_positions(self) -> None:
         [(count, first, last)] = self._all(sql.SELECT_EXTENT)

@@ -236,11 +236,11 @@ class Forgetter:
     def _scrub_files(self, removal: Removal) -> None:
         """Remove the texts that the log does not refer to: they cannot be found through it later."""
         texts = HomeTexts(self._application)
-        texts.scrub_typed(removal.text if removal.streams is None else self._said_in(removal.streams))
+        texts.scrub_typed(removal.text if removal.streams is None else self._names_in(removal.streams))
         if isinstance(removal.text, Pattern):
             texts.scrub(removal.text)
 
-    def _said_in(self, streams: Iterable[str]) -> Callable[[str], str]:
+    def _names_in(self, streams: Iterable[str]) -> Callable[[str], str]:
         """A function that removes a text if it was submitted in one of those streams."""
         said = {
             recorded.event.text.strip()

@@ -15,7 +15,7 @@ from types import TracebackType
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.worker_lease import WorkerLease
@@ -38,7 +38,7 @@ class InlineWorker:
         self,
         application: Application,
         *,
-        on_delta: OnDelta = nobody_listens,
+        on_delta: OnDelta = ignore_delta,
         news: Callable[[Sequence[RecordedEvent]], None] = lambda events: None,
     ) -> None:
         self._news = news

@@ -107,7 +107,7 @@ class MaintenanceThread:
 
     def _unsent(self, news: Sequence[RecordedEvent]) -> set[str]:
         """The streams written by processes that send no messages: the command line, another tool."""
-        senders = {worker.id for worker in self._alive if worker.lanes} | {self._engine.worker}
+        senders = {worker.id for worker in self._alive if worker.queues} | {self._engine.worker}
         return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
 
     def _throttle(self) -> None:

@@ -65,7 +65,7 @@ class Relay:
         self._clock = clock
         self._sender = sender
         self._seen: dict[Step, _Seen] = {}
-        self._lanes: dict[Queue, _Progress] = {}
+        self._queues: dict[Queue, _Progress] = {}
         self._overheard: dict[str, float] = {}
 
     def remember(self, streams: Collection[str]) -> None:
@@ -126,19 +126,19 @@ class Relay:
     def _remember(self, due: Sequence[Step], now: float) -> None:
         for step in self._seen.keys() - set(due):
             if not self._seen[step].again:
-                progress = self._lanes.setdefault(step.lane, _Progress(now))
+                progress = self._queues.setdefault(step.queue, _Progress(now))
                 progress.at = now
                 progress.reached = max(progress.reached, self._seen[step].since)
         self._seen = {step: self._seen.get(step) or _first(step, now) for step in due}
 
     def _late(self, due: Sequence[Step], now: float) -> list[Step]:
         """The steps to send now: those sent before, and the oldest ones for which the queue has room."""
-        out = Counter(step.lane for step in due if self._seen[step].again)
+        out = Counter(step.queue for step in due if self._seen[step].again)
         late = []
         for step in due:
             is_out = self._seen[step].again
-            if self._is_late(step, now) and (is_out or out[step.lane] < MOST_OUT):
-                out[step.lane] += not is_out
+            if self._is_late(step, now) and (is_out or out[step.queue] < MOST_OUT):
+                out[step.queue] += not is_out
                 late.append(step)
         return late
 
@@ -146,7 +146,7 @@ class Relay:
         seen = self._seen[step]
         if seen.at > now:
             return False
-        progress = self._lanes.get(step.lane)
+        progress = self._queues.get(step.queue)
         return progress is None or now - progress.at >= PATIENCE or progress.reached > seen.since
 
 
@@ -157,4 +157,4 @@ def _first(step: Step, now: float) -> _Seen:
 
 def is_elected(worker: str, alive: Sequence[WorkerRow]) -> bool:
     """Whether this worker's relay is active: it has the lowest id of the workers that consume queues."""
-    return worker == min((each.id for each in alive if each.lanes), default=None)
+    return worker == min((each.id for each in alive if each.queues), default=None)

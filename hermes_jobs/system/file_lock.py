@@ -55,12 +55,12 @@ def _command(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
         text = shlex.join(words)
     except OSError:
-        text = _asked(pid)
+        text = _by_ps(pid)
     text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
-def _asked(pid: int) -> str:
+def _by_ps(pid: int) -> str:
     """The same on systems without /proc."""
     if Path("/proc/self").exists():
         return ""

@@ -15,7 +15,7 @@ def begun(pid: int) -> str:
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
-        return "" if Path("/proc/self").exists() else _asked(pid)
+        return "" if Path("/proc/self").exists() else _by_ps(pid)
     boot = Path("/proc/sys/kernel/random/boot_id")
     return "" if state in "ZX" else f"{boot.read_text().strip()}:{rest[18]}"
 
@@ -48,7 +48,7 @@ def kill(pids: Iterator[int]) -> int:
     return count
 
 
-def _asked(pid: int) -> str:
+def _by_ps(pid: int) -> str:
     with suppress(OSError, subprocess.SubprocessError):
         asked = ["ps", "-o", "lstart=", "-p", str(pid)]
         return subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False).stdout.strip()

@@ -44,7 +44,7 @@ def schema_fault(schema: str) -> str:
         check = kind(kind.META_SCHEMA, registry=_known(), format_checker=kind.FORMAT_CHECKER)
         fault = best_match(check.iter_errors(content))
         if fault is not None:
-            return _told(fault)
+            return _message(fault)
         nowhere = next(_dangling(validator, content), None)
         if nowhere is not None:
             return f"its reference {nowhere!r} leads nowhere (only references within the schema are followed)"
@@ -94,7 +94,7 @@ def faults(schema: str, document: str) -> tuple[str, ...]:
 
     try:
         errors = _validator(schema).iter_errors(_decoded(document))
-        return tuple(_told(error) for error in islice(errors, MOST_FAULTS))
+        return tuple(_message(error) for error in islice(errors, MOST_FAULTS))
     except RecursionError:
         return (f"the schema cannot be used: {ENDLESS}",)
     except (ValueError, Unresolvable) as error:
@@ -169,7 +169,7 @@ def _dangling(validator: Validator, content: dict[str, Any]) -> Iterator[str]:
         open_parts += [(resolver.in_subresource(each), each) for each in part.subresources()]
 
 
-def _told(error: ValidationError) -> str:
+def _message(error: ValidationError) -> str:
     """What is wrong, and where (a JSON path), in one line."""
     from jsonschema.exceptions import best_match
 

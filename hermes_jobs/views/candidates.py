@@ -135,7 +135,7 @@ def _positions(rows: Connection, plan: SearchPlan, where: Where, most: int) -> l
         WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? {others}
         ORDER BY entries.rowid DESC LIMIT ?
     """
-    found = rows.execute(query, (_asked(plan, where), first, last, *values, most)).fetchall()
+    found = rows.execute(query, (_fts_query(plan, where), first, last, *values, most)).fetchall()
     return [position for (position,) in found]
 
 
@@ -282,7 +282,7 @@ def matches(
     cursor.row_factory = Row
     with closing(cursor):
         others = (scope.outside or "", where.lineage, -1 if most is None else most)
-        cursor.execute(query, (_asked(plan, where), *among, *others))
+        cursor.execute(query, (_fts_query(plan, where), *among, *others))
         while rows := cursor.fetchmany(AT_ONCE):
             yield from _candidates(index, rows, echo=where.echoes)
 
@@ -304,7 +304,7 @@ def _candidates(index: IndexedMessages, rows: Sequence[Row], *, echo: bool) -> I
         yield _candidate(index.rows, row, content, echo=echo)
 
 
-def _asked(plan: SearchPlan, where: Where) -> str:
+def _fts_query(plan: SearchPlan, where: Where) -> str:
     """The query for FTS5."""
     scope = where.scope
     of_roles = " OR ".join(quoted(metadata_token("role", role)) for role in scope.roles or get_args(Role))

@@ -56,7 +56,7 @@ class Exchanges:
         last: dict[str, _Row | None] = {}
         touched: dict[int, _Row] = {}
         for recorded in events:
-            text = _said(recorded.event)
+            text = _text_of(recorded.event)
             if not text:
                 continue
             lineage, asks = lineage_of(recorded.stream), isinstance(recorded.event, e.TurnSubmitted)
@@ -93,7 +93,7 @@ def _last(connection: Connection, lineage: str) -> _Row | None:
     return None if row is None else _Row(*row)
 
 
-def _said(event: e.Event) -> str:
+def _text_of(event: e.Event) -> str:
     """The user's or the model's text in it."""
     match event:
         case e.TurnSubmitted():

@@ -74,7 +74,7 @@ def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None
     ).fetchone()
     if row[0] is None:  # a text that no model has received yet
         return {"before": None, "after": None}
-    after = list(_said(index, message.lineage, row, after=True))
+    after = list(_neighbours(index, message.lineage, row, after=True))
     answer: list[tuple[int, Role]] = []
     if message.role == "assistant":
         answer = after[:1]
@@ -83,13 +83,13 @@ def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None
             if each[1] == "user":
                 break
             answer = [each]
-    before = list(_said(index, message.lineage, row, after=False))
+    before = list(_neighbours(index, message.lineage, row, after=False))
     if message.role == "tool":
         before = [each for each in before if each[1] == "user"]
     return {"before": _near(index.texts, before[:1]), "after": _near(index.texts, answer)}
 
 
-def _said(
+def _neighbours(
     index: IndexedMessages, lineage: str, place: tuple[int, int], *, after: bool
 ) -> Iterator[tuple[int, Role]]:
     """The texts and answers next to a place, the nearest first."""

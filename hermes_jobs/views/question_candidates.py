@@ -136,11 +136,11 @@ def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression |
         places += each.places
         if parts and places > PLACES:
             break
-        parts += _said(rows, each.wanted.terms)
+        parts += _occurring(rows, each.wanted.terms)
     return any_of([*parts, *absent])
 
 
-def _said(rows: Connection, terms: Sequence[Term]) -> list[Term]:
+def _occurring(rows: Connection, terms: Sequence[Term]) -> list[Term]:
     """The terms that occur in an entry: the index ranks by every form in the query, present or not."""
     query = """
         SELECT key FROM json_each(?)

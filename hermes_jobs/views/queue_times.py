@@ -24,7 +24,7 @@ class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
 
     step: str
     kind: StepKind
-    lane: Queue
+    queue: Queue
     since: float
     until: float
 
@@ -37,7 +37,7 @@ class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
 class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A step, or a turn's next one. `since` None: it is not due yet, as with pending calls in `after`.
 
-    `lane`: the queue, if it is not that of its kind: a review's own turns. `begun`: the turn has started.
+    `queue`: the queue, if it is not that of its kind: a review's own turns. `begun`: the turn has started.
     `held`: the call waits for a user, `asked`: for so many answers. `task`: its server still runs it, and
     polling it is not a wait.
     """
@@ -45,7 +45,7 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     turn: str
     since: float | None = None
     kind: StepKind | None = None
-    lane: Queue | None = None
+    queue: Queue | None = msgspec.field(default=None, name="lane")
     begun: bool = False
     held: bool = False
     asked: int = 0
@@ -66,9 +66,9 @@ class DueTracker(msgspec.Struct, kw_only=True):
     def turn(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.TurnSubmitted():
-                lane: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
+                queue: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
                 since = None if event.held else at
-                self.due[event.turn] = DueStep(turn=event.turn, since=since, lane=lane, held=event.held)
+                self.due[event.turn] = DueStep(turn=event.turn, since=since, queue=queue, held=event.held)
             case e.TurnReleased() if event.turn in self.due:
                 self.due[event.turn].held = False
                 self._release(event.turn, at)
@@ -195,7 +195,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
             case e.ScheduleFired(by="clock"):
                 since = min(event.due, at)
                 return QueueWait(
-                    step=event.turn, kind="schedule.fire", lane="schedules", since=since, until=at
+                    step=event.turn, kind="schedule.fire", queue="schedules", since=since, until=at
                 )
             case _:
                 pass
@@ -235,7 +235,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
         since, due.since, due.begun = due.since, None, True
         kind = due.kind or kind
         return QueueWait(
-            step=step, kind=kind, lane=due.lane or QUEUES_BY_KIND[kind], since=min(since, at), until=at
+            step=step, kind=kind, queue=due.queue or QUEUES_BY_KIND[kind], since=min(since, at), until=at
         )
 
     def _delivered(self, delivery: str, retry_at: float | None, at: float) -> QueueWait | None:

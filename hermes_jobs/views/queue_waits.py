@@ -19,7 +19,7 @@ from hermes_jobs.views.queue_times import PARTS, DueTracker
 class Waits:
     """Tables `waits`, and `dues`, the fold of each stream in which something is due, as JSON.
 
-    `lane` is the queue; `at` is when the wait ended.
+    The column `lane` is the queue; `at` is when the wait ended.
     """
 
     name: Final = "waits"
@@ -45,7 +45,7 @@ class Waits:
             if wait is not None and wait.kind != "turn.record_usage":
                 seconds = round(wait.seconds, 6)
                 ended = (recorded.position, recorded.recorded_at)
-                rows.append((*ended, wait.lane, wait.kind, wait.step, seconds))
+                rows.append((*ended, wait.queue, wait.kind, wait.step, seconds))
         connection.executemany("INSERT INTO waits VALUES (?, ?, ?, ?, ?, ?)", rows)
         connection.executemany("DELETE FROM dues WHERE stream = ?", [(stream,) for stream in dues])
         connection.executemany(

@@ -14,9 +14,9 @@ from schedules.phrases.outcome import (
     ambiguous,
     contradictory,
     exclusive,
+    given_twice,
     impossible,
     incomplete,
-    said_twice,
     unknown,
 )
 from schedules.phrases.vocabulary import DayPart, Unit
@@ -91,7 +91,7 @@ def _weekly(draft: TimingDraft, weekdays: Weekdays, pace: _Pace) -> Days:
     if weekdays.repeats is False and pace.unit is None:
         raise ambiguous("It is not clear whether that is once or every week.", "Say 'every Monday'.")
     if weekdays.every > 1 and pace.unit == "week" and pace.number > 1:
-        raise said_twice("how often")
+        raise given_twice("how often")
     weeks = pace.number if pace.unit == "week" else 1
     return _without_exception(draft, weekdays, every=max(weekdays.every, weeks))
 
@@ -117,7 +117,7 @@ def _monthly(draft: TimingDraft, rule: MonthRule, pace: _Pace) -> NamedDays:
         or (pace.unit == "month" and pace.number != every)
         or (months and (every or 1) > 1)
     ):
-        raise said_twice("how often")
+        raise given_twice("how often")
     if every is None and pace.unit != "year":
         raise ambiguous(
             "It is not clear whether that is once or every month.",

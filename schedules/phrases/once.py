@@ -11,10 +11,10 @@ from schedules.phrases.outcome import (
     Refusal,
     ambiguous,
     contradictory,
+    given_twice,
     impossible,
     incomplete,
     past,
-    said_twice,
     unknown,
 )
 from schedules.timing import Once
@@ -109,7 +109,7 @@ def _at_wall(wall: datetime, now: datetime, zone: tzinfo) -> Once:
 def _require_only(draft: TimingDraft, names: set[str]) -> None:
     """Raises `Refusal` where anything else was named."""
     if draft.named - names:
-        raise said_twice("when")
+        raise given_twice("when")
 
 
 def _one_clock(draft: TimingDraft) -> Reading:
@@ -137,7 +137,7 @@ def _ahead(draft: TimingDraft, ahead: Length, now: datetime, zone: tzinfo) -> On
             raise impossible("That is not a length of time that can be waited.", "Say 'in 30 minutes'.")
         return at_moment(now.replace(microsecond=0) + timedelta(seconds=int(seconds)), now, zone)
     elif ahead.is_small or ahead.number.denominator != 1 or ahead.number > LONGEST_AHEAD:
-        raise said_twice("when")
+        raise given_twice("when")
     else:
         wall = shown + timedelta(seconds=int(ahead.seconds))
     if draft.clocks:

@@ -63,7 +63,7 @@ past = partial(Refusal, "past")
 unknown = partial(Refusal, "unknown")
 
 
-def said_twice(what: str) -> Refusal:
+def given_twice(what: str) -> Refusal:
     """The refusal of a sentence that gives two values for one thing, such as `how often`."""
     return contradictory(f"The sentence says twice {what}.", "Leave one of both out.")
 

@@ -133,7 +133,7 @@ def disagreement(
         int(word) if word.isdigit() else SPOKEN[word] for word in words if word.isdigit() or word in SPOKEN
     }
     units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
-    unsaid = [number for number in _numbers(timing, proposed) if not _is_said(number, said)]
+    unsaid = [number for number in _numbers(timing, proposed) if not _is_given(number, said)]
     unsaid += [
         count for count, unit in _counts(timing) if not (count in said or (count == 1 and unit in units))
     ]
@@ -155,7 +155,7 @@ def names_zone(words: Sequence[str], zone: str) -> bool:
     return any(set(re.findall(r"[a-z]+", name)) <= said for name in names)
 
 
-def _is_said(number: int, said: set[int]) -> bool:
+def _is_given(number: int, said: set[int]) -> bool:
     """Whether the sentence has the number: an hour may be one of the afternoon."""
     return (
         number in said

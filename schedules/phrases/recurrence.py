@@ -16,10 +16,10 @@ from schedules.phrases.outcome import (
     ambiguous,
     contradictory,
     exclusive,
+    given_twice,
     impossible,
     incomplete,
     past,
-    said_twice,
     unknown,
 )
 from schedules.timing import Calendar, Interval, Timing, next_due
@@ -60,7 +60,7 @@ def _with_runs_as_step(draft: TimingDraft) -> TimingDraft:
         return draft
     step = Length(Fraction(1), runs.unit)
     if draft.step not in {None, step}:
-        raise said_twice("how often")
+        raise given_twice("how often")
     named = _named_runs(draft, runs)
     if named == 0 and runs.number > 1:
         raise incomplete(
@@ -143,7 +143,7 @@ def _with_start_as_time(draft: TimingDraft) -> TimingDraft:
     if start is None or start.clock is None:
         return draft
     if draft.named & {"clocks", "window", "past_hour"}:
-        raise said_twice("at what time")
+        raise given_twice("at what time")
     weekdays, starting = draft.weekdays, Starting(start.day)
     weekly = draft.step is not None and draft.step.unit == "week"
     if weekdays is None and weekly and isinstance(start.day, Weekdays):

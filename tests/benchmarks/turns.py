@@ -236,7 +236,7 @@ def working(home: Path, base_url: str) -> Iterator[str]:
     command = [sys.executable, "-m", "hermes_jobs", "worker", "-c", str(THREADS)]
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        while not any(worker.lanes and worker.beats for worker in application.log.workers()):
+        while not any(worker.queues and worker.beats for worker in application.log.workers()):
             assert process.poll() is None, (home.parent / "worker.log").read_text()
             time.sleep(0.05)
         yield broker

@@ -39,7 +39,7 @@ def lived(home: WrittenHome) -> WrittenHome:
     home.prefetch("s4")
     home.reply("s4", "", "terminal", approval=True)
     worker = WorkerRow(
-        id="w1", name="worker", locks="elsewhere", lanes=("turns", "tools"), beats=1, build_level=1
+        id="w1", name="worker", locks="elsewhere", queues=("turns", "tools"), beats=1, build_level=1
     )
     home.log.register(worker)
     return home

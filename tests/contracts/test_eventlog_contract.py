@@ -32,7 +32,7 @@ NEWER_BUILD = Codec({**EVENT_TYPES, "Novelty": Novelty}, since={"Novelty": READS
 
 def worker(worker_id: str, *, beats: int = 0) -> WorkerRow:
     return WorkerRow(
-        id=worker_id, name="worker 1", locks="folder", lanes=("turns", "tools"), beats=beats, build_level=1
+        id=worker_id, name="worker 1", locks="folder", queues=("turns", "tools"), beats=beats, build_level=1
     )
 
 
@@ -228,8 +228,8 @@ class TestSteps:
             for name, at in (("later", 200), ("due", 100))
         ]
         log.append(due(step("turn"), *fires))
-        assert ids(log.due(150, lane="schedules")) == ["due"]
-        assert (log.next_due_at(lane="schedules"), log.next_due_at(lane="tools")) == (100.0, None)
+        assert ids(log.due(150, queue="schedules")) == ["due"]
+        assert (log.next_due_at(queue="schedules"), log.next_due_at(queue="tools")) == (100.0, None)
 
     def test_a_step_comes_back_as_it_was_made_due(self, log: SqlEventLog) -> None:
         made = step("s", not_before=1_800_000_000.123456, attempt=3)

@@ -125,7 +125,7 @@ def turn() -> str:
         lines.append(f"    {author}->>log: {', '.join(facts)}")
 
     def due(steps: Iterable[Step]) -> None:
-        lines.extend(f"    log-->>{step.lane}: {step.kind} {step.id}" for step in steps)
+        lines.extend(f"    log-->>{step.queue}: {step.kind} {step.id}" for step in steps)
 
     world.submit("What do the two files say?")
     note("send")

@@ -73,7 +73,7 @@ def asking(after_version: int, until: int, review: str = "o2") -> e.Consolidatio
 def test_the_next_part_is_asked_for_and_makes_one_step_due() -> None:
     assert decided(after(), request(ASKED, "s1")) == [ASKED]
     (step,) = next_steps(after(ASKED))
-    assert (step.id, step.kind, step.lane) == (STEP, "review.consolidate", "reviews")
+    assert (step.id, step.kind, step.queue) == (STEP, "review.consolidate", "reviews")
 
 
 @pytest.mark.parametrize(

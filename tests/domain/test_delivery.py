@@ -95,7 +95,7 @@ def test_any_text_is_a_target_or_is_refused(text: str) -> None:
 
 def test_a_delivery_is_due_at_once_and_its_step_carries_no_text() -> None:
     (step,) = next_steps(delivery())
-    assert (step.id, step.kind, step.lane, step.not_before) == ("d1-1", "delivery.send", "deliveries", 0.0)
+    assert (step.id, step.kind, step.queue, step.not_before) == ("d1-1", "delivery.send", "deliveries", 0.0)
 
 
 def test_what_goes_to_the_inbox_waits_there_until_it_is_read_once() -> None:

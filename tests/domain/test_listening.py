@@ -30,7 +30,7 @@ def telling(session: Session) -> list[Step]:
 
 def test_a_turn_that_ends_makes_one_step_due_for_each_listener() -> None:
     memory, context = telling(after(*turn(1, MEMORY, CONTEXT)))
-    assert (memory.id, memory.kind, memory.lane) == ("s1-memory-1", "listener.memory", "deliveries")
+    assert (memory.id, memory.kind, memory.queue) == ("s1-memory-1", "listener.memory", "deliveries")
     assert (context.id, context.kind) == ("s1-context-1", "listener.context")
     assert memory.operation is None, "it is a job, and no act of the session"
 

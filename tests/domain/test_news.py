@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.gateway.news import news_of, told_at_once, with_news
+from hermes_jobs.domain.gateway.news import immediate_notices, news_of, with_news
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
@@ -83,7 +83,7 @@ def test_a_file_or_another_chat_gets_answers_alone(event: e.SessionEvent) -> Non
 
 
 def test_a_mere_retry_is_not_told() -> None:
-    assert told_at_once(RETRIED) == ()
+    assert immediate_notices(RETRIED) == ()
 
 
 def test_two_notices_of_one_append_are_two_deliveries() -> None:

@@ -43,7 +43,7 @@ def told(world: World) -> str:
 
 def test_the_members_are_due_side_by_side_and_the_model_after_the_last_of_them() -> None:
     world = asked("a", "b", "a")
-    assert [(step.id, step.kind, step.lane) for step in world.due] == [
+    assert [(step.id, step.kind, step.queue) for step in world.due] == [
         ("t1-1-r0", "turn.reference", "turns"),
         ("t1-1-r1", "turn.reference", "turns"),
         ("t1-1-r2", "turn.reference", "turns"),

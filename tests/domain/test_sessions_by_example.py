@@ -50,7 +50,7 @@ def test_tool_calls_of_one_reply_are_due_together_and_the_last_result_asks_the_m
     world.reply("", [("a", "read"), ("b", "write")])
     first, second = world.due
     assert (first.kind, second.kind) == ("turn.run_tool", "turn.run_tool")
-    assert first.lane == "tools"
+    assert first.queue == "tools"
     world.begin(first)
     world.begin(second)
     world.finish_tool(second)

@@ -33,7 +33,7 @@ def due(world: World) -> list[str]:
 def test_a_title_is_due_once_the_first_answer_is_there_and_given_once() -> None:
     world = answered()
     (step,) = world.due
-    assert (step.id, step.kind, step.lane, step.turn) == (STEP, "session.title", "reviews", None)
+    assert (step.id, step.kind, step.queue, step.turn) == (STEP, "session.title", "reviews", None)
     world.begin(step)
     facts = world.do(c.FinishTitle(step=STEP, title="Tea", responses=(DONE,)))
     assert [type(fact).__name__ for fact in facts] == ["ResponseBooked", "SessionTitled", "TitleEnded"]

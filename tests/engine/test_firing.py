@@ -88,7 +88,7 @@ class Office:
     def work(self, engine: Engine) -> None:
         """Perform what is due until nothing is, besides deliveries."""
         while due := [
-            row.step for row in self.log.due(engine.clock.now()) if row.step.lane in {"turns", "schedules"}
+            row.step for row in self.log.due(engine.clock.now()) if row.step.queue in {"turns", "schedules"}
         ]:
             engine.run(due[0].stream, due[0].id)
 

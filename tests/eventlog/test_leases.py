@@ -50,13 +50,13 @@ def sqlite_log(tmp_path: Path) -> Iterator[EventLog]:
 
 def lease(log: EventLog, folder: LivenessLocks, worker: str = "w-1", **rest: Any) -> Lease:
     return Lease(
-        log, folder, worker=worker, name="worker 1", lanes=("turns",), lease_seconds=LEASE_SECONDS, **rest
+        log, folder, worker=worker, name="worker 1", queues=("turns",), lease_seconds=LEASE_SECONDS, **rest
     )
 
 
 def foreign(worker: str, beats: int = 0) -> WorkerRow:
     """A worker of another host."""
-    return WorkerRow(id=worker, name="", locks="elsewhere", lanes=(), beats=beats, build_level=1)
+    return WorkerRow(id=worker, name="", locks="elsewhere", queues=(), beats=beats, build_level=1)
 
 
 class TestLease:
@@ -64,7 +64,7 @@ class TestLease:
         self, sqlite_log: EventLog, folder: LivenessLocks
     ) -> None:
         held = lease(sqlite_log, folder)
-        assert [(each.id, each.locks, each.lanes) for each in sqlite_log.workers()] == [
+        assert [(each.id, each.locks, each.queues) for each in sqlite_log.workers()] == [
             ("w-1", folder.id, ("turns",))
         ]
         assert not folder.is_free("w-1")
@@ -143,7 +143,7 @@ class TestLease:
                 beaten.set()
 
         monkeypatch.setattr(sqlite_log, "heartbeat", noticed)
-        held = Lease(sqlite_log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.06)
+        held = Lease(sqlite_log, folder, worker="w-1", name="", queues=(), lease_seconds=0.06)
         held.start()
         assert beaten.wait(60)
         held.close()
@@ -209,7 +209,7 @@ class TestObserver:
     def test_a_process_of_this_host_without_its_lock_is_dead_at_once(
         self, observer: FailureDetector, folder: LivenessLocks
     ) -> None:
-        gone = WorkerRow(id="gone", name="", locks=folder.id, lanes=(), beats=0, build_level=1)
+        gone = WorkerRow(id="gone", name="", locks=folder.id, queues=(), beats=0, build_level=1)
         assert observer.dead([gone]) == {"gone"}
 
     def test_the_lock_files_of_another_folder_say_nothing(
@@ -217,7 +217,7 @@ class TestObserver:
     ) -> None:
         other = LivenessLocks(tmp_path / "other")
         assert other.id != folder.id
-        there = WorkerRow(id="there", name="", locks=other.id, lanes=(), beats=0, build_level=1)
+        there = WorkerRow(id="there", name="", locks=other.id, queues=(), beats=0, build_level=1)
         assert observer.dead([there]) == set()
 
 
@@ -243,7 +243,7 @@ from pathlib import Path
 from hermes_jobs.eventlog.leases import Lease
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.factory import open_log
-lease = Lease(open_log(sys.argv[1]), LivenessLocks(Path(sys.argv[2])), worker="w-1", name="", lanes=(),
+lease = Lease(open_log(sys.argv[1]), LivenessLocks(Path(sys.argv[2])), worker="w-1", name="", queues=(),
               lease_seconds=6.0)
 lease.start()
 print("ready", flush=True)

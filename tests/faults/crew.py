@@ -87,7 +87,7 @@ class Crew:
 
     def names(self) -> set[str]:
         """The ids of the workers that the log knows."""
-        return {worker.id for worker in self.log.workers() if worker.lanes}
+        return {worker.id for worker in self.log.workers() if worker.queues}
 
     # --- load -----------------------------------------------------------------------------------
 

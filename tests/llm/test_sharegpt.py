@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hermes_jobs.agent.llm.training_data import ToldTurn, share_gpt, told_turns
+from hermes_jobs.agent.llm.training_data import TrainingTurn, share_gpt, training_turns
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
@@ -37,11 +37,11 @@ def replied(
     )
 
 
-def told(*events: e.Event) -> list[ToldTurn]:
-    return told_turns([(event, AT) for event in events], INTERRUPTED)
+def told(*events: e.Event) -> list[TrainingTurn]:
+    return training_turns([(event, AT) for event in events], INTERRUPTED)
 
 
-def pairs(turn: ToldTurn) -> list[tuple[str, str]]:
+def pairs(turn: TrainingTurn) -> list[tuple[str, str]]:
     return [(said.speaker, said.value) for said in share_gpt(turn)]
 
 

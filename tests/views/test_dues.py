@@ -97,7 +97,7 @@ def test_a_review_s_own_turns_wait_in_its_queue() -> None:
         (4, e.TurnSubmitted(turn="t", text="", source="review:skills", session="v")),
         (5, e.ContextPrefetched(turn="t", model="m", max_iterations=9)),
     )
-    assert [(wait.lane, wait.kind, wait.seconds) for wait in waits] == [
+    assert [(wait.queue, wait.kind, wait.seconds) for wait in waits] == [
         ("reviews", "review.skills", 4),
         ("reviews", "turn.prefetch", 1),
     ]

@@ -213,8 +213,8 @@ def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scen
     assert "t9-1" in scene.broker.again
 
 
-def worker(name: str, *lanes: str) -> WorkerRow:
-    return WorkerRow(id=name, name=name, locks="l", lanes=lanes, beats=0, build_level=1)
+def worker(name: str, *queues: str) -> WorkerRow:
+    return WorkerRow(id=name, name=name, locks="l", queues=queues, beats=0, build_level=1)
 
 
 def test_one_of_the_workers_that_consume_queues_is_elected() -> None:

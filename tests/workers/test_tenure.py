@@ -35,7 +35,7 @@ def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
     numbers = itertools.count(1)
 
     def new_lease() -> Lease:
-        lease = Lease(log, folder, worker=f"w-{next(numbers)}", name="", lanes=(), lease_seconds=600.0)
+        lease = Lease(log, folder, worker=f"w-{next(numbers)}", name="", queues=(), lease_seconds=600.0)
         made.append(lease)
         return lease
 
@@ -72,7 +72,7 @@ def test_what_is_under_way_ends_with_the_lease_where_the_log_does_not_answer(
         return answers.wait(60)
 
     tenure = WorkerLease(
-        engine, lambda: Lease(log, folder, worker="w-1", name="", lanes=(), lease_seconds=0.1)
+        engine, lambda: Lease(log, folder, worker="w-1", name="", queues=(), lease_seconds=0.1)
     )
     with monkeypatch.context() as patched, engine.in_flight.track("s", "t") as act:
         patched.setattr(log, "heartbeat", swallowed)

@@ -216,7 +216,7 @@ class PluginContextEngines:
         known = (each.cursor for each in session.listeners if each.name == self.name)
         with instance.lock:
             engine = self._caught_up(instance, session.stream, session.version, next(known, EVERYTHING))
-            self._told_model(instance, engine, self._model_of(session))
+            self._set_model(instance, engine, self._model_of(session))
         return engine
 
     def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
@@ -238,7 +238,7 @@ class PluginContextEngines:
         match heard.event:
             case e.SessionStarted():
                 self._call(engine, "on_session_start", session_info(heard.after))
-                self._told_model(instance, engine, self._model_of(heard.after))
+                self._set_model(instance, engine, self._model_of(heard.after))
             case e.ModelReplied() as reply:
                 response = Response(
                     turn=reply.turn, model=reply.model, purpose=reply.purpose, usage=reply.usage
@@ -249,7 +249,7 @@ class PluginContextEngines:
             case _:
                 pass
 
-    def _told_model(self, instance: _EngineInstance, engine: ContextEngine, model: ModelInUse) -> None:
+    def _set_model(self, instance: _EngineInstance, engine: ContextEngine, model: ModelInUse) -> None:
         if instance.model != model:
             self._call(engine, "update_model", model.name, model.window)
             instance.model = model

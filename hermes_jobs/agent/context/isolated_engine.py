@@ -56,15 +56,15 @@ class IsolatedEngine:
 
     def threshold(self, window: int, fixed: int = 0) -> int:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: int(engine.threshold(window)))
+        return self._call(lambda engine: int(engine.threshold(window)))
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: _known_reason(engine.should_compress(size)))
+        return self._call(lambda engine: _known_reason(engine.should_compress(size)))
 
     def pressure(self, size: ContextSize) -> bool:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: bool(engine.pressure(size)))
+        return self._call(lambda engine: bool(engine.pressure(size)))
 
     def has_content_to_compress(
         self,
@@ -73,15 +73,15 @@ class IsolatedEngine:
         fixed: int = 0,
     ) -> bool:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: bool(engine.has_content_to_compress(messages, window)))
+        return self._call(lambda engine: bool(engine.has_content_to_compress(messages, window)))
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: int(engine.estimate(messages)))
+        return self._call(lambda engine: int(engine.estimate(messages)))
 
     def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: tuple(engine.newest(messages, room)))
+        return self._call(lambda engine: tuple(engine.newest(messages, room)))
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for an engine's error or invalid
@@ -101,9 +101,9 @@ class IsolatedEngine:
 
     def set_aside(self, history: History) -> CompressedHistory:
         """See `ContextEngine`."""
-        return self._asked(lambda engine: checked(history, engine.set_aside(history)))
+        return self._call(lambda engine: checked(history, engine.set_aside(history)))
 
-    def _asked(self, act: Callable[[ContextEngine], T]) -> T:
+    def _call(self, act: Callable[[ContextEngine], T]) -> T:
         try:
             return self._circuit.call(lambda: act(self._engine), self._limits.ask)
         except CircuitOpen:

@@ -113,7 +113,7 @@ def fitted(layers: Layers, budget: int, session: str) -> Layers:
     recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
     left = budget - tokens(rendered(Layers(recent=recent, state=state)))
     room = max(int(budget * EARLIER_SHARE), left)
-    earlier, left_out = _within(_unsaid(layers.earlier, seen), room)
+    earlier, left_out = _within(_without_seen(layers.earlier, seen), room)
     dropped = (
         entity_state.count(layers.state)
         - entity_state.count(state)
@@ -149,7 +149,7 @@ def _cut(prose: str, room: int) -> str:
     return f"{(whole or kept).rstrip()}\n{CUT}".strip()
 
 
-def _unsaid(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
+def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
     """The episodes without lines in `seen`, one for each session."""
     found: dict[str, list[str]] = {}
     for episode in episodes:

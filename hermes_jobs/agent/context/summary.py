@@ -151,10 +151,10 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
 
 def transcript(messages: Iterable[Message]) -> str:
     """The messages as text for the summariser."""
-    return "\n\n".join(_told(message) for message in flat(message_groups(messages)))
+    return "\n\n".join(_as_text(message) for message in flat(message_groups(messages)))
 
 
-def _told(message: Message) -> str:
+def _as_text(message: Message) -> str:
     match message:
         case UserMessage():
             return f"[USER]\n{message.content}"

@@ -70,13 +70,13 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
     """Request the endpoint's models, with a timeout of `seconds` per request."""
     url = base_url.rstrip("/")
     with httpx2.Client(timeout=seconds, follow_redirects=False) as client:
-        found = _asked(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
+        found = _request(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
         if isinstance(found, Listing):
             return found
-        return _told(client, url, key, api, found)
+        return _diagnosis(client, url, key, api, found)
 
 
-def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
+def _request(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
     """The models listed there; the response itself if it is not a list."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     if api == "anthropic":
@@ -96,7 +96,9 @@ def _asked(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listin
     return Listing(models=tuple(filter(None, map(_offered, items))))
 
 
-def _told(client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response) -> Listing:
+def _diagnosis(
+    client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response
+) -> Listing:
     """The diagnosis of an address whose response is not a list."""
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
@@ -121,7 +123,7 @@ def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing
     shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
     candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
     for each in candidates:
-        found = _asked(client, f"{each}/models", key, "openai")
+        found = _request(client, f"{each}/models", key, "openai")
         if isinstance(found, Listing) and (found.models or found.trouble == "other_api"):
             if found.trouble == "other_api":
                 return found

@@ -299,7 +299,7 @@ def refusal_in(
         message=_with_details(str(message), error),
         status=inner,
         code=" ".join(str(word) for word in words if isinstance(word, str | int)),
-        headers={**_told_headers(error), **(headers or {})},
+        headers={**_headers_in_error(error), **(headers or {})},
     )
 
 
@@ -343,7 +343,7 @@ def _with_details(message: str, error: Mapping[str, Any]) -> str:
     return " ".join([message, *([str(raw)] if raw else []), *waits, *window])
 
 
-def _told_headers(error: Mapping[str, Any]) -> dict[str, str]:
+def _headers_in_error(error: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a limit, which OpenRouter repeats in `metadata.headers`."""
     metadata = error.get("metadata")
     headers = metadata.get("headers") if isinstance(metadata, Mapping) else None

@@ -46,12 +46,12 @@ def rehearsed(request: ModelRequest) -> Reply:
     """The reply to a request: calls of its tools, or an answer."""
     results = _open_results(request)
     if results:
-        return _said(request, lines.with_results([(each.name, each.content) for each in results]))
+        return _reply(request, lines.with_results([(each.name, each.content) for each in results]))
     text = _last_user_text(request.messages)
     tools = frozenset(spec.name for spec in request.offered)
     response = lines.response(text, tools, _earlier_user_texts(request.messages))
     if not response.calls:
-        return _said(request, response.text)
+        return _reply(request, response.text)
     turn = len(request.messages)
     calls = tuple(
         ToolCall(f"call_{turn}_{index}", name, json.dumps(arguments, ensure_ascii=False))
@@ -66,7 +66,7 @@ def rehearsed(request: ModelRequest) -> Reply:
     )
 
 
-def _said(request: ModelRequest, text: str) -> Reply:
+def _reply(request: ModelRequest, text: str) -> Reply:
     return Reply(content=text, usage=_estimated(request, text), model=REHEARSAL)
 
 

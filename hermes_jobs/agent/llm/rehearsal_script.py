@@ -14,7 +14,7 @@ import msgspec
 GIT_WEEK = (
     "git log -1000 --no-merges --shortstat --date=format:'%Y-%m-%d %H' --pretty='commit %ad by %an: %s' -- ."
 )
-"""Read by `week_told`. The newest thousand: what the last week was is counted from the newest."""
+"""Read by `week_summary`. The newest thousand: what the last week was is counted from the newest."""
 
 WIDTH = 30  # columns of the longest bar
 WEEK = 7  # days
@@ -34,7 +34,7 @@ class _Commit(msgspec.Struct, frozen=True):
     removed: int = 0
 
 
-def week_told(output: str) -> str | None:
+def week_summary(output: str) -> str | None:
     """The last week in the output of `GIT_WEEK`; None where it holds no commit."""
     commits = list(_commits(output))
     if not commits:
@@ -171,7 +171,7 @@ def response(text: str, tools: Tools, earlier: Sequence[str]) -> ScriptedRespons
 def with_results(results: Sequence[tuple[str, str]]) -> str:
     """The answer after tool results: a week of git as a chart, else each one's name and first lines."""
     for _, content in results:
-        if text := week_told(content):
+        if text := week_summary(content):
             return text
         if content.startswith("fatal: "):
             rest = "\n".join(_first_lines(other) for _, other in results if other != content)

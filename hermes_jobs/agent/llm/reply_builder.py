@@ -37,7 +37,7 @@ class ReplyBuilder:
         self.attached = Attachments(dialect.family.fields)
         self.items: list[dict[str, object]] = []
         self._dialect = dialect
-        self._asked_model = model
+        self._choose_model = model
         self.begun = False
         self.finish_reason = ""
         self.model = ""
@@ -101,7 +101,7 @@ class ReplyBuilder:
             finish_reason="tool_calls" if calls and reason == "stop" else reason,
             usage=self.usage,
             model=self.model,
-            payload=payload_of(self._attached(), self._dialect, self._asked_model),
+            payload=payload_of(self._attached(), self._dialect, self._choose_model),
         )
         return reply, shown
 

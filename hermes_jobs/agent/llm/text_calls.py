@@ -120,7 +120,7 @@ def text_messages(
     if tools:
         sections.append(INSTRUCTIONS + "\n".join(_tool(spec) for spec in tools))
     rendered = [{"role": "system", "content": "\n\n".join(sections) + "\n"}] if sections else []
-    for role, text in map(_said, messages):
+    for role, text in map(_role_and_text, messages):
         if rendered and rendered[-1]["role"] == role:
             rendered[-1] = {"role": role, "content": _joined((rendered[-1]["content"], text))}
         else:
@@ -128,7 +128,7 @@ def text_messages(
     return rendered
 
 
-def _said(message: Message) -> tuple[str, str]:
+def _role_and_text(message: Message) -> tuple[str, str]:
     match message:
         case UserMessage(content):
             return "user", content

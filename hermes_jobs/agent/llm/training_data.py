@@ -27,7 +27,7 @@ from hermes_jobs.engine.ports import ToolSpec
 ANSWERING = "turn"  # the purpose of replies that are part of the conversation
 
 
-class ToldTurn(msgspec.Struct, kw_only=True):
+class TrainingTurn(msgspec.Struct, kw_only=True):
     """A turn so far. `reasoning` is that of the replies in `said`, by their index. `rated`: the last rating.
 
     `calls` are the provider's id and the tool of each call, by our id.
@@ -48,31 +48,31 @@ class ToldTurn(msgspec.Struct, kw_only=True):
         return self.rated.rating if self.rated is not None else "none"
 
 
-def told_turns(
+def training_turns(
     events: Iterable[tuple[e.Event, str]], interrupted: Mapping[e.InterruptReason, str]
-) -> list[ToldTurn]:
+) -> list[TrainingTurn]:
     """The turns of a stream, in order of their start; each event with its time.
 
     `interrupted` is the result of a call that ended without one, by its reason. Recalled context, reviews,
     summaries and failed attempts are left out.
     """
-    waiting: dict[str, ToldTurn] = {}
-    begun: dict[str, ToldTurn] = {}
+    waiting: dict[str, TrainingTurn] = {}
+    begun: dict[str, TrainingTurn] = {}
     for event, at in events:
         match event:
             case e.TurnSubmitted():
-                waiting[event.turn] = ToldTurn(turn=event.turn, at=at, said=[UserMessage(event.text)])
+                waiting[event.turn] = TrainingTurn(turn=event.turn, at=at, said=[UserMessage(event.text)])
             case e.ContextPrefetched() if event.turn in waiting:
                 begun.setdefault(event.turn, waiting[event.turn])
             case e.TurnMerged():
                 into = begun.get(event.into) or waiting[event.into]
                 into.said.extend(waiting[event.turn].said)
             case e.ModelReplied() if event.turn in begun and event.purpose == ANSWERING:
-                _told_reply(begun[event.turn], event)
+                _add_reply(begun[event.turn], event)
             case e.ToolFinished() if event.turn in begun:
-                _told_answer(begun[event.turn], event.call, event.content)
+                _add_result(begun[event.turn], event.call, event.content)
             case e.ToolInterrupted() if event.turn in begun:
-                _told_answer(begun[event.turn], event.call, interrupted[event.reason])
+                _add_result(begun[event.turn], event.call, interrupted[event.reason])
             case e.TurnCompleted() if event.turn in begun:
                 begun[event.turn].completed = True
             case e.TurnRated() if event.turn in begun:
@@ -82,7 +82,7 @@ def told_turns(
     return list(begun.values())
 
 
-def _told_reply(told: ToldTurn, reply: e.ModelReplied) -> None:
+def _add_reply(told: TrainingTurn, reply: e.ModelReplied) -> None:
     if reply.reasoning:
         told.reasoning[len(told.said)] = reply.reasoning
     told.calls.update(
@@ -92,7 +92,7 @@ def _told_reply(told: ToldTurn, reply: e.ModelReplied) -> None:
     told.said.append(AssistantMessage(reply.content, reply.tool_calls))
 
 
-def _told_answer(told: ToldTurn, call: str, content: str) -> None:
+def _add_result(told: TrainingTurn, call: str, content: str) -> None:
     id_, name = told.calls.get(call, (call, ""))
     told.said.append(ToolMessage(id_, name, content))
 
@@ -107,7 +107,7 @@ class ShareGptMessage(msgspec.Struct, frozen=True):
     value: str
 
 
-def share_gpt(turn: ToldTurn) -> list[ShareGptMessage]:
+def share_gpt(turn: TrainingTurn) -> list[ShareGptMessage]:
     """What was said in the turn; consecutive texts of one speaker are one entry."""
     said: list[ShareGptMessage] = []
     for index, message in enumerate(turn.said):
@@ -155,7 +155,7 @@ def _arguments(written: str) -> Any:
 Chat = dict[str, Any]
 
 
-def example(system: str, turns: Sequence[ToldTurn], tools: Sequence[ToolSpec]) -> Chat:
+def example(system: str, turns: Sequence[TrainingTurn], tools: Sequence[ToolSpec]) -> Chat:
     """A conversation as one example. Replies of turns that were rated down have the weight 0: they are
     context, and are not learned."""
     messages = [

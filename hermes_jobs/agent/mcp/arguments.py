@@ -71,7 +71,7 @@ def _check(schema_text: str) -> Check:
             error = best_match(validator.iter_errors(dict(written)))
         except (Unresolvable, RecursionError, ValueError, TypeError):
             return ""
-        return "" if error is None else _told(error, known)
+        return "" if error is None else _explained(error, known)
 
     return check
 
@@ -85,7 +85,7 @@ def _is_deep(value: Any, levels: int) -> bool:
     return levels == 0 or any(_is_deep(each, levels - 1) for each in value)
 
 
-def _told(error: Any, known: list[str]) -> str:
+def _explained(error: Any, known: list[str]) -> str:
     where = ".".join(str(each) for each in error.absolute_path)
     message = str(error.message)
     if error.validator == "additionalProperties" and not where:

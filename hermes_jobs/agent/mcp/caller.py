@@ -34,7 +34,7 @@ class Caller:
         self._lease = lease
         self._answers: dict[str, asyncio.Future[bytes]] = {}
         self._sending = asyncio.Lock()
-        self._told_at = float("-inf")
+        self._last_notices_at = float("-inf")
 
     async def begin(self) -> bool:
         """Report that the call is sent now; whether the worker's lease is valid."""
@@ -51,8 +51,8 @@ class Caller:
     async def tell(self, text: str) -> None:
         """Send the call's progress, unless one was just sent, or the user is being asked."""
         now = asyncio.get_running_loop().time()
-        if not self._answers and now - self._told_at >= PACE:
-            self._told_at = now
+        if not self._answers and now - self._last_notices_at >= PACE:
+            self._last_notices_at = now
             await self._send(frame(CallProgress(text=text)))
 
     async def reply(self, reply: Reply) -> None:

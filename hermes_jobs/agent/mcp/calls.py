@@ -148,7 +148,7 @@ def asked_by(result: InputRequiredResult) -> Asked:
     return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
 
 
-def asked_by_error(data: object) -> Asked | None:
+def input_request_of_error(data: object) -> Asked | None:
     """The addresses that an older server wants to be visited before the call; None if there are none."""
     try:
         wanted = ElicitationRequiredErrorData.model_validate(data).elicitations

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import Bearer
-from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, asked_by_error
+from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, input_request_of_error
 from hermes_jobs.agent.mcp.failures import FAILURES, broken, first_cause, said
 from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
 from hermes_jobs.agent.mcp.inquiries import WantsInput, every
@@ -104,7 +104,7 @@ class ServerConnection:
             async with Client(
                 transport,
                 client_info=info,
-                message_handler=self._heard,
+                message_handler=self._on_message,
                 elicitation_callback=self._calls.ask,
                 extensions=[TasksExtension()],
                 cache=None,
@@ -169,7 +169,7 @@ class ServerConnection:
     def _failed(self, kind: Any, message: str, *, sent: bool = False) -> Failed:
         return Failed(kind=kind, message=message, stderr=self._log.tail, sent=sent)
 
-    async def _heard(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
             self._listing += 1
 
@@ -297,7 +297,7 @@ class ServerConnection:
             case NotAccepted():
                 return self._failed("asks", "the user did not agree to visit the address that it needs")
             case MCPError() if error.error.code == URL_ELICITATION_REQUIRED:
-                asked = asked_by_error(error.error.data)
+                asked = input_request_of_error(error.error.data)
                 return self._failed("refused", said(error)) if asked is None else self._without_tokens(asked)
             case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
                 return self._failed("lost", f"{self._lost}, during the call", sent=True)

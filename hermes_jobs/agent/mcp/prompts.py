@@ -84,7 +84,7 @@ def text_of(found: Mapping[str, Any]) -> str:
     """The text of a prompt's messages; an assistant's are marked as such."""
     messages = found.get("messages")
     each_said = (
-        (each.get("role"), _said(each.get("content")))
+        (each.get("role"), _content_text(each.get("content")))
         for each in (messages if isinstance(messages, list) else ())
         if isinstance(each, dict)
     )
@@ -93,7 +93,7 @@ def text_of(found: Mapping[str, Any]) -> str:
     )
 
 
-def _said(content: object) -> str:
+def _content_text(content: object) -> str:
     block = content if isinstance(content, dict) else {}
     match block.get("type"):
         case "text":

@@ -50,7 +50,7 @@ from hermes_jobs.agent.mcp.start import (
     start,
 )
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.ports.toolbox import nobody_listens
+from hermes_jobs.engine.ports.toolbox import ignore_delta
 
 PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
 """Seconds before a request is repeated that no connector has begun: one was ending, or is busy."""
@@ -60,7 +60,7 @@ HOST = "host"  # no server has that folder
 NOBODY = "the server asks for input first, and nobody can be asked here"
 
 
-def nobody_answers(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
+def refuse_to_answer(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
     """An `Ask` without a user."""
     return b'{"action":"decline"}'
 
@@ -90,8 +90,8 @@ class Servers:
         launch: Launch,
         call: CallTool,
         cancel: Cancel,
-        ask: Ask = nobody_answers,
-        tell: Callable[[str], None] = nobody_listens,
+        ask: Ask = refuse_to_answer,
+        tell: Callable[[str], None] = ignore_delta,
     ) -> Result | Asked | TaskGiven | Failed:
         """Call a tool; `ask` is called with the server's questions, `tell` with its progress."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, tell)
@@ -105,7 +105,7 @@ class Servers:
         return Failed(kind="asks", message=NOBODY) if isinstance(reply, Asked) else reply
 
     def read(
-        self, launch: Launch, asked: Inquire, cancel: Cancel, ask: Ask = nobody_answers
+        self, launch: Launch, asked: Inquire, cancel: Cancel, ask: Ask = refuse_to_answer
     ) -> Result | Asked | Failed:
         """The same; `ask` is called with the server's questions."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(asked, token=token), ask)
@@ -144,8 +144,8 @@ class Servers:
         launch: Launch,
         cancel: Cancel,
         request: Callable[[str], Request],
-        ask: Ask = nobody_answers,
-        tell: Callable[[str], None] = nobody_listens,
+        ask: Ask = refuse_to_answer,
+        tell: Callable[[str], None] = ignore_delta,
     ) -> Reply:
         login = LoginFile(Path(launch.login)).read() if launch.login else None
         if login is not None and login.ended:
@@ -213,8 +213,8 @@ def _answered(
     connection: socket.socket,
     request: bytes,
     cancel: Cancel,
-    ask: Ask = nobody_answers,
-    tell: Callable[[str], None] = nobody_listens,
+    ask: Ask = refuse_to_answer,
+    tell: Callable[[str], None] = ignore_delta,
 ) -> Reply:
     """Send the request with the lease, and wait for the reply or `cancel`."""
 

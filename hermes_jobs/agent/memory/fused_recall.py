@@ -40,7 +40,7 @@ class FusedRecall:
 
     def __call__(self, session: Session, text: str) -> Recalled:
         """The results of all parts, with the cost of the text's vector."""
-        cue = Cue(text, vector=partial(self._asked, text), names=partial(self._named, text))
+        cue = Cue(text, vector=partial(self._question_vector, text), names=partial(self._named, text))
         found = []
         for part in self._parts:
             try:
@@ -62,7 +62,7 @@ class FusedRecall:
             logger.warning("recall continues without entities: %s", error)
             return ()
 
-    def _asked(self, text: str) -> QuestionVector:
+    def _question_vector(self, text: str) -> QuestionVector:
         if self._vectors is None:
             return NO_VECTOR
         try:

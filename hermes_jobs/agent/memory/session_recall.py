@@ -49,7 +49,7 @@ class SessionRecall:
                 passages.setdefault(key, each)
                 shown |= {at: key for at in _positions(passages[key]) if at not in shown}
         best = fused(rankings)[:FOUND]
-        lines = [line for each in best for line in _told(passages[each.thing])]
+        lines = [line for each in best for line in _lines(passages[each.thing])]
         items = tuple(RecalledItem("turn", passages[each.thing].hit.turn, each.tracks) for each in best)
         return Recalled("\n".join(["From earlier conversations:", *lines]) if lines else "", found=items)
 
@@ -77,7 +77,7 @@ def _positions(passage: Passage) -> Iterator[int]:
     yield from (each.position for each in (passage.before, passage.after) if each is not None)
 
 
-def _told(passage: Passage) -> Iterator[str]:
+def _lines(passage: Passage) -> Iterator[str]:
     hit = passage.hit
     if passage.before is not None:
         yield f"- {hit.at[:10]}, {hit.label}, {_line(passage.before)}"

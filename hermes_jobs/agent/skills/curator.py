@@ -17,10 +17,10 @@ from hermes_jobs.agent.skills.proposals import (
     BY,
     Merge,
     apply_proposals,
-    asked_of,
     chosen_of,
     propose_archive,
     propose_merge,
+    write_request_of,
 )
 from hermes_jobs.agent.skills.write_request import SkillWriteRequest
 from hermes_jobs.domain.decision import Decision, DecisionResult
@@ -137,7 +137,7 @@ class Curator:
         for proposal in chosen_of(curation, numbers):
             proposed = proposal.proposed
             if isinstance(proposed, MergeProposed) and proposed.into not in skills:
-                self._shelf.check(asked_of(proposed, Skill(stream=stream_of(proposed.into))))
+                self._shelf.check(write_request_of(proposed, Skill(stream=stream_of(proposed.into))))
         return self._shelf.change(
             apply_proposals(curation.review, numbers, by), curations.stream_of(curation.review)
         )

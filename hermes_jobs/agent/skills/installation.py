@@ -120,12 +120,15 @@ def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, 
 
     Also the conflicting files, for which `theirs` is used.
     """
-    kept = {path: _kept(base.get(path), mine.get(path), theirs.get(path)) for path in {*base, *mine, *theirs}}
+    kept = {
+        path: _merged_file(base.get(path), mine.get(path), theirs.get(path))
+        for path in {*base, *mine, *theirs}
+    }
     conflicts = tuple(sorted(path for path, (_, clash) in kept.items() if clash))
     return {path: file for path, (file, _) in sorted(kept.items()) if file is not None}, conflicts
 
 
-def _kept(
+def _merged_file(
     was: e.SkillFile | None, here: e.SkillFile | None, there: e.SkillFile | None
 ) -> tuple[e.SkillFile | None, bool]:
     """The merged file, None: removed; and whether there was a conflict."""

@@ -32,7 +32,7 @@ class SkillPresenter:
 
     def index(self, toolsets: Collection[str] | None) -> str:
         """The section of a system prompt; empty if there are no skills."""
-        lines = _lines(self._told(toolsets))
+        lines = _lines(self._listed(toolsets))
         whole = "\n".join(lines)
         if not whole:
             return ""
@@ -43,7 +43,7 @@ class SkillPresenter:
 
     def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
         """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
-        text = self._told(toolsets)
+        text = self._listed(toolsets)
         if category:
             wanted = "" if category == GENERAL else category
             categories = sorted({each.place.category or GENERAL for each in text})
@@ -100,7 +100,7 @@ class SkillPresenter:
         size = len(content_of(file))
         return f"{path} is not text: {size:,} bytes, in {volume.folder / path}."
 
-    def _told(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
+    def _listed(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
         volumes, _ = self._shelf.volumes()
         return [each for each in volumes if not each.hidden(toolsets, self._shelf.platform)]
 

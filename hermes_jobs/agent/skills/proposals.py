@@ -66,7 +66,7 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
             versions={each.name: each.version for each in (into, *gone)},
             evidence=evidence,
         )
-        return _kept(curation, proposed)
+        return _recorded(curation, proposed)
 
     return change
 
@@ -86,7 +86,7 @@ def propose_archive(review: str, skill: str, reason: str, evidence: e.Evidence) 
             version=present.version,
             evidence=evidence,
         )
-        return _kept(curation, proposed)
+        return _recorded(curation, proposed)
 
     return change
 
@@ -159,14 +159,14 @@ def _carried_out(load: StateLoader, proposal: CurationProposal) -> Iterator[Stre
         yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
         return
     into: Skill = load(stream_of(proposed.into))
-    fact = event_for(into, asked_of(proposed, into))
+    fact = event_for(into, write_request_of(proposed, into))
     if fact is not None:
         yield StreamEvents(into.stream, (fact,))
     for name in proposed.skills:
         yield _archived(load(stream_of(name)), proposed.evidence)
 
 
-def asked_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteRequest:
+def write_request_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteRequest:
     """The write of the remaining skill."""
     merge = Merge(
         into=proposed.into,
@@ -188,7 +188,7 @@ def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
 # --- checks of proposals -----------------------------------------------------------------------
 
 
-def _kept(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> DecisionResult:
+def _recorded(curation: Curation, proposed: e.MergeProposed | e.ArchiveProposed) -> DecisionResult:
     return DecisionResult.of(
         curation.stream,
         proposed,

@@ -55,7 +55,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
     for finished in _backwards(log):
         event = finished.event
         if isinstance(event, e.ToolFinished) and not event.ok and refusal in event.content:
-            found = _asked_for(log, finished.stream, event)
+            found = _arguments_of(log, finished.stream, event)
             if found is not None and found.name.strip() == name:
                 session = finished.stream.partition("-")[2]
                 evidence = e.Evidence(session=session, turn=event.turn, call=event.call)
@@ -73,7 +73,7 @@ def _backwards(log: EventLog) -> Iterator[RecordedEvent]:
         end = start
 
 
-def _asked_for(log: EventLog, stream: str, finished: e.ToolFinished) -> _Arguments | None:
+def _arguments_of(log: EventLog, stream: str, finished: e.ToolFinished) -> _Arguments | None:
     for recorded in log.read(stream):
         event = recorded.event
         if not isinstance(event, e.ModelReplied):

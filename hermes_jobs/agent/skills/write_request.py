@@ -64,7 +64,7 @@ def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
         found = verdict(concerns)
         if found == "dangerous":
             raise Rejected(
-                f"{REFUSED}{_told(concerns)}. Nothing was written.",
+                f"{REFUSED}{_described(concerns)}. Nothing was written.",
                 kind="guard",
                 hint="Write the skill without it, or leave it and tell the user why, who can allow it.",
             )
@@ -305,7 +305,7 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
 # --- answers ---------------------------------------------------------------------------------
 
 
-def _told(concerns: Iterable[Concern]) -> str:
+def _described(concerns: Iterable[Concern]) -> str:
     text = list(
         dict.fromkeys(f"“{each.rule}” ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
     )
@@ -315,7 +315,7 @@ def _told(concerns: Iterable[Concern]) -> str:
 
 def _waits(concerns: Iterable[Concern]) -> str:
     return (
-        f"Not written yet: it waits for the user's approval, because the guard found {_told(concerns)}. "
+        f"Not written yet: it waits for the user's approval, because the guard found {_described(concerns)}. "
         "Tell the user, who can approve or deny it; do not ask for it again."
     )
 

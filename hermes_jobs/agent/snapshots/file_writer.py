@@ -45,7 +45,7 @@ Planned = Callable[[FileChange], None]
 """Called with a change just before it is made."""
 
 
-def nothing_planned(change: FileChange) -> None:
+def ignore_change(change: FileChange) -> None:
     """A `Planned` without effect."""
 
 
@@ -67,7 +67,7 @@ class FileWriter:
         *,
         mode: int | None = None,
         seen: os.stat_result | None = None,
-        planned: Planned = nothing_planned,
+        planned: Planned = ignore_change,
     ) -> Replaced:
         """Replace the file by the content, synced to the disk; missing folders are created.
 
@@ -96,7 +96,7 @@ class FileWriter:
         return Replaced(change, before.content)
 
     def remove(
-        self, real: str, folders: tuple[str, ...] = (), *, planned: Planned = nothing_planned
+        self, real: str, folders: tuple[str, ...] = (), *, planned: Planned = ignore_change
     ) -> Replaced:
         """Remove the file, after storing its content, and those of `folders` that are empty then.
 

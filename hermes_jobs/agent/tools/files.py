@@ -36,12 +36,12 @@ LISTED = 40  # names shown of a folder
 MAX_PATCHED_BYTES = 20 * 1024 * 1024
 
 
-KeptFile = Callable[[str], Path | None]
+StoredFile = Callable[[str], Path | None]
 """The file with the whole result of a call; None if there is none."""
 
 
-def nothing_kept(call: str) -> Path | None:  # noqa: ARG001 - a `KeptFile`
-    """A `KeptFile` that finds none."""
+def no_stored_file(call: str) -> Path | None:  # noqa: ARG001 - a `StoredFile`
+    """A `StoredFile` that finds none."""
     return None
 
 
@@ -53,7 +53,7 @@ class Files:
     """
 
     def __init__(
-        self, paths: PathPolicy, kept: KeptFile = nothing_kept, snapshots: SnapshotStore = NO_SNAPSHOTS
+        self, paths: PathPolicy, kept: StoredFile = no_stored_file, snapshots: SnapshotStore = NO_SNAPSHOTS
     ) -> None:
         """`kept` finds the file of a large result by its call; `snapshots` stores replaced contents."""
         self._paths = paths

@@ -111,7 +111,7 @@ def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     endings = [msgspec.convert(each, SearchEnding) for each in values if isinstance(each, dict)]
     if completed.interrupted:
         return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
-    ending = endings[-1] if endings else _unsaid(completed, len(results))
+    ending = endings[-1] if endings else _missing_ending(completed, len(results))
     if ending.wrong is not None:
         raise ToolFailed(ending.wrong)
     notes = "".join(f"\n[{each}]" for each in _notes(ending, query))
@@ -119,7 +119,7 @@ def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     return ToolOutcome(content=f"[{_header(ending, query)}]{notes}\n{text}".rstrip("\n"))
 
 
-def _unsaid(completed: Completed, shown: int) -> SearchEnding:
+def _missing_ending(completed: Completed, shown: int) -> SearchEnding:
     if completed.timed_out:
         return SearchEnding(shown=shown, stopped_in="a file")
     raise ToolFailed(f"the search ended without an answer (exit code {completed.exit_code}).")

@@ -126,9 +126,9 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         passages, spent = self._found(query, scope, cancel)
         asked_for = _booked(caller, EXPANSION, spent)
         if not passages:
-            return ToolOutcome(content=self._nothing(query, scope), facts=asked_for)
+            return ToolOutcome(content=self._no_results(query, scope), facts=asked_for)
         groups = _groups(passages, sessions)
-        text = self._told(query, groups, cancel)
+        text = self._summaries(query, groups, cancel)
         booked = (*asked_for, *_booked(caller, PURPOSE, text))
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
@@ -150,7 +150,9 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         best = fused({name: [each.hit.position for each in ranked] for name, ranked in rankings.items()})
         return tuple(_as_relaxed(known[each.thing]) for each in best[:HITS]), (spent,)
 
-    def _told(self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel) -> tuple[Summary, ...]:
+    def _summaries(
+        self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel
+    ) -> tuple[Summary, ...]:
         summariser = self.choose()
         if summariser is None:
             return tuple(Summary(None, "no model is set for it") for _ in groups)
@@ -184,7 +186,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
             like = "such as 2026-11-20 or 2026-11-20T14:30"
             raise ToolFailed(f"`{name}` must be a day or a moment {like} (given: {written}).") from None
 
-    def _nothing(self, query: str, scope: Scope) -> str:
+    def _no_results(self, query: str, scope: Scope) -> str:
         limits, wider = [], []
         for name, shown in (
             ("role_filter", ", ".join(scope.roles)),

@@ -88,14 +88,14 @@ def side_by_side(
         wait(answers, timeout=seconds)
         stop.fire("late")
         wait(answers, timeout=STOPPING)
-        return tuple(map(_told, answers))
+        return tuple(map(_result, answers))
     finally:
         take_back()
         stop.fire("late")
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _told(answer: Future[Summary]) -> Summary:
+def _result(answer: Future[Summary]) -> Summary:
     return answer.result() if answer.done() and not answer.cancelled() else Summary(None, "it came too late")
 
 
@@ -112,7 +112,7 @@ def _request(summariser: SummaryModel, query: str, excerpt: str) -> ModelRequest
 
 def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, most: int | None) -> Summary:
     try:
-        reply = summariser.model.reply(request, stop, _nobody_reads)
+        reply = summariser.model.reply(request, stop, _ignore_delta)
     except ModelError as error:
         problem = "it came too late" if stop.reason == "late" else error.message
         return Summary(None, problem, _failed(summariser, error.usage))
@@ -133,7 +133,7 @@ def _failed(summariser: SummaryModel, usage: Usage) -> PaidResponse | None:
     return PaidResponse(summariser.name, usage, summariser.pricing.cost_usd(summariser.name, usage))
 
 
-def _nobody_reads(_text: str) -> None:
+def _ignore_delta(_text: str) -> None:
     """Ignore deltas: a summary is used as a whole."""
 
 

@@ -48,7 +48,7 @@ def evidence_of(context: ToolContext) -> Evidence:
     return Evidence(session=context.session, turn=context.turn, call=context.call)
 
 
-def _nothing(_arguments: Arguments) -> Sequence[str]:
+def _no_paths(_arguments: Arguments) -> Sequence[str]:
     return ()
 
 
@@ -109,8 +109,8 @@ class Tool:
     validate: Callable[[Arguments], Arguments]
     call: Callable[[Arguments, ToolContext, Cancel], str | ToolOutcome]
     available: Callable[[], bool] = _always
-    reads: Paths = _nothing
-    writes: Paths = _nothing
+    reads: Paths = _no_paths
+    writes: Paths = _no_paths
     guard: Guard = _harmless
     rules: CallRules = ANY_CALL
 
@@ -139,8 +139,8 @@ def tool(  # noqa: PLR0913 - what a tool is
     effect: Effect,
     name: str | None = None,
     available: Callable[[], bool] = _always,
-    reads: Paths = _nothing,
-    writes: Paths = _nothing,
+    reads: Paths = _no_paths,
+    writes: Paths = _no_paths,
     guard: Guard = _harmless,
     rules: CallRules = ANY_CALL,
 ) -> Callable[[Function], Tool]:

@@ -36,7 +36,7 @@ def stood_in(failures: str) -> str:
     return f"Your conversation's own model reviewed it, as another one failed: {failures}" if failures else ""
 
 
-def told_at_once(event: e.SessionEvent) -> tuple[str, ...]:
+def immediate_notices(event: e.SessionEvent) -> tuple[str, ...]:
     """Notices that are sent at once, without a full stop; none for other events."""
     match event:
         case e.ModelCallFailed(fallback=str(other)) if other:

@@ -85,7 +85,7 @@ def handle_press(press: ButtonPress) -> Decision:
     key = UniqueKey(scope=SCOPE, key=press.key, digest=digest)
 
     def change(load: StateLoader) -> DecisionResult:
-        rating, asked = _asked(press, load)
+        rating, asked = _rating_of(press, load)
         session: Session = load(stream_of(asked.lineage or ""))
         command = c.RateTurn(turn=asked.turn or "", rating=rating, by=press.user)
         events = decide(command, session)
@@ -99,13 +99,13 @@ def handle_press(press: ButtonPress) -> Decision:
 
 def rating_now(press: ButtonPress, load: StateLoader) -> tuple[str, e.Rating]:
     """The delivery whose button was pressed, and how its turn is rated. Raises `Rejected`."""
-    _, asked = _asked(press, load)
+    _, asked = _rating_of(press, load)
     session: Session = load(stream_of(asked.lineage or ""))
     ended = session.ended.get(asked.turn or "")
     return asked.delivery, ended.rated.rating if ended is not None and ended.rated is not None else "none"
 
 
-def _asked(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:
+def _rating_of(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:
     found = _DATA.fullmatch(press.data)
     if found is None:
         raise Rejected(NOT_HERE, kind="usage")

@@ -193,7 +193,7 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
         if why is not None:
             refused.append(why)
             continue
-        facts.extend(_facts(each, review, rivals.older))
+        facts.extend(_events(each, review, rivals.older))
         saved += 1
         slots.take_in(each.text, observed, rivals.older)
         there = there.difference(map(reading, rivals.older)) | {reading(each.text)}
@@ -216,7 +216,7 @@ def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.
     return None
 
 
-def _facts(observation: Observation, review: str, older: Sequence[str]) -> Iterator[e.MemoryEvent]:
+def _events(observation: Observation, review: str, older: Sequence[str]) -> Iterator[e.MemoryEvent]:
     """The observation, in the place of the first of the older ones; the others are removed."""
     evidence = e.Evidence(session=observation.session, turn=observation.turns[0])
     added = e.MemoryAdded(

@@ -90,7 +90,7 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
         told={
             check.name: text
             for at, check in enumerate(definition.checks)
-            if (text := _told(experiment, there, at))
+            if (text := _first_failure(experiment, there, at))
         },
         output_tokens=_mean(experiment, there, _output_tokens),
         cost_usd=_mean(experiment, there, _cost),
@@ -98,7 +98,7 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
     )
 
 
-def _told(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
+def _first_failure(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
     """What a check says of the first of these answers that does not keep it; empty for none."""
     checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
     failed = (each.kept[at].told for each in checked if each is not None and not each.kept[at].ok)

@@ -95,7 +95,7 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
         if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
             return DecisionResult()
         try:
-            events = tuple(due_facts(schedule, self.due, max(self.now, self.due), self.run))
+            events = tuple(due_events(schedule, self.due, max(self.now, self.due), self.run))
         except Corrupt as error:  # only a newer build can read it: no due time for this one
             paused = e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
             return DecisionResult.of(self.stream, paused)
@@ -112,7 +112,7 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
         return DecisionResult(writes=(submitted, StreamEvents(self.stream, events)), keys=(key,))
 
 
-def due_facts(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
+def due_events(schedule: Schedule, due: float, now: float, run: Run) -> Iterator[e.ScheduleEvent]:
     """The schedule's events for one of its due times, at `now`."""
     assert schedule.plan is not None, f"{schedule.stream} has no plan"
     if due in schedule.queued:

@@ -277,7 +277,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         model=event.model or past.model,
         ensemble=event.ensemble if event.model else past.ensemble,
         references=() if event.ensemble else past.references,
-        settings={**_kept_settings(past, event), **event.settings},
+        settings={**_carried_settings(past, event), **event.settings},
         requires=event.requires if event.settings or event.requires else past.requires,
     )
     rest = {turn: ended for turn, ended in session.ended.items() if turn != event.turn}
@@ -302,7 +302,7 @@ def _queued(session: Session, turn: Turn) -> Session:
     return replace(session, waiting=(*session.waiting, turn))
 
 
-def _kept_settings(past: Turn, event: e.TurnResumed) -> dict[str, object]:
+def _carried_settings(past: Turn, event: e.TurnResumed) -> dict[str, object]:
     """The settings that a resumed turn keeps; a new budget of its own replaces its limits."""
     replaced = ("budgets.turn_usd", "budgets.turn_tokens") if event.budget_usd is not None else ()
     return {key: value for key, value in past.settings.items() if key not in replaced}
@@ -411,7 +411,7 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
             call,
             running=False,
             reserved=None,
-            input=call.kept_input,
+            input=call.stored_input,
             attempt=call.attempt + (died and not call.has_task),
             worker_crashes=call.worker_crashes + died,
         )

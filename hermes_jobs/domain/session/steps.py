@@ -105,7 +105,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     turn: str | None = None
 
     @property
-    def lane(self) -> Queue:
+    def queue(self) -> Queue:
         """The Celery queue of its task."""
         return QUEUES_BY_KIND[self.kind]
 

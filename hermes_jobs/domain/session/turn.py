@@ -131,7 +131,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return self.task is not None and self.result is None
 
     @property
-    def kept_input(self) -> OpenInput | None:
+    def stored_input(self) -> OpenInput | None:
         """What another worker makes the call with: not what was asked while it was being made."""
         return None if self.input is None or self.input.request.live else self.input
 

@@ -65,7 +65,7 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def approve(self, state: Consolidation, step: Step) -> SpendingApproval | Decision:
         """See `PaidStepHandler`. What is not wanted any more, or whose workers died, is given up; where
         nothing is left to read, that is the end of it."""
-        asked = _asked(state)
+        asked = _request_of(state)
         if asked.by == "clock" and not self.by_clock:
             return self._given_up(state, "off", "memory.consolidate is off.")
         if state.starts >= MAX_STARTS:
@@ -136,12 +136,12 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return failed(state.stream, replace(failure(state, kind, message), lost=state.reserved))
 
 
-def _asked(state: Consolidation) -> e.ConsolidationRequested:
+def _request_of(state: Consolidation) -> e.ConsolidationRequested:
     assert state.asked is not None, f"{state.stream} has a step and is asked for nothing"
     return state.asked
 
 
 def _end(state: Consolidation, model: str) -> e.ConsolidationEnded:
     return e.ConsolidationEnded(
-        review=_asked(state).review, step=state.step_id, attempt=state.attempt, model=model
+        review=_request_of(state).review, step=state.step_id, attempt=state.attempt, model=model
     )

@@ -47,15 +47,15 @@ class NotifyListener(msgspec.Struct, frozen=True, eq=False):
     def told(self, session: Session, due: Subscription) -> ListenerTold:
         """What came of telling the listener."""
         if self.listener is None or self.listener.name != due.name:
-            gone = self.not_told(due, due.cursor, GONE)  # perhaps another worker has it
+            gone = self.failure_event(due, due.cursor, GONE)  # perhaps another worker has it
             return gone if gone.retry_at is not None else replace(gone, upto=session.version)
         try:
             self.listener.hear(session, due.cursor)
         except ListenerError as error:
-            return self.not_told(due, error.upto, error.message)
+            return self.failure_event(due, error.upto, error.message)
         return ListenerTold(listener=due.name, upto=session.version, attempt=due.attempt)
 
-    def not_told(self, due: Subscription, upto: int, message: str) -> ListenerTold:
+    def failure_event(self, due: Subscription, upto: int, message: str) -> ListenerTold:
         """It was told up to that version, and when the rest is tried again."""
         now, fraction = self.clock.now(), self.ids.fraction()
         return notification_failed(due, upto, message, now=now, fraction=fraction)
@@ -76,19 +76,21 @@ class NotifyMemoryProvider:
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Notify the provider; the decision says how far that went."""
         changed = DecisionResult(
-            writes=tuple(write for due in due_of(state, step) for write in self._told(state, due, cancel))
+            writes=tuple(write for due in due_of(state, step) for write in self._notify(state, due, cancel))
         )
         return lambda load: changed
 
-    def _told(self, session: Session, due: Subscription, cancel: Cancel) -> Iterator[StreamEvents]:
+    def _notify(self, session: Session, due: Subscription, cancel: Cancel) -> Iterator[StreamEvents]:
         heard, problem = 0, ""
         if self._listener is not None and self._listener.name == due.name:
-            before = self._heard(due.name)
+            before = self._position(due.name)
             heard, problem = self._tell_writes(self._listener, session, before, due, cancel)
             if heard > before:
                 event = WritesTold(listener=due.name, upto=heard)
                 yield StreamEvents(subscriptions.stream_of(due.name), (event,))
-        text = self._facts.not_told(due, due.cursor, problem) if problem else self._facts.told(session, due)
+        text = (
+            self._facts.failure_event(due, due.cursor, problem) if problem else self._facts.told(session, due)
+        )
         yield StreamEvents(session.stream, (text,))
 
     def _tell_writes(
@@ -108,7 +110,7 @@ class NotifyMemoryProvider:
             heard = recorded.version
         return heard, ""
 
-    def _heard(self, name: str) -> int:
+    def _position(self, name: str) -> int:
         return cast(subscriptions.ListenerCursor, self._states.state(subscriptions.stream_of(name))).writes
 
 

@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.tool_results import preview_of, result_path
 from hermes_jobs.domain.session.turn import Call, Turn, repeats_before
 from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.live import DeltaStream, OnDelta, nobody_listens
+from hermes_jobs.engine.live import DeltaStream, OnDelta, ignore_delta
 from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
 
 
@@ -31,7 +31,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
     toolbox: Toolbox
     keep: Callable[[str, str], None] | None = None
     rules: Callable[[], tuple[ApprovalRule, ...]] = tuple
-    on_delta: OnDelta = nobody_listens
+    on_delta: OnDelta = ignore_delta
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""

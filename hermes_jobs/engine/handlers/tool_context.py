@@ -40,7 +40,7 @@ def tool_context(
             personal=turn.attended,
         ),
         attempt=asked.attempt if asked else 1,
-        input=asked.kept_input if asked else None,
+        input=asked.stored_input if asked else None,
         task=asked.task if asked else None,
         is_ending=turn.cancelled_by is not None,
         depth=len(payers) - 1,

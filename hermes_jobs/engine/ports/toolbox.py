@@ -63,7 +63,7 @@ class Verdict(msgspec.Struct, frozen=True):
         return f"Error: refused ({self.rule}). Nothing was run. {self.advice}"
 
 
-def nobody_listens(_text: str) -> None:
+def ignore_delta(_text: str) -> None:
     """The `tell` of a call that nobody watches."""
 
 
@@ -100,7 +100,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     input: OpenInput | None = None
     task: OpenTask | None = None
     is_ending: bool = False
-    tell: Callable[[str], None] = nobody_listens
+    tell: Callable[[str], None] = ignore_delta
     depth: int = 0
     payers: tuple[Payer, ...] = ()
     model: str = ""

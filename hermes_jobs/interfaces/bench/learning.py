@@ -175,13 +175,15 @@ class LearningBench:
             fact,
             given=held(lines, fact.words),
             answered=held([replied.answer], fact.answer),
-            rank=next((at for at, each in enumerate(found, 1) if held([_told(each)], fact.words)), None),
+            rank=next(
+                (at for at, each in enumerate(found, 1) if held([_passage_text(each)], fact.words)), None
+            ),
             tokens=tokens(replied.prompt) + tokens(replied.recalled),
             spent=Spent(after.requests - before.requests, after.tokens - before.tokens),
         )
 
 
-def _told(passage: Passage) -> str:
+def _passage_text(passage: Passage) -> str:
     near = (passage.before, passage.after)
     return "\n".join([passage.text, *(each.text for each in near if each is not None)])
 

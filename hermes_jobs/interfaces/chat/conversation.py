@@ -22,7 +22,7 @@ from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.chat.event_renderer import SHOWN_LINES, EventRenderer
-from hermes_jobs.interfaces.cli.questions.approval import told_of
+from hermes_jobs.interfaces.cli.questions.approval import answer_effect
 from hermes_jobs.interfaces.cli.questions.children import questions_below
 from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry
 from hermes_jobs.interfaces.cli.questions.input import KEYS, TOLD, InputQuestion, require_no_secret
@@ -246,7 +246,7 @@ class Conversation:
             command = msgspec.structs.replace(command, call=call)
         asker = question.asker
         self._engine.execute(asker.stream if asker else self.require_session().stream, command)
-        return told_of(command)
+        return answer_effect(command)
 
     def _answer_input(self, question: InputQuestion, key: str) -> str:
         if key not in KEYS:

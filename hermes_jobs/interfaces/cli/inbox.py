@@ -73,11 +73,11 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
         found = views.deliveries(inbox=True)[::-1]
     found = found[:limit]
 
-    def told() -> None:
+    def print_text() -> None:
         for number, each in enumerate(found):
             _print_delivery(each, first=number == 0)
 
-    text = told if found else DELIVERIES.empty
+    text = print_text if found else DELIVERIES.empty
     print_result(lambda: [_listed(each) for each in found], text, as_json=as_json)
     sys.stdout.flush()  # unprinted answers are not marked as read
     _mark_as_read(context, found)
@@ -116,7 +116,7 @@ def unread_notice(context: CliContext) -> str:
     return f"You have {several}: hermes-jobs inbox read" if count else ""
 
 
-def _told(each: DeliveryView) -> str:
+def _message_of(each: DeliveryView) -> str:
     failed = each.status in {"waiting", "failed"} and each.message
     return f"{each.message} — {each.text}" if failed else each.text
 
@@ -136,7 +136,7 @@ DELIVERIES: Resource[DeliveryView] = Resource(
         moment_column("WHEN", lambda each: each.requested_at),
         Column("TARGET", lambda each: each.target, rank=1),
         Column("FROM", lambda each: each.source, rank=2),
-        Column("TEXT", _told, telling=True),
+        Column("TEXT", _message_of, telling=True),
     ),
     "Nothing unread.",
     _listed,

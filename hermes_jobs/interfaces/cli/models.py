@@ -57,7 +57,7 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
     named = [each for each in found.models if not part or part.lower() in each.name.lower()]
     rows = [_row(application, choice, each) for each in named[:limit]]
 
-    def told() -> None:
+    def print_text() -> None:
         where = endpoint_label(settings, choice)
         MODELS.print_list(
             rows, as_json=False, empty=f"{where} offers no model like {part!r}." if part else ""
@@ -67,7 +67,7 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
     endpoint = choice.base_url or choice.at.base_url
     place = {"provider": choice.provider, "endpoint": endpoint}
     named_here = {"aliases": settings.models.aliases, "ensembles": settings.models.ensembles}
-    print_result(lambda: {**place, "models": rows, **named_here}, told, as_json=as_json)
+    print_result(lambda: {**place, "models": rows, **named_here}, print_text, as_json=as_json)
 
 
 def offered(application: Application, choice: Choice) -> Listing:
@@ -177,7 +177,7 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
         for (endpoint, model), learned in forgotten
     ]
 
-    def told() -> None:
+    def print_text() -> None:
         for (endpoint, model), learned in forgotten:
             note(f"Forgotten: {model} at {endpoint} takes {learned.window:,} tokens.")
         if not forgotten:
@@ -185,7 +185,7 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
             others = ", ".join(sorted({model for _, model in known.windows}))
             note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
 
-    print_result(lambda: {"forgotten": rows}, told, as_json=as_json)
+    print_result(lambda: {"forgotten": rows}, print_text, as_json=as_json)
 
 
 ROLES = {"model": "", "member": "answers first", "aggregator": "answers the user"}
@@ -235,13 +235,13 @@ def show_model(context: CliContext, name: str | None, limit: int | None, as_json
         rows.append(_known(context.application, "aggregator", entry.aggregator))
     rows = rows[:limit]
 
-    def told() -> None:
+    def print_text() -> None:
         KNOWN_MODELS.print_list(rows, as_json=False, empty="")
         for row in {row.name: row for row in rows if row.problem}.values():
             left_out = " It is left out until that is mended." if row.role == "member" else ""
             note(f"{row.name}: {row.problem}{left_out}")
 
-    print_result(lambda: {"name": ensemble or rows[0].name, "models": rows}, told, as_json=as_json)
+    print_result(lambda: {"name": ensemble or rows[0].name, "models": rows}, print_text, as_json=as_json)
 
 
 def _known(application: Application, role: str, name: str | None) -> KnownModel:

@@ -59,7 +59,7 @@ def tell(context: CliContext) -> list[str]:
 
     They are marked as shown. Off with `display.news`.
     """
-    since, now = _told_at(context), iso(context.application.clock.now())
+    since, now = _last_notices_at(context), iso(context.application.clock.now())
     with suppress(OSError):  # shown again next time
         write_bytes(context.settings.paths.told, now.encode(), durable=False)
     if not context.settings.display.news:
@@ -103,7 +103,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(cut(one_line(name), WORDS) for name in dict.fromkeys(names))
 
 
-def _told_at(context: CliContext) -> str:
+def _last_notices_at(context: CliContext) -> str:
     """The time of the last notices in this home, in the log's format; empty for never."""
     try:
         return context.settings.paths.told.read_text(encoding="ascii").strip()

@@ -90,13 +90,13 @@ def read_stats(application: Application, names: Sequence[str], watcher: Heartbea
     at_work = {worker.id for worker, _ in alive}
     return QueueStats(
         queues=tuple(
-            _queue_load(log, [row for row in rows if row.step.lane == name], name, now, at_work)
+            _queue_load(log, [row for row in rows if row.step.queue == name], name, now, at_work)
             for name in names
         ),
         workers=tuple(
             LiveWorker(
                 name=worker.id,
-                queues=worker.lanes,
+                queues=worker.queues,
                 running=running.count(worker.id),
                 seen_seconds_ago=round(seen, 1),
             )

@@ -98,7 +98,7 @@ def status(context: CliContext, as_json: bool) -> None:
     is_running = is_installed and by.is_running(name)
     is_up = _is_up(context.settings)
 
-    def told() -> None:
+    def print_text() -> None:
         if not is_installed:
             note("Not installed." + (" `up` runs for this home, by hand." if is_up else ""))
             return
@@ -106,7 +106,7 @@ def status(context: CliContext, as_json: bool) -> None:
         note(by.logs(name))
 
     found = {"name": name, "file": str(file), "installed": is_installed, "running": is_running, "up": is_up}
-    print_result(lambda: found, told, as_json=as_json)
+    print_result(lambda: found, print_text, as_json=as_json)
 
 
 # --- the service --------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ WantedBy=default.target
         done = self._run("show", "--property=Version")
         if done.returncode != 0:
             raise Rejected(
-                f"systemd runs no services of this user here: {_said(done)}",
+                f"systemd runs no services of this user here: {_output_of(done)}",
                 kind="no_systemd",
                 hint=WITHOUT_SYSTEMD,
             )
@@ -127,7 +127,9 @@ WantedBy=default.target
     def _must(self, *arguments: str) -> None:
         done = self._run(*arguments)
         if done.returncode != 0:
-            raise Rejected(f"`systemctl --user {' '.join(arguments)}` failed: {_said(done)}", kind="systemd")
+            raise Rejected(
+                f"`systemctl --user {' '.join(arguments)}` failed: {_output_of(done)}", kind="systemd"
+            )
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return _run(["systemctl", "--user", *arguments], self._environ)
@@ -180,7 +182,7 @@ class Launchd:
         done = self._run("bootstrap", self._domain, str(file))
         if done.returncode != 0:
             _put_back(file, before)
-            raise Rejected(f"`launchctl bootstrap` failed: {_said(done)}", kind="launchd")
+            raise Rejected(f"`launchctl bootstrap` failed: {_output_of(done)}", kind="launchd")
         return file
 
     def remove(self, name: str) -> None:
@@ -215,7 +217,7 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Compl
     )
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _output_of(done: subprocess.CompletedProcess[str]) -> str:
     return (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
 
 

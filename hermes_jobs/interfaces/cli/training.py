@@ -10,12 +10,12 @@ import msgspec
 
 from hermes_jobs.agent.llm.training_data import (
     ShareGptMessage,
-    ToldTurn,
+    TrainingTurn,
     example,
     is_calling,
     pair,
     share_gpt,
-    told_turns,
+    training_turns,
 )
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.forgetting import ENDED_BECAUSE
@@ -61,16 +61,16 @@ class TrainingConversation(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     ratings: list[RatedTurn] = []
 
 
-class ToldConversation(msgspec.Struct, frozen=True, kw_only=True):
+class ConversationTurns(msgspec.Struct, frozen=True, kw_only=True):
     """The turns of a stream, after those of its parents; the selected ones begin at `since`."""
 
     stream: str
     system: str
-    turns: list[ToldTurn]
+    turns: list[TrainingTurn]
     since: str
 
     @property
-    def chosen(self) -> list[ToldTurn]:
+    def chosen(self) -> list[TrainingTurn]:
         """The selected completed turns."""
         return [turn for turn in self.turns if turn.completed and turn.at >= self.since]
 
@@ -100,7 +100,7 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
         yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
 
 
-def _share_gpt(told: ToldConversation) -> TrainingConversation:
+def _share_gpt(told: ConversationTurns) -> TrainingConversation:
     prompt = [ShareGptMessage("system", told.system)] if told.system else []
     rated = [turn.rated for turn in told.chosen if turn.rated is not None and turn.rating != "none"]
     return TrainingConversation(
@@ -111,16 +111,16 @@ def _share_gpt(told: ToldConversation) -> TrainingConversation:
     )
 
 
-def _example(application: Application, told: ToldConversation) -> dict[str, Any]:
+def _example(application: Application, told: ConversationTurns) -> dict[str, Any]:
     calling = is_calling(each for turn in told.chosen for each in turn.said)
     return example(told.system, told.chosen, _tools(application, told.stream) if calling else ())
 
 
-def _pairs(application: Application, conversations: Iterable[ToldConversation]) -> Iterator[dict[str, Any]]:
+def _pairs(application: Application, conversations: Iterable[ConversationTurns]) -> Iterator[dict[str, Any]]:
     """Pairs of an answer that was rated up and one that was rated down, to the same text after the same
     messages: a turn that was asked again in a fork, after `/undo`, or in a new session. Tool calls are not
     compared; the system prompt is that of the answer rated up."""
-    groups: dict[bytes, dict[str, dict[str, tuple[ToldConversation, int]]]] = {}
+    groups: dict[bytes, dict[str, dict[str, tuple[ConversationTurns, int]]]] = {}
     for text in conversations:
         for at, turn in enumerate(text.turns):
             if turn in text.chosen and turn.rating != "none" and _answer(turn):
@@ -134,12 +134,12 @@ def _pairs(application: Application, conversations: Iterable[ToldConversation]) 
             yield pair(good.system, history, _answer(good.turns[at]), _answer(bad.turns[bad_at]), tools)
 
 
-def _before(told: ToldConversation, at: int) -> Sequence[Message]:
+def _before(told: ConversationTurns, at: int) -> Sequence[Message]:
     """The messages before the turn's answer."""
     return [*(said for turn in told.turns[:at] for said in turn.said), told.turns[at].said[0]]
 
 
-def _answer(turn: ToldTurn) -> str:
+def _answer(turn: TrainingTurn) -> str:
     last = turn.said[-1]
     return last.content if isinstance(last, AssistantMessage) else ""
 
@@ -164,15 +164,15 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
             return value
 
 
-def _conversation(log: EventLog, stream: str, selection: Selection) -> ToldConversation | None:
+def _conversation(log: EventLog, stream: str, selection: Selection) -> ConversationTurns | None:
     recorded = _history(log, stream, None)
     started = [each.event for each in recorded if isinstance(each.event, e.SessionStarted)]
     if not started or started[-1].kind not in KINDS or _is_deleted(recorded):
         return None
-    return ToldConversation(
+    return ConversationTurns(
         stream=stream,
         system=started[0].system_prompt if selection.system else "",
-        turns=told_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED),
+        turns=training_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED),
         since=selection.since,
     )
 

@@ -108,7 +108,7 @@ def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
     """The newest release on a package index. Raises `Rejected`."""
     from packaging.version import InvalidVersion, Version
 
-    info = _asked(index, timeout, upgrade)
+    info = _index_data(index, timeout, upgrade)
     try:
         newest = str(info["version"])
         is_newer = Version(newest) > Version(__version__)
@@ -119,7 +119,7 @@ def _newest_release(index: str, timeout: float, upgrade: str) -> KnownVersions:
     return KnownVersions(__version__, newest, is_newer, text)
 
 
-def _asked(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
+def _index_data(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
     """The index's data on the package. Raises `Rejected`."""
     from http.client import HTTPException
     from urllib.error import HTTPError

@@ -33,11 +33,11 @@ def show_status(context: CliContext, as_json: bool) -> None:
     """
     status = context.application.views.status()
 
-    def told() -> None:
+    def print_text() -> None:
         GENERATIONS.print_list(status.generations, as_json=False)
         _note_end(status)
 
-    print_result(lambda: status, told, as_json=as_json)
+    print_result(lambda: status, print_text, as_json=as_json)
 
 
 @views.command("rebuild", epilog=example("hermes-jobs views rebuild"))
@@ -60,12 +60,12 @@ def rebuild(context: CliContext, as_json: bool) -> None:
         click.echo(err=True)
     status = views.status()
 
-    def told() -> None:
+    def print_text() -> None:
         events = sum(each.position for each in status.generations if each.current)
         note(f"Rebuilt from {pluralize(events, 'event')}.")
         _note_end(status)
 
-    print_result(lambda: status, told, as_json=as_json)
+    print_result(lambda: status, print_text, as_json=as_json)
 
 
 def _rows(each: GenerationStatus) -> str:

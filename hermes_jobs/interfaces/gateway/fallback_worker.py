@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.engine.live import OnDelta, nobody_listens
+from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.inline_worker import InlineWorker
 
@@ -29,7 +29,7 @@ class FallbackWorker:
         application: Application,
         told: Callable[[str], None],
         *,
-        on_delta: OnDelta = nobody_listens,
+        on_delta: OnDelta = ignore_delta,
         own: Callable[[], tuple[str | None, Mapping[str, str]]] = lambda: (None, {}),
     ) -> None:
         self._application = application

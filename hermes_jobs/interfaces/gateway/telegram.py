@@ -57,13 +57,13 @@ class TelegramPlatform:
     async def whoami(self) -> str:
         """The bot's user name. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
-            me = await self._asked.get_me()
+            me = await self._open_bot.get_me()
         return f"@{me.username}"
 
     async def receive(self, after: int) -> Sequence[Update]:
         """The new messages to the bot. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
-            updates = await self._asked.get_updates(
+            updates = await self._open_bot.get_updates(
                 offset=after + 1 if after else None, timeout=POLL, allowed_updates=UPDATES
             )
         return tuple(
@@ -76,7 +76,7 @@ class TelegramPlatform:
         platform, _, chat = target.partition(":")
         if platform == PLATFORM:
             with _failures():
-                await self._asked.send_chat_action(chat, ChatAction.TYPING)
+                await self._open_bot.send_chat_action(chat, ChatAction.TYPING)
 
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
         """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
@@ -84,15 +84,15 @@ class TelegramPlatform:
         with _failures():
             # A press is answered within seconds or not at all; the buttons may be changed later, too.
             with _given_up():
-                await self._asked.answer_callback_query(press.query, answer.text[:MAX_NOTICE])
+                await self._open_bot.answer_callback_query(press.query, answer.text[:MAX_NOTICE])
             if answer.buttons is not None:
                 with _given_up():
-                    await self._asked.edit_message_reply_markup(
+                    await self._open_bot.edit_message_reply_markup(
                         chat, press.message, reply_markup=keyboard(answer.buttons)
                     )
 
     @property
-    def _asked(self) -> Bot:
+    def _open_bot(self) -> Bot:
         assert self._bot is not None, "it is not open"
         return self._bot
 

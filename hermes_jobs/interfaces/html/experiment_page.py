@@ -118,14 +118,14 @@ def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
             variant=plan.variants[cell.variant].name,
             sample=cell.sample + 1,
             content=shown(experiment.answers[cell]),
-            told=", ".join(_told(experiment, cell)),
+            told=", ".join(_findings(experiment, cell)),
         )
         for cell in sorted(experiment.answers)
         if cell.turn == turn
     ]
 
 
-def _told(experiment: Experiment, cell: Cell) -> Sequence[str]:
+def _findings(experiment: Experiment, cell: Cell) -> Sequence[str]:
     definition = experiment.definition
     checked = experiment.checked.get(experiment.answers[cell].step)
     text = []

@@ -161,7 +161,10 @@ class Requests:
         view = self._views.turn(found.turn)
         questions = self.watch(found).look().questions
         waiting = [{"call": each.call, "question": self.question_text(each)} for each in questions]
-        lines = [*self._lines(view), *(line for each in questions for line in _asked(found.turn, each))]
+        lines = [
+            *self._lines(view),
+            *(line for each in questions for line in _open_question(found.turn, each)),
+        ]
         waits = {"questions": waiting} if waiting else {}
         return self._reply("\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **waits})
 
@@ -250,7 +253,7 @@ class Requests:
         return SendReply(self.redact(text), _redacted(msgspec.to_builtins(value), self.redact))
 
 
-def _asked(turn: str, question: AnyQuestion) -> Iterator[str]:
+def _open_question(turn: str, question: AnyQuestion) -> Iterator[str]:
     """The open questions, with the command that answers."""
     flags = f" --call {question.call}"
     if isinstance(question, ApprovalQuestion):

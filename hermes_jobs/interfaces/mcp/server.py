@@ -224,7 +224,7 @@ class AgentServer:
 
             async def ask() -> None:
                 with suppress(MCPError):
-                    answers.append(await self._asked_now(ctx, question))
+                    answers.append(await self._ask_now(ctx, question))
                 closed.set()
 
             closed = anyio.Event()
@@ -236,7 +236,7 @@ class AgentServer:
             return await self._take(watched, question, answers[0])
         return question not in (await self._do(watched.look)).questions
 
-    async def _asked_now(self, ctx: Context[Any, Any], question: AnyQuestion) -> ElicitResult:
+    async def _ask_now(self, ctx: Context[Any, Any], question: AnyQuestion) -> ElicitResult:
         text, call = self._requests.question_text(question), ctx.request_id
         if address := forms.address(question):
             return await ctx.session.elicit_url(text, address, question.id, related_request_id=call)

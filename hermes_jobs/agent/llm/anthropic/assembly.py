@@ -95,7 +95,9 @@ class MessageAssembler:
         if all(block["type"] in {"text", "tool_use"} for block in self.blocks):
             return None
         bound = {"prefix": prefix} if prefix else {}
-        data = json.dumps({"content": [_kept(block) for block in self.blocks], **bound}, ensure_ascii=False)
+        data = json.dumps(
+            {"content": [_reference(block) for block in self.blocks], **bound}, ensure_ascii=False
+        )
         return Payload(DIALECT, model, endpoint, well_formed(data))
 
     def _start(self, message: Mapping[str, object]) -> None:
@@ -192,7 +194,7 @@ def _whole_block(block: Json) -> Json:
         return {**written, "input": {}}
 
 
-def _kept(block: Json) -> Json:
+def _reference(block: Json) -> Json:
     match block["type"]:
         case "text":
             return {"type": "text", "chars": len(block["text"])}

@@ -105,7 +105,7 @@ class HttpSearcher:
 
         async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
             for left in reversed(range(TRIES)):
-                answered = await self._asked(client, request)
+                answered = await self._send(client, request)
                 refused = answered.status == 429
                 wait = DEFAULT_PAUSE if answered.pause is None else answered.pause
                 if not refused or not left or wait > LONGEST_PAUSE or not self._may_try_again(answered):
@@ -113,7 +113,7 @@ class HttpSearcher:
                 await self._pause(wait)
         raise AssertionError("a search is tried at least once")
 
-    async def _asked(self, client: AsyncClient, request: HttpRequest) -> _Answered:
+    async def _send(self, client: AsyncClient, request: HttpRequest) -> _Answered:
         method = "GET" if request.body is None else "POST"
         async with client.stream(
             method,
@@ -147,7 +147,7 @@ class HttpSearcher:
             return SearchFailed("format", text, hint="Set web.search.base_url to where it really is.")
         refusal = self._api.refusal(status, answered.body)
         said = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
-        return _told(refusal, f"({said})", title, key, self._provider.keys_at, answered.pause)
+        return _failure_of(refusal, f"({said})", title, key, self._provider.keys_at, answered.pause)
 
     @property
     def _host(self) -> str:
@@ -161,7 +161,7 @@ class HttpSearcher:
         return one_line(text, SAID_CHARS).rstrip(".")
 
 
-def _told(
+def _failure_of(
     refusal: SearchRefusal, said: str, title: str, key: str | None, keys_at: str, pause: float | None
 ) -> SearchFailed:
     match refusal.kind:

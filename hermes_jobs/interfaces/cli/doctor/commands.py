@@ -47,12 +47,12 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
         ]
         return {"ok": not _failed(findings), "checks": shown}
 
-    def told() -> None:
+    def print_text() -> None:
         for finding in examine(context, live=live):
             findings.append(finding)
             _print(finding, context)
 
-    print_result(as_object, told, as_json=as_json)
+    print_result(as_object, print_text, as_json=as_json)
     failed = _failed(findings)
     if failed:
         click_context.exit(failed[0].code)

@@ -57,7 +57,7 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
 def workers_lack_token(application: Application) -> bool:
     """Whether live workers deliver answers but none of them has this process's bot token."""
     settings, log = application.settings, application.log
-    delivering = {each.id for each in live_processes(application) if "deliveries" in each.lanes}
+    delivering = {each.id for each in live_processes(application) if "deliveries" in each.queues}
     mine = held(settings, log.log_id).get(TOKEN)
     theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
     return bool(theirs) and mine not in theirs

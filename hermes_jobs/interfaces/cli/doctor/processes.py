@@ -91,8 +91,8 @@ def broker(settings: Settings) -> DoctorFinding:
 
 def workers(application: Application) -> DoctorFinding:
     """Whether every queue has a consumer."""
-    alive = [worker for worker in live_processes(application) if worker.lanes]
-    missing = [name for name in ALL_QUEUES if not any(name in worker.lanes for worker in alive)]
+    alive = [worker for worker in live_processes(application) if worker.queues]
+    missing = [name for name in ALL_QUEUES if not any(name in worker.queues for worker in alive)]
     if not alive:
         return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
     text = f"{len(alive)} alive"
@@ -120,19 +120,19 @@ def worker_settings(application: Application) -> Iterator[DoctorFinding]:
 def fires_schedules(application: Application) -> bool:
     """Whether a process is alive that runs due schedules. Raises `LogUnavailable`."""
     alive = live_processes(application)
-    return any("schedules" in worker.lanes or worker.name == "inline" for worker in alive)
+    return any("schedules" in worker.queues or worker.name == "inline" for worker in alive)
 
 
 def beat(application: Application) -> DoctorFinding:
     """Whether due schedules are fired."""
     alive = live_processes(application)
     beats = [worker for worker in alive if worker.name == "beat"]
-    due_at = application.log.next_due_at(lane="schedules")
+    due_at = application.log.next_due_at(queue="schedules")
     if beats:
         return ok("beat", f"{len(beats)} alive")
     if due_at is None:
         return ok("beat", "none is alive, and no schedule waits for one")
-    if any("schedules" in worker.lanes for worker in alive):
+    if any("schedules" in worker.queues for worker in alive):
         return ok("beat", "none is alive; the workers wake due schedules by themselves")
     return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
 

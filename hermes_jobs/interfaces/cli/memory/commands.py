@@ -259,12 +259,14 @@ def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> Non
     name = context.settings.memory.provider
     available, keys = bool(made.is_available()), schema_of(made)
 
-    def told() -> None:
+    def print_text() -> None:
         note(f"{name} is {'available' if available else 'not available'}.")
         if keys:
             print_table(("KEY", "MEANING"), list(keys.items()))
 
-    print_result(lambda: {"provider": name, "available": available, "keys": keys}, told, as_json=as_json)
+    print_result(
+        lambda: {"provider": name, "available": available, "keys": keys}, print_text, as_json=as_json
+    )
 
 
 memory.add_command(forget_entry)
@@ -344,7 +346,7 @@ def _print(
 ) -> None:
     targets = TARGETS if target is None else (target,)
 
-    def told() -> None:
+    def print_text() -> None:
         marks = _marks(context, places)
         for number, each in enumerate(reversed(targets)):
             limits = context.application.memory_limits
@@ -371,7 +373,7 @@ def _print(
         if left_out:
             _print_part("Left out", left_out, places, limit, marks=marks)
 
-    print_result(lambda: _memory_json(context, places, targets, limit), told, as_json=as_json)
+    print_result(lambda: _memory_json(context, places, targets, limit), print_text, as_json=as_json)
 
 
 def _print_part(

@@ -72,12 +72,12 @@ def _apply(context: CliContext, wanted: Sequence[MemoryProposal], version: int, 
     decided = removed_elsewhere(application, harmful) if harmful else []
     done = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
 
-    def told() -> None:
+    def print_text() -> None:
         note(f"Done: {str(done.answer).strip()}." if wanted else "There is nothing to do.")
         if wanted:
             note("To take it back: hermes-jobs memory curate --undo")
 
-    print_result(lambda: [_as_object(each) for each in wanted], told, as_json=as_json)
+    print_result(lambda: [_as_object(each) for each in wanted], print_text, as_json=as_json)
 
 
 def _undo(context: CliContext, *, as_json: bool) -> None:

@@ -234,7 +234,7 @@ class Provenance:
             "writes": [
                 {
                     **write_json(write, now.undone, self._forgotten),
-                    "text": self._said(write.fact.evidence),
+                    "text": self._user_message(write.fact.evidence),
                     "provisional": _is_provisional(write.fact),
                     "tried_out": self._found(write),
                 }
@@ -261,7 +261,7 @@ class Provenance:
             yield from self._observed(fact, evidence)
             return
         yield f"     session {evidence.session}" + (f", turn {evidence.turn}" if evidence.turn else "")
-        said = self._said(evidence)
+        said = self._user_message(evidence)
         if said is not None:
             yield f"     you said: {one_line(said)}"
         if _is_provisional(fact):
@@ -274,7 +274,7 @@ class Provenance:
         yield f"     observed {fact.observed}" + (f", about {about}" if about else "")
         for turn in fact.observed_in:
             yield f"     session {evidence.session}, turn {turn}"
-            said = self._said(replace(evidence, turn=turn))
+            said = self._user_message(replace(evidence, turn=turn))
             if said is not None:
                 yield f"     you said: {one_line(said)}"
 
@@ -287,7 +287,7 @@ class Provenance:
         facts = [write.fact for write in self._writes]
         return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
 
-    def _said(self, evidence: Evidence | None) -> str | None:
+    def _user_message(self, evidence: Evidence | None) -> str | None:
         """The user's message: of the turn, or the last one of the reviewed conversation."""
         if evidence is None:
             return None

@@ -181,7 +181,7 @@ def print_open(text: str) -> None:
     click.echo(text, nl=False, err=True)
 
 
-def told_of(command: c.ApproveCall | c.DenyCall) -> str:
+def answer_effect(command: c.ApproveCall | c.DenyCall) -> str:
     """The effect of an answer, in words."""
     if isinstance(command, c.ApproveCall):
         return TOLD[command.scope]

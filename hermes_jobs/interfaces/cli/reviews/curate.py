@@ -78,7 +78,7 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
     application = context.application
     ended = application.views.review(review)
 
-    def told() -> None:
+    def print_text() -> None:
         if ended.status == "completed":
             note(ended.saved or "There is nothing to merge or to archive.")
             proposal_format.print_proposals(application, review)
@@ -86,7 +86,7 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
             note(f"Review {review} {ended.status}: {ended.message}")
             note(f"To take it up again: hermes-jobs reviews retry {review}")
 
-    print_result(lambda: details_json(context, ended), told, as_json=as_json)
+    print_result(lambda: details_json(context, ended), print_text, as_json=as_json)
     return 0 if ended.status == "completed" else FAILED
 
 
@@ -135,12 +135,12 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
     applied = application.curator.apply(curation, numbers, "user")
     done = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
 
-    def told() -> None:
+    def print_text() -> None:
         note(f"Applied: {applied.answer} of review {review.id}.")
         for stream in sorted(done):
             note(f"To take it back: hermes-jobs skills undo {stream.removeprefix('skill-')}")
 
-    print_result(lambda: details_json(context, review), told, as_json=as_json)
+    print_result(lambda: details_json(context, review), print_text, as_json=as_json)
 
 
 @click.command(
@@ -167,8 +167,8 @@ def _decide(
     application = context.application
     things = [thing_of(application, each) for each in decide(application, review.id, numbers, keep=keep)]
 
-    def told() -> None:
+    def print_text() -> None:
         for each in things:
             note(f"{'Kept' if keep else 'Taken back'}: {each}.")
 
-    print_result(lambda: details_json(context, review), told, as_json=as_json)
+    print_result(lambda: details_json(context, review), print_text, as_json=as_json)

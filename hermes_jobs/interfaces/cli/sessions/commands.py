@@ -127,11 +127,11 @@ def fork_session(
     """
     new = fork_session_at(context.application, context.find_session(session_id), at=at, before=before)
 
-    def told() -> None:
+    def print_text() -> None:
         click.echo(new)
         note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c in its folder, while it is the newest)")
 
-    print_result(lambda: _listed(context.application.views.session(new)), told, as_json=as_json)
+    print_result(lambda: _listed(context.application.views.session(new)), print_text, as_json=as_json)
 
 
 sessions.add_command(export_session)

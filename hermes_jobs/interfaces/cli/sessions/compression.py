@@ -139,7 +139,9 @@ def compress_session(
         text = f"Session {session.id} was not compressed: {why}."
         _say_there_is_none(session.lineage, text, as_json=as_json)
         return FAILED
-    print_result(lambda: _told(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json)
+    print_result(
+        lambda: _outcome_json(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json
+    )
     return 0
 
 
@@ -149,7 +151,7 @@ def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
     print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
 
 
-def _told(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
+def _outcome_json(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:
     return {
         "session": lineage,
         "into": outcome.into,

@@ -94,7 +94,7 @@ def search(  # noqa: PLR0913 - the options
     hits = views.search(query, scope=scope, limit=limit)
     print_result(lambda: [hit_json(hit) for hit in hits], lambda: _print_hits(hits), as_json=as_json)
     if not hits:
-        note(_nothing(query, views.searched(scope), scope))
+        note(_no_results(query, views.searched(scope), scope))
     elif any(hit.relaxed for hit in hits):
         from hermes_jobs.text.search.hints import relaxed_hint
 
@@ -136,7 +136,7 @@ def _shown(snippet: str) -> str:
     return before + "".join(click.style(match, fg="yellow", bold=True) + after for match, _, after in parts)
 
 
-def _nothing(query: str, messages: int, scope: Scope) -> str:
+def _no_results(query: str, messages: int, scope: Scope) -> str:
     from hermes_jobs.text.search.hints import no_results_hint
 
     given = (

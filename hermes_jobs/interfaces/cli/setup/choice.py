@@ -69,7 +69,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
         return f"Wanted({self.provider.name}, {self.model})"
 
     @property
-    def asked_at(self) -> str:
+    def endpoint_address(self) -> str:
         """The address of the endpoint."""
         return self.base_url or self.provider.base_url or OPENAI_URL
 

@@ -170,8 +170,8 @@ class ModelDialog:
         raise Rejected(found.problem, kind=kind, hint=f"{found.hint} {UNCHANGED}".strip())
 
     def _listed(self, wanted: ModelSetup) -> Listing:
-        self._ask.say(f"Asking {wanted.asked_at} for its models…")
-        return listing(wanted.asked_at, wanted.secret, wanted.provider.api)
+        self._ask.say(f"Asking {wanted.endpoint_address} for its models…")
+        return listing(wanted.endpoint_address, wanted.secret, wanted.provider.api)
 
     def _model(self, wanted: ModelSetup, offered: Listing, given: str | None) -> ModelSetup:
         if given is not None:
@@ -187,12 +187,12 @@ class ModelDialog:
             return self._checked(wanted, offered, usual)
         for _ in range(TRIES):
             try:
-                return self._checked(wanted, offered, self._asked_model(offered, usual))
+                return self._checked(wanted, offered, self._choose_model(offered, usual))
             except click.BadParameter as error:
                 self._ask.say(error.message)
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
 
-    def _asked_model(self, offered: Listing, usual: str | None) -> str:
+    def _choose_model(self, offered: Listing, usual: str | None) -> str:
         names = [each.name for each in offered.models]
         if not names:
             return self._ask.text("Model", usual)
@@ -208,7 +208,7 @@ class ModelDialog:
             near = offered.nearest(name)
             nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(offered)}"
             raise click.BadParameter(
-                f"{wanted.asked_at} offers no model {name!r}.{nearest}", param_hint="--model"
+                f"{wanted.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
         return wanted.asking_for(name, None if known is None else known.window)
 

@@ -160,7 +160,7 @@ def scan(path: Path, as_json: bool) -> int:
 
     found = examined(path)
 
-    def told() -> None:
+    def print_text() -> None:
         cells = [
             (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in found.concerns
         ]
@@ -169,7 +169,7 @@ def scan(path: Path, as_json: bool) -> int:
             print_table(headers, cells, ranks=("RULE",), figures=("LINE",))
         note(f"Verdict: {found.verdict}")
 
-    print_result(lambda: found, told, as_json=as_json)
+    print_result(lambda: found, print_text, as_json=as_json)
     return 1 if found.verdict == "dangerous" else 0
 
 

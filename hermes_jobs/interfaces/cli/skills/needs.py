@@ -36,7 +36,7 @@ def settle_needs(context: CliContext, name: str, *, ask: bool) -> None:
         elif not is_secret_variable(variable):
             note(f"{name} needs {variable}: hermes-jobs config set terminal.environment.{variable} VALUE")
         elif ask and sys.stdin.isatty():
-            if _asked(context, variable):
+            if _ask_for(context, variable):
                 granted.append(variable)
                 _grant(context, granted)
         else:
@@ -47,7 +47,7 @@ def settle_needs(context: CliContext, name: str, *, ask: bool) -> None:
             )
 
 
-def _asked(context: CliContext, variable: str) -> bool:
+def _ask_for(context: CliContext, variable: str) -> bool:
     """Ask for a secret and whether commands may have it; whether they may."""
     if context.settings.secrets.get(variable) is None:
         typed = ask_secret(f"{variable} (not shown; Enter to leave it out)", required=False)

@@ -74,7 +74,7 @@ def answer_input(  # noqa: PLR0913 - its flags
     if any(ways):
         answer = _given(context, question, fields, content, decline=decline, cancel=cancel)
     else:
-        answer = _asked_here(context, question)
+        answer = _ask_here(context, question)
     require_no_secret(answer.content, context.settings.secrets.redact_known)
     return go_on_after_answer(context, found, asking, answer, waiting)
 
@@ -138,7 +138,7 @@ def _given(
     return question.answer("accept", now, from_texts(question.asked.fields, texts))
 
 
-def _asked_here(context: CliContext, question: InputQuestion) -> AnswerInput:
+def _ask_here(context: CliContext, question: InputQuestion) -> AnswerInput:
     """The user's answer at this terminal. Raises a usage error without one."""
     from hermes_jobs.interfaces.cli.questions.input import ask_for_input, how_to_answer
     from hermes_jobs.interfaces.cli.questions.keyboard import can_ask

@@ -41,14 +41,14 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
     changes = rewind.chosen(known.files, files)
     diffs = [rewind.diff(each) for each in changes]
 
-    def told() -> None:
+    def print_text() -> None:
         if stat:
             _print_stat(rewind, changes, diffs)
         else:
             _print_diffs(context, rewind, changes, diffs)
         _print_notes(rewind, known)
 
-    print_result(lambda: _diff_json(rewind, known, changes, diffs), told, as_json=as_json)
+    print_result(lambda: _diff_json(rewind, known, changes, diffs), print_text, as_json=as_json)
 
 
 @click.command(
@@ -80,7 +80,7 @@ def rewind_turn(
     rewind = _rewind(context, turn_id)
     done = rewind.run(undo=undo, force=force, dry_run=dry_run, named=files)
 
-    def told() -> None:
+    def print_text() -> None:
         for line in rewound_lines(rewind, done, undo=undo):
             click.echo(line)
         if done.recorded:
@@ -89,7 +89,7 @@ def rewind_turn(
         if not undo and rewind.files().commands:
             note("Commands ran in this turn; what they changed is not kept.")
 
-    print_result(lambda: _rewound_json(done), told, as_json=as_json)
+    print_result(lambda: _rewound_json(done), print_text, as_json=as_json)
 
 
 IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}

@@ -71,7 +71,7 @@ def print_request(sent: SentRequest, recall: ContextPrefetched | None) -> None:
         names = ", ".join(sorted(tool.name for tool in request.tools))
         _print_part(pluralize(len(request.tools), "tool"), names)
     for message in request.messages:
-        _print_part(_speaker(message), _said(message))
+        _print_part(_speaker(message), _message_text(message))
 
 
 def _summary(sent: SentRequest) -> str:
@@ -112,7 +112,7 @@ def _speaker(message: Message) -> str:
             return f"tool {message.name} ({message.tool_call}{', failed' if message.failed else ''})"
 
 
-def _said(message: Message) -> str:
+def _message_text(message: Message) -> str:
     if not isinstance(message, AssistantMessage):
         return message.content
     calls = [f"→ {call.name} {call.arguments} ({call.id})" for call in message.tool_calls]

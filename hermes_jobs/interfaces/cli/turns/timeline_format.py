@@ -48,7 +48,7 @@ def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str
     shown = tracks(found.spans)[-limit if limit else 0 :]
     if not shown:
         return []
-    text = [_told(track) for track in shown]
+    text = [_label_of(track) for track in shown]
     right = max(len("TOOK"), *map(cell_len, text))
     labels = [_label(track) for track in shown]
     left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
@@ -91,7 +91,7 @@ def _label(track: Track) -> str:
     return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
 
 
-def _told(track: Track) -> str:
+def _label_of(track: Track) -> str:
     span = track.last
     took = duration(span.seconds)
     if span.retry_at is not None:

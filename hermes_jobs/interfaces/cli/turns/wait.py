@@ -92,7 +92,7 @@ def run_or_wait(
     """
     application = context.application
     if application.workers.are_live():
-        waiter = LogWaiter(application, news=_unheard)
+        waiter = LogWaiter(application, news=_ignore_events)
         try:
             return waiter.work(
                 lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
@@ -106,5 +106,5 @@ def run_or_wait(
         return worker.work(lambda: done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds)
 
 
-def _unheard(_news: object) -> None:
+def _ignore_events(_news: object) -> None:
     """Ignore new events."""

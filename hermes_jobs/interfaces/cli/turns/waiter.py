@@ -24,7 +24,7 @@ from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import footer_line
 from hermes_jobs.interfaces.cli.processes import processes_left
-from hermes_jobs.interfaces.cli.questions.approval import ask_person, told_of
+from hermes_jobs.interfaces.cli.questions.approval import answer_effect, ask_person
 from hermes_jobs.interfaces.cli.questions.children import questions_below, waits_for_person
 from hermes_jobs.interfaces.cli.questions.input import TOLD, InputQuestion, ask_for_input, require_no_secret
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
@@ -357,7 +357,7 @@ class TurnWaiter:
         except Rejected as refused:
             self._printer.say(refused.message)
         else:
-            text = TOLD[command.action] if isinstance(command, c.AnswerInput) else told_of(command)
+            text = TOLD[command.action] if isinstance(command, c.AnswerInput) else answer_effect(command)
             self._printer.say(f"  {text}")
 
     def _answer(
