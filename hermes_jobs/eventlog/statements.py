@@ -104,10 +104,10 @@ SELECT_STEPS_OF_STREAM = f"{_STEPS} WHERE stream = :name ORDER BY sequence"
 SELECT_STEPS_OF_OTHERS = f"{_STEPS} WHERE owner <> :worker ORDER BY sequence"
 SELECT_DUE = _due()
 SELECT_DUE_OF_STREAM = _due(" AND steps.stream = :name")
-SELECT_DUE_OF_QUEUE = _due(" AND steps.queue = :name")
+SELECT_DUE_OF_QUEUE = _due(" AND steps.lane = :name")
 SELECT_NEXT_DUE = _NEXT
 SELECT_NEXT_DUE_OF_STREAM = f"{_NEXT} AND steps.stream = :name"
-SELECT_NEXT_DUE_OF_QUEUE = f"{_NEXT} AND steps.queue = :name"
+SELECT_NEXT_DUE_OF_QUEUE = f"{_NEXT} AND steps.lane = :name"
 UPSERT_STEP = _upsert("steps", *STEP)
 INSERT_STEP = _insert("steps", *STEP)
 DELETE_STEP = "DELETE FROM steps WHERE id = :name"
