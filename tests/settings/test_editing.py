@@ -92,7 +92,7 @@ def test_the_first_value_makes_home_and_file(tmp_path):
         ("model.model", "", "found ''"),
         ("openai_api_key", "sk-0123456789", "looks like a secret"),
         ("broker_url", "redis://:secret-word@h/0", "broker_url holds a password"),
-        ("terminal.allow", "[", "no YAML"),
+        ("terminal.allow", "[", "not YAML"),
         ("schedules.timezone", "Europe/Berln", "'Europe/Berln' (config set). The nearest known one is"),
     ],
 )

@@ -112,11 +112,11 @@ def test_quotes_within_quotes_are_forgiven(written, description):
         (skill("name: x\ndescription: [a, b]"), "no `description`"),
         (skill("- a\n- b"), "no fields"),
         (skill(""), "no fields"),
-        (skill("name: x\n  bad: [1"), "no YAML in line 3"),
+        (skill("name: x\n  bad: [1"), "not YAML in line 3"),
         (skill("name: &a x\ndescription: *a"), "aliases"),
         (skill(f"name: x\ndescription: y\na: {'[' * 50}{']' * 50}"), "nests more than"),
         (skill(f"name: x\ndescription: y\na:\n  {'- ' * 30}b"), "nests more than"),
-        (skill("name: x\ndescription: y\n? [a]\n: b"), "no YAML"),
+        (skill("name: x\ndescription: y\n? [a]\n: b"), "not YAML"),
     ],
 )
 def test_what_is_no_skill_is_refused_with_a_sentence(text, complaint):

@@ -74,6 +74,7 @@ class ServerConnection:
             Bearer(launch.server, launch.url, LoginFile(Path(launch.login))) if launch.login else None
         )
         self._listing = 0
+        self._is_new = True  # its offer was not requested yet
         self._listed = asyncio.Event()
         self._closing = asyncio.Event()
         self._on_failure = on_failure
@@ -207,11 +208,12 @@ class ServerConnection:
         return self._client
 
     async def list_tools(self) -> Reply:
-        """The server's current tools and prompts."""
+        """The server's current tools and prompts. A server need not say that its lists have changed, so each
+        call asks again, but the first one after the start."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
-        if self._listing:
+        if not self._is_new:
             exchange = Exchange.begin()
             try:
                 async with asyncio.timeout(self._launch.start_timeout):
@@ -220,6 +222,7 @@ class ServerConnection:
                 return self._read_failure(error, exchange, self._launch.start_timeout)
             finally:
                 exchange.end()
+        self._is_new = False
         return self._offer
 
     async def call(self, asked: CallTool, caller: Caller) -> Reply:

@@ -99,7 +99,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     test: bool,
     as_json: bool,
 ) -> None:
-    """Add a server: a command to start, or the URL of one that runs elsewhere.
+    """Add a server: a command to start, or a URL.
 
     Values of --env, --header and --oauth that may be secrets go to .env (mode 600); config.yaml names them as
     ${NAME}.
