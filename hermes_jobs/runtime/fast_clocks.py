@@ -43,7 +43,7 @@ class FastClockWaits:
             return False
         try:
             self._engine.execute(step.stream, EndWait(turn=turn.id, by=BY))
-        except Rejected:  # it has gone on meanwhile
+        except Rejected:  # it has continued meanwhile
             return False
         logger.warning(
             "turn %s waited by a clock that is %.0f s ahead; it is tried again now", turn.id, ahead

@@ -19,7 +19,7 @@ from hermes_jobs.agent.llm.families import (
     filling,
     host_and_port,
     ordered,
-    reverts_nothing,
+    without_fields,
 )
 
 ToolCalling = Literal["structured", "text"]
@@ -263,7 +263,7 @@ def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
     if filled != dialect.family:
         return replace(dialect, family=filled)
     if _REFUSALS.search(refused.said):
-        bare = reverts_nothing(dialect.family)
+        bare = without_fields(dialect.family)
         return replace(dialect, family=bare) if bare != dialect.family else None
     if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refused.said):
         return replace(dialect, payloads="again")

@@ -255,7 +255,7 @@ def ordered(family: Family, refused: str) -> Family:
     return family
 
 
-def reverts_nothing(family: Family) -> Family:
+def without_fields(family: Family) -> Family:
     """The family at an endpoint that refuses unknown fields."""
     return msgspec.structs.replace(family, fields=(), call_fields=(), filler={}, call_filler={})
 

@@ -82,19 +82,19 @@ def training_turns(
     return list(begun.values())
 
 
-def _add_reply(told: TrainingTurn, reply: e.ModelReplied) -> None:
+def _add_reply(turn: TrainingTurn, reply: e.ModelReplied) -> None:
     if reply.reasoning:
-        told.reasoning[len(told.said)] = reply.reasoning
-    told.calls.update(
+        turn.reasoning[len(turn.said)] = reply.reasoning
+    turn.calls.update(
         (plan.call, (call.id, call.name)) for plan, call in zip(reply.plan, reply.tool_calls, strict=False)
     )
-    told.model = reply.model
-    told.said.append(AssistantMessage(reply.content, reply.tool_calls))
+    turn.model = reply.model
+    turn.said.append(AssistantMessage(reply.content, reply.tool_calls))
 
 
-def _add_result(told: TrainingTurn, call: str, content: str) -> None:
-    id_, name = told.calls.get(call, (call, ""))
-    told.said.append(ToolMessage(id_, name, content))
+def _add_result(turn: TrainingTurn, call: str, content: str) -> None:
+    id_, name = turn.calls.get(call, (call, ""))
+    turn.said.append(ToolMessage(id_, name, content))
 
 
 Speaker = Literal["system", "human", "gpt", "tool"]

@@ -21,7 +21,7 @@ from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.agent.mcp.pipes import MAX_LINE
 
 ASIDE_SECONDS = 10.0
-"""For requests that nobody waits for, but that others wait behind: notifications, the end of a session."""
+"""The limit of requests without an awaited answer, which delay others: notifications, end of session."""
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 MAY_HAVE_ACTED = frozenset({408, 409})  # of the statuses below 500
 SESSION = "Mcp-Session-Id"
@@ -57,7 +57,7 @@ class Exchange:
         return exchange
 
     def end(self) -> None:
-        """Let go of requests that are still under way: nobody waits for their answers."""
+        """Cancel the requests that are still under way."""
         self._is_over = True
         for scope in self._scopes:
             scope.cancel()

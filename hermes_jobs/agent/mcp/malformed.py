@@ -169,7 +169,7 @@ def _name_of(entry: object) -> str:
 
 
 def broken_form(error: ValidationError, *, skip: int = 0) -> str:
-    """What is wrong with an answer, and where; the first `skip` steps to that place are not told."""
+    """What is wrong with an answer, and where; the first `skip` steps to that place are left out."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = clean(".".join(map(str, first["loc"][skip:])))[:200]
     said = f"{place}: {first['msg']}" if place else first["msg"]

@@ -1,4 +1,4 @@
-"""Entries that say nearly the same, told by their words.
+"""Similar entries, found by their words.
 
 The words of an entry are the roots of `text.search.question.roots`, so that their forms do not count.
 """

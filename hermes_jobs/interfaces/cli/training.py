@@ -100,20 +100,22 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
         yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
 
 
-def _share_gpt(told: ConversationTurns) -> TrainingConversation:
-    prompt = [ShareGptMessage("system", told.system)] if told.system else []
-    rated = [turn.rated for turn in told.chosen if turn.rated is not None and turn.rating != "none"]
+def _share_gpt(conversation: ConversationTurns) -> TrainingConversation:
+    prompt = [ShareGptMessage("system", conversation.system)] if conversation.system else []
+    rated = [turn.rated for turn in conversation.chosen if turn.rated is not None and turn.rating != "none"]
     return TrainingConversation(
-        id=told.stream.removeprefix(SESSIONS),
-        model=told.chosen[-1].model,
-        conversations=[*prompt, *(said for turn in told.chosen for said in share_gpt(turn))],
+        id=conversation.stream.removeprefix(SESSIONS),
+        model=conversation.chosen[-1].model,
+        conversations=[*prompt, *(said for turn in conversation.chosen for said in share_gpt(turn))],
         ratings=[RatedTurn(turn=each.turn, rating=each.rating, note=each.note) for each in rated],
     )
 
 
-def _example(application: Application, told: ConversationTurns) -> dict[str, Any]:
-    calling = is_calling(each for turn in told.chosen for each in turn.said)
-    return example(told.system, told.chosen, _tools(application, told.stream) if calling else ())
+def _example(application: Application, conversation: ConversationTurns) -> dict[str, Any]:
+    calling = is_calling(each for turn in conversation.chosen for each in turn.said)
+    return example(
+        conversation.system, conversation.chosen, _tools(application, conversation.stream) if calling else ()
+    )
 
 
 def _pairs(application: Application, conversations: Iterable[ConversationTurns]) -> Iterator[dict[str, Any]]:
@@ -134,9 +136,9 @@ def _pairs(application: Application, conversations: Iterable[ConversationTurns])
             yield pair(good.system, history, _answer(good.turns[at]), _answer(bad.turns[bad_at]), tools)
 
 
-def _before(told: ConversationTurns, at: int) -> Sequence[Message]:
+def _before(conversation: ConversationTurns, at: int) -> Sequence[Message]:
     """The messages before the turn's answer."""
-    return [*(said for turn in told.turns[:at] for said in turn.said), told.turns[at].said[0]]
+    return [*(said for turn in conversation.turns[:at] for said in turn.said), conversation.turns[at].said[0]]
 
 
 def _answer(turn: TrainingTurn) -> str:

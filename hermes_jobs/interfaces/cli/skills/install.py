@@ -140,7 +140,7 @@ def update_skills(
 def _do_each(
     context: CliContext, skills: Sequence[S], act: Callable[[S], Installed], *, as_json: bool
 ) -> None:
-    """Do it for each. Of several, one that is refused is told, does not stop the others, and exits with 1."""
+    """Do it for each. A refused one of several is reported, does not stop the others, and exits with 1."""
     done = [act(each) if len(skills) == 1 else _tried(context, each, act) for each in skills]
     print_result(lambda: done, lambda: None, as_json=as_json)
     if any(each.status == "failed" for each in done):

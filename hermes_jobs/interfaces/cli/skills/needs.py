@@ -1,4 +1,4 @@
-"""What an installed skill needs of this machine: secrets are asked for, the rest is told."""
+"""What an installed skill needs of this machine: it asks for secrets and lists the rest."""
 
 from __future__ import annotations
 
