@@ -14,16 +14,16 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
 @click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
-@click.option("-d", "--detach", is_flag=True, help="In the background; `hermes-jobs down` stops it.")
-@click.option("--concurrency", type=IntParam(min=1), metavar="N", help="Threads of the worker.")
+@click.option("-d", "--detach", is_flag=True, help="Run in the background; `hermes-jobs down` stops it.")
+@click.option("--concurrency", type=IntParam(min=1), metavar="N", help="Steps that the worker runs at once.")
 @click.option(
     "--flower-port",
     type=IntParam(1, 65_535),
     metavar="P",
-    help="Flower's port.  [default: 5555, or the next that is free]",
+    help="Flower's port.  [default: 5555, or the next free one]",
 )
-@click.option("--no-flower", is_flag=True, help="Without Flower.")
-@click.option("--no-beat", is_flag=True, help="Without beat, which starts due schedules.")
+@click.option("--no-flower", is_flag=True, help="Do not start Flower.")
+@click.option("--no-beat", is_flag=True, help="Do not start beat, which starts due schedules.")
 @pass_context
 def up(
     context: CliContext,
@@ -35,8 +35,8 @@ def up(
 ) -> None:
     """Run everything for this machine: a broker if none is configured, a worker, beat and Flower.
 
-    Ctrl-C stops it warmly: what is being written may end first (workers.stop_seconds). A second Ctrl-C stops
-    it at once; nothing is lost either way.
+    Ctrl-C stops it gracefully: running writes may finish first (workers.stop_seconds). A second Ctrl-C stops
+    it at once. Nothing is lost either way.
     """
     if no_flower and flower_port is not None:
         raise click.UsageError("--flower-port and --no-flower exclude each other.")
@@ -65,7 +65,7 @@ def up(
 def down(context: CliContext) -> None:
     """Stop this home's `up` gracefully, and wait until it has ended.
 
-    Background processes of the agent are ended, too.
+    Background processes of the agent are stopped, too.
     """
     from hermes_jobs.interfaces.cli.processes import ended_line
     from workers import daemon
@@ -80,11 +80,11 @@ def down(context: CliContext) -> None:
 
 
 @click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))
-@click.option("-Q", "--queues", metavar="A,B", help="Only these queues.  [default: all]")
-@click.option("-c", "--concurrency", type=IntParam(min=1), metavar="N", help="Threads.")
+@click.option("-Q", "--queues", metavar="A,B", help="Queues to consume.  [default: all]")
+@click.option("-c", "--concurrency", type=IntParam(min=1), metavar="N", help="Steps that it runs at once.")
 @pass_context
 def worker(context: CliContext, queues: str | None, concurrency: int | None) -> int:
-    """Run one worker in the foreground. SIGTERM or Ctrl-C stops it warmly, a second one at once."""
+    """Run one worker in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second one at once."""
     from workers.worker import run
 
     chosen = _queues(queues, ALL_QUEUES)
@@ -98,7 +98,7 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
 def beat(context: CliContext) -> int:
     """Run beat, which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
 
-    Any number of beats may run: each due time has one run.
+    Several beats may run: each due time still has exactly one run.
     """
     from schedules.beat import run
 
@@ -109,21 +109,26 @@ def beat(context: CliContext) -> int:
 
 @click.command(epilog=example("hermes-jobs flower --port 5556"))
 @click.option(
-    "--port", type=IntParam(1, 65_535), metavar="P", default=5555, show_default=True, help="Its port."
+    "--port",
+    type=IntParam(1, 65_535),
+    metavar="P",
+    default=5555,
+    show_default=True,
+    help="Port to listen on.",
 )
 @click.option(
     "--address",
     metavar="HOST",
     default="127.0.0.1",
     show_default=True,
-    help="Where it listens; others need a password.",
+    help="Address to listen on; any but loopback requires a password.",
 )
 @pass_context
 def flower(context: CliContext, port: int, address: str) -> None:
     """Run Flower, the dashboard of tasks, queues and workers, in the foreground.
 
-    With FLOWER_BASIC_AUTH=name:password, in the environment or in .env, it asks for a password; without one
-    nothing can be changed there, and other machines cannot reach it.
+    With FLOWER_BASIC_AUTH=name:password, in the environment or in .env, it asks for a password. Without one
+    it is read-only and cannot be reached from other machines.
     """
     from workers import flower as dashboard
 

@@ -57,7 +57,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(Section, frozen=True, kw_only=True):
-    """The model that answers."""
+    """The model and its limits."""
 
     model: Annotated[
         Text | None, about(f"Model name; null: {DEFAULT_MODEL}, or the rehearsal without key and base_url.")

@@ -21,11 +21,11 @@ from hermes_jobs.interfaces.cli.permission_options import mode_option
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
 @session_choice_options
-@model_option("The model of a new session; of an old one from now on.")
-@click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
-@click.option("--toolsets", metavar="A,B", help="The toolsets of a new session.")
+@model_option("Model of a new session; in an existing one, from now on.")
+@click.option("--system", metavar="TEXT", type=TextParam(), help="Additional system prompt of a new session.")
+@click.option("--toolsets", metavar="A,B", help="Toolsets of a new session.")
 @environment_option
-@mode_option("What it may do without asking, from now on.")
+@mode_option("Permission mode from now on.")
 @pass_context
 def chat(
     context: CliContext,
@@ -38,9 +38,9 @@ def chat(
 ) -> int:
     """Open a chat with the agent: streamed answers, tools as they run.
 
-    Enter sends, Esc Enter begins a new line, Tab completes; what begins with / is a command (/help lists
-    them). Shift-Tab switches what may be done without asking. Ctrl-C cancels the running turn, Ctrl-D leaves.
-    Where no worker is alive, this process works on the turns itself.
+    Enter sends, Esc Enter starts a new line, Tab completes, / starts a command (/help lists them). Shift-Tab
+    switches the permission mode. Ctrl-C cancels the running turn, Ctrl-D exits. If no worker is alive, turns
+    run in this process.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError('chat needs a terminal. For scripts and pipes: hermes-jobs send -c "…"')

@@ -60,14 +60,15 @@ ROLES = Resource[RoleJson](
 
 @click.group(epilog=example("hermes-jobs agents list"))
 def agents() -> None:
-    """Kinds of sub-agents, to which the agent can hand tasks.
+    """Kinds of sub-agents, to which the agent can delegate tasks.
 
-    Your own: `agents.NAME` in config.yaml, or NAME.md in the home's agents/ or a folder's .hermes/agents/.
+    Define your own in config.yaml (`agents.NAME`), or as NAME.md in the home's agents/ or a folder's
+    .hermes/agents/.
     """
 
 
 @agents.command("list", epilog=example("hermes-jobs agents list"))
-@workdir_option("Those of that folder, too; else of this one.")
+@workdir_option("Include the kinds of this folder.  [default: the current one]")
 @limit_option("kinds", default=None)
 @json_option
 @pass_context
@@ -78,8 +79,8 @@ def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_
 
 @agents.command("show", epilog=example("hermes-jobs agents show research"))
 @click.argument("name")
-@workdir_option("As it is in that folder; else in this one.")
-@limit_option("lines of what it is told", default=None)
+@workdir_option("Show it as in this folder.  [default: the current one]")
+@limit_option("lines of its prompt", default=None)
 @json_option
 @pass_context
 def show_agent(context: CliContext, name: str, workdir: str | None, limit: int | None, as_json: bool) -> None:

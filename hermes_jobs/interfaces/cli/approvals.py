@@ -70,7 +70,7 @@ class TestedCall(msgspec.Struct, frozen=True, kw_only=True):
 def approvals() -> None:
     """Rules for tool calls: what runs without a question, what asks, what is refused.
 
-    A rule that denies wins over one that asks, and that over one that allows.
+    Deny rules take precedence over ask rules, and ask rules over allow rules.
     """
 
 
@@ -91,9 +91,9 @@ def list_rules(context: CliContext, as_json: bool, limit: int | None) -> None:
     ),
 )
 @click.argument("command", type=NonEmpty())
-@mode_option("In that mode; `ask` by default.")
-@workdir_option("In that folder; else in this one.")
-@click.option("--unattended", is_flag=True, help="Where nobody can be asked.")
+@mode_option("Permission mode.  [default: ask]")
+@workdir_option("Working folder.  [default: this one]")
+@click.option("--unattended", is_flag=True, help="Test a turn that cannot ask anybody.")
 @json_option
 @pass_context
 def test_call(
@@ -163,14 +163,14 @@ def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
 )
 @click.argument("ruling", type=click.Choice(get_args(Ruling)))
 @click.argument("pattern", type=NonEmpty())
-@workdir_option("For that folder and below; else for this one.")
-@click.option("--anywhere", is_flag=True, help="For every folder.")
+@workdir_option("Folder that the rule applies to, with everything below.  [default: this one]")
+@click.option("--anywhere", is_flag=True, help="Apply the rule in every folder.")
 @pass_context
 def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool) -> None:
     """Add a rule for commands, or for TOOL:PATTERN.
 
-    `*` as the last word stands for any arguments, within a word for any part of it. Without one it is the
-    whole command. The tool `edit` stands for all that change files, `read` for those that read them.
+    As the last word, `*` matches any arguments; within a word, any part of it. A pattern without `*` matches
+    the whole command. `edit` means all tools that change files, `read` all that read them.
     """
     from hermes_jobs.domain import approval_rules
 

@@ -34,7 +34,7 @@ SHARES = ("COMPRESSIONS", "OLDEST", "ALL", "OUTCOMES", "FOUND", "TOKENS")
 
 @click.group(epilog=example("hermes-jobs bench learning --model gpt-5-mini"))
 def bench() -> None:
-    """Measure what a model makes of this agent."""
+    """Benchmarks of the agent with a model."""
 
 
 @bench.command(
@@ -44,20 +44,24 @@ def bench() -> None:
         "hermes-jobs bench learning --person maya --yes --json",
     ),
 )
-@model_option("The model; the configured one if not given.")
+@model_option("Model.  [default: the configured one]")
 @click.option(
-    "--person", "names", metavar="NAME", type=NonEmpty(), multiple=True, help="Only this one; repeatable."
+    "--person",
+    "names",
+    metavar="NAME",
+    type=NonEmpty(),
+    multiple=True,
+    help="Only this scripted user; repeatable.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask before the model is called.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation before the model is called.")
 @json_option
 @pass_context
 def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Measure what the agent retains of conversations over weeks.
 
-    Scripted users talk to it; then each fact is asked for in a session of its own: without memory, with
-    plain notes, with everything in the prompt, with the memory, with observations alone, and with recall.
-    They live in a folder that goes away; of your home only the configuration is read. Answers are judged by
-    patterns, not by a model.
+    Scripted users talk to it. Then each fact is asked for in a new session: without memory, with plain notes,
+    with everything in the prompt, with the memory, with observations only, and with recall. It runs in a
+    temporary home and reads only the configuration of yours. Answers are checked by patterns, not by a model.
     """
     from hermes_jobs.interfaces.bench.learning import WAYS, LearningBench
     from hermes_jobs.interfaces.bench.people import people

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def config() -> None:
     """Show and change the configuration.
 
-    Processes that run read `config.yaml` and `.env` again when they change.
+    Running processes reread `config.yaml` and `.env` when they change.
     """
 
 
@@ -34,15 +34,15 @@ def config() -> None:
     "show", epilog=example("hermes-jobs config show terminal", "hermes-jobs config show --origin --json")
 )
 @click.argument("filter_", metavar="[FILTER]", type=TextParam(), required=False, shell_complete=complete_key)
-@click.option("--origin", is_flag=True, help="Where each value comes from.")
+@click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @limit_option("keys", default=None)
 @json_option
 @pass_context
 def show(context: CliContext, filter_: str | None, origin: bool, limit: int | None, as_json: bool) -> None:
     """Show every key with its value, without secrets.
 
-    FILTER keeps those whose names hold it. What the environment sets holds for the commands of this shell,
-    and travels with the turns that they send.
+    With FILTER, only keys whose names contain it. Values set by the environment apply to commands of this
+    shell and to the turns that they send.
     """
     shown = _filtered(context.settings, filter_)[:limit]
     if origin:
@@ -102,14 +102,13 @@ def path(context: CliContext, as_json: bool) -> None:
 def change(context: CliContext, key: str, value: str | None) -> None:
     """Set a configuration key, or a secret.
 
-    Keys go into `config.yaml`, a secret such as OPENAI_API_KEY into `.env`.
+    Keys are saved in `config.yaml`, secrets such as OPENAI_API_KEY in `.env`.
 
-    Everything else in them stays as it is. A section's name stands for its one obvious key: `model` is
-    `model.model`.
+    The rest of the file does not change. The name of a section means its main key: `model` is `model.model`.
 
-    VALUE is read as YAML, so `null`, `true`, numbers and lists are what they look like.
+    VALUE is YAML: `null`, `true`, numbers and lists work as written.
 
-    Without VALUE a secret is asked for and not shown, or read from a pipe.
+    Without VALUE, a secret is asked for without echo, or read from a pipe.
     """
     from hermes_jobs.settings import find_home, is_secret_variable, set_value
 
@@ -129,7 +128,7 @@ def change(context: CliContext, key: str, value: str | None) -> None:
 def unset(context: CliContext, key: str) -> None:
     """Remove a key from `config.yaml`, so that its default applies.
 
-    Everything else in it stays as it is. A secret such as OPENAI_API_KEY is taken out of `.env`.
+    The rest of the file does not change. A secret such as OPENAI_API_KEY is removed from `.env`.
     """
     from hermes_jobs.settings import find_home, is_secret_variable, unset_secret, unset_value
 
@@ -150,7 +149,7 @@ def unset(context: CliContext, key: str) -> None:
 def edit(context: CliContext) -> None:
     """Open `config.yaml` in your editor ($VISUAL, else $EDITOR).
 
-    What you write replaces the file once it is valid. A text that is not is kept for the next try.
+    The file is replaced when your text is valid. An invalid text is kept for the next try.
     """
     from hermes_jobs.errors import Misconfigured
     from hermes_jobs.settings import Draft, find_home

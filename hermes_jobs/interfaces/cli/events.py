@@ -31,11 +31,13 @@ LINE = 280  # characters of an event if not on a terminal
     invoke_without_command=True,
     epilog=example("hermes-jobs events --stream session-s3k9 --json", "hermes-jobs events verify"),
 )
-@click.option("--stream", metavar="S", help="Only that stream: session-s3k9, or how its name begins.")
-@click.option("--after", metavar="POSITION", type=IntParam(min=0), help="Only what comes after it.")
-@click.option("--follow", "-f", is_flag=True, help="Continue with what is appended, until Ctrl-C.")
+@click.option(
+    "--stream", metavar="S", help="Only this stream, such as session-s3k9, or streams with this prefix."
+)
+@click.option("--after", metavar="POSITION", type=IntParam(min=0), help="Only events after this position.")
+@click.option("--follow", "-f", is_flag=True, help="Print new events as they are appended, until Ctrl-C.")
 @limit_option("events: the first after POSITION, else the newest", default=None)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_context
 def events(
     click_context: click.Context,
@@ -144,7 +146,7 @@ def _print(recorded: RecordedEvent) -> None:
 def verify(context: CliContext, as_json: bool) -> None:
     """Verify the log's hashes, and the due steps that follow from it.
 
-    Every stream's chain of hashes, and that the due work is what follows from the events.
+    It checks the hash chain of every stream, and recomputes the due steps from the events.
     """
     from hermes_jobs.eventlog.sql import SqlEventLog
     from hermes_jobs.eventlog.verify import verify as look

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 
-force_option = click.option("--force", is_flag=True, help="Put it in the place of a file that is there.")
+force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 
 
 @click.command(
@@ -48,7 +48,7 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     type=click.Choice(("events", "sharegpt", "openai", "preferences")),
     default="events",
     show_default=True,
-    help="Everything, for `import`; or conversations, or rated pairs of answers, as training data.",
+    help="All events, for `import`; or conversations or rated pairs of answers, as training data.",
 )
 @click.option(
     "-s",
@@ -58,11 +58,13 @@ force_option = click.option("--force", is_flag=True, help="Put it in the place o
     type=NonEmpty(),
     multiple=True,
     shell_complete=complete_session,
-    help="Only that session, and those it continues from. Several may be given.",
+    help="Only this session, and those it continues from. Repeatable.",
 )
-@since_option("Training data: only turns asked for since then.")
+@since_option("Training data: only turns sent since then.")
 @click.option(
-    "--system/--no-system", default=True, help="Training data: with the system prompt, which holds memory."
+    "--system/--no-system",
+    default=True,
+    help="Training data: include the system prompt, which contains memory.",
 )
 @force_option
 @pass_context
@@ -78,8 +80,8 @@ def export(
 ) -> None:
     """Export all events to FILE (- for standard output), also while running.
 
-    One JSON object a line; a name that ends in .gz is compressed. `import` brings it into another home, on
-    SQLite or PostgreSQL. It holds whatever was said, and no secrets of the configuration.
+    One JSON object per line; a name ending in .gz is compressed. `import` reads it into another home, on
+    SQLite or PostgreSQL. It contains all conversations, and no secrets of the configuration.
     """
     lineages = [context.find_session(given).lineage for given in sessions]
     if form != "events":
@@ -103,9 +105,8 @@ def export(
 def backup(context: CliContext, file: str, force: bool) -> None:
     """Back up the home to a ZIP file (- for standard output), also while running.
 
-    It holds all events as they were at one moment, and config.yaml, SOUL.md, memories/, skills/, commands/
-    and plugins/. It does not hold .env: keep your keys elsewhere. `hermes-jobs import FILE` makes a home of
-    it again.
+    It contains all events as of one moment, and config.yaml, SOUL.md, memories/, skills/, commands/ and
+    plugins/. It does not contain .env: store your keys elsewhere. Restore it with `hermes-jobs import FILE`.
     """
     from hermes_jobs.interfaces.cli.archive import pack
 

@@ -51,8 +51,8 @@ class RemovalOptions(NamedTuple):
 _wish_options = option_group(
     "wish",
     RemovalOptions,
-    click.option("--why", metavar="TEXT", type=TextParam(), default="", help="A reason, for the record."),
-    click.option("--dry-run", is_flag=True, help="Only say what would go."),
+    click.option("--why", metavar="TEXT", type=TextParam(), default="", help="Reason, which is recorded."),
+    click.option("--dry-run", is_flag=True, help="Only print what would be deleted."),
     yes_option("Do not ask."),
     json_option,
 )
@@ -143,7 +143,7 @@ class Request:
     "delete", epilog=example("hermes-jobs sessions delete s3k9", "hermes-jobs sessions delete s3k9 -y")
 )
 @session_argument
-@click.option("--with-forks", is_flag=True, help="Those too that were forked from it, and share its history.")
+@click.option("--with-forks", is_flag=True, help="Also delete sessions that were forked from it.")
 @_wish_options
 @pass_context
 def delete_session(
@@ -154,9 +154,9 @@ def delete_session(
 ) -> None:
     """Delete a session and every text in it.
 
-    Its reviews, its sub-agents, its deliveries and the observations of it go with it. What it cost stays in
-    the accounts, and what else was learned from it stays in memory and skills; a sub-agent's answer stays in
-    the session that it worked for. It cannot be taken back.
+    Its reviews, sub-agents, deliveries and observations are deleted with it. Its cost stays in `usage`. Other
+    memory entries and skills that were learned from it stay. If it is a sub-agent's session, its answer stays
+    in the parent session. This cannot be undone.
     """
     from hermes_jobs.domain.forgetting import Removal, deleted
 
@@ -235,15 +235,15 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
 
 @click.command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
 @click.argument("number", metavar="N", type=IntParam(min=1))
-@click.option("--force", is_flag=True, help="Also while work is under way where the entry stands.")
+@click.option("--force", is_flag=True, help="Also if unfinished turns contain the entry.")
 @_wish_options
 @pass_context
 def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOptions) -> None:
     """Delete the entry of write N of `memory log` permanently.
 
-    In every form that it had. It leaves the memory, and its text is removed wherever it stands word for word:
-    in the log, in prompts, in the calls that wrote it. `memory log` continues to say that there was one. It
-    cannot be taken back; `memory remove` can.
+    The entry is removed in all its versions, and its text wherever it occurs word for word: in the log, in
+    prompts, in the calls that wrote it. `memory log` still shows that there was an entry. This cannot be
+    undone; `memory remove` can.
     """
     from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, whole_texts
     from hermes_jobs.domain.memory.provenance import Drop, forms_of
@@ -278,8 +278,8 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     )
 )
 @click.argument("pattern", type=NonEmpty())
-@click.option("--regex", is_flag=True, help="PATTERN is a regular expression (Python's), and minds case.")
-@click.option("--force", is_flag=True, help="Also while work is under way where it is found.")
+@click.option("--regex", is_flag=True, help="PATTERN is a Python regular expression; case matters.")
+@click.option("--force", is_flag=True, help="Also if unfinished turns contain it.")
 @_wish_options
 @pass_context
 def redact(
@@ -291,8 +291,8 @@ def redact(
 ) -> None:
     """Remove a text permanently from conversations, memory, skills, results, titles and logs.
 
-    `[redacted]` stands in its place. Upper and lower case are the same. `-` reads PATTERN from standard
-    input, which keeps it out of your shell's history. It cannot be taken back.
+    It is replaced by `[redacted]`. Case is ignored. `-` reads PATTERN from standard input, which keeps it out
+    of your shell's history. This cannot be undone.
     """
     from hermes_jobs.domain.forgetting import Pattern, Removal, literal
 

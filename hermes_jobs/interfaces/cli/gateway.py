@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group(epilog=example("hermes-jobs gateway telegram"))
 def gateway() -> None:
-    """Let users write from a chat platform."""
+    """Receive messages from a chat platform."""
 
 
 @gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))
@@ -26,9 +26,9 @@ def gateway() -> None:
 def listen_to_telegram(context: CliContext) -> None:
     """Run the Telegram gateway in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
 
-    The bot's token is TELEGRAM_BOT_TOKEN, in the environment or in .env; gateway.telegram.allowed_users names
-    who may write. Started twice for one log, the second stands by. Where no worker is alive, this process
-    works on the turns too.
+    The bot's token is TELEGRAM_BOT_TOKEN, in the environment or in .env; gateway.telegram.allowed_users lists
+    the users who may write. If two gateways run on one log, the second is a standby. If no worker is alive,
+    turns run in this process.
     """
     import asyncio
 

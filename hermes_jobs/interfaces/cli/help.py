@@ -28,7 +28,7 @@ def _complete(context: click.Context, _param: click.Parameter, incomplete: str) 
 def help_command(context: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of a command or a topic.
 
-    The topics: exit-codes, environment, files, json.
+    Topics: exit-codes, environment, files, json.
     """
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
     if topic is not None:

@@ -50,19 +50,21 @@ AGAIN = {
 )
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--resume", is_flag=True, help="Continue with everything that was due: the home it comes from is no more."
+    "--resume",
+    is_flag=True,
+    help="Continue everything that was due; only if the original home no longer exists.",
 )
-@click.option("--sessions", "sessions_only", is_flag=True, help="Only the sessions of an export.")
+@click.option("--sessions", "sessions_only", is_flag=True, help="Import only the sessions.")
 @json_option
 @pass_context
 def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only: bool, as_json: bool) -> None:
     """Import an export into this home, or restore a backup into an empty home.
 
-    Nothing fires by itself afterwards, since the home that it comes from may still be at work: turns under
-    way are cancelled, schedules paused, deliveries held in the inbox. --resume lets all of it continue here.
+    Nothing starts by itself afterwards, because the original home may still be running: unfinished turns are
+    cancelled, schedules paused, deliveries held in the inbox. --resume continues all of it here.
 
-    What is here already stays as it is, so that the same file twice adds nothing. Others continue writing
-    meanwhile; an import that was broken off shows nothing, and continues when it is run again.
+    Existing sessions are kept, so importing a file twice adds nothing. Other processes can write meanwhile.
+    An interrupted import has no visible effect; run it again to continue it.
     """
     wanted = _is_session if sessions_only else _is_any
     with file.open("rb") as opened:

@@ -25,19 +25,19 @@ from hermes_jobs.views.deliveries import DeliveryView
 def inbox() -> None:
     """Answers and questions that wait for you: list them, read them.
 
-    What could not be delivered to its target comes here too, with the reason.
+    Answers that could not be delivered to their target are here, too, with the reason.
     """
 
 
 @inbox.command("list", epilog=example("hermes-jobs inbox list --all"))
-@click.option("--all", "everything", is_flag=True, help="All deliveries, also read and sent ones.")
+@click.option("--all", "everything", is_flag=True, help="Include read and sent deliveries.")
 @limit_option("deliveries, newest first")
 @json_option
 @pass_context
 def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List unread answers, and calls that wait for approval.
 
-    Newest first; calls that wait stand below, each with the command that answers it.
+    Newest first; then calls that wait, each with the command that answers it.
     """
     found = context.application.views.deliveries(inbox=not everything, limit=limit)
     DELIVERIES.print_list(found, as_json=as_json, empty="No deliveries." if everything else "")
@@ -64,7 +64,7 @@ def _note_questions(views: Views) -> None:
 def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
     """Print unread answers, oldest first, and mark them as read.
 
-    With IDs (unique prefixes are enough) only those, also ones that were read before.
+    With IDs (or unique prefixes), only those, even if they were read before.
     """
     views = context.application.views
     if deliveries:

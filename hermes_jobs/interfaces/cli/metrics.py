@@ -43,16 +43,16 @@ QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
         "hermes-jobs metrics | grep queue", "hermes-jobs metrics --port 9464", "curl localhost:9464/metrics"
     )
 )
-@click.option("--port", type=IntParam(1, 65_535), metavar="P", help="Serve them there until Ctrl-C.")
+@click.option("--port", type=IntParam(1, 65_535), metavar="P", help="Serve on this port until Ctrl-C.")
 @click.option(
-    "--address", metavar="HOST", help="Where to listen; by default, metrics.address: this machine alone."
+    "--address", metavar="HOST", help="Address to listen on.  [default: metrics.address, which is loopback]"
 )
 @pass_context
 def metrics(context: CliContext, port: int | None, address: str | None) -> None:
     """Print metrics for Prometheus once, or serve them with --port: queues, workers, turns, tokens, cost.
 
-    `hermes-jobs up` serves them where metrics.port is set. They name models, tools and queues, and nothing
-    that was said.
+    `hermes-jobs up` serves them if metrics.port is set. They contain names of models, tools and queues, and
+    no conversation text.
     """
     home = HomeMetrics(context.application)
     registry = CollectorRegistry(auto_describe=False)

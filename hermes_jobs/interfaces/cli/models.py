@@ -47,9 +47,9 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
 def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
     """List the endpoint's models, with window and price.
 
-    Your aliases stand beside, your ensembles below. With PART, only models whose name holds it. Prices are
-    US dollars a million tokens: as `models.prices` sets them, else as the endpoint says, else by a maintained
-    list; `*` marks the configured model.
+    With PART, only models whose name contains it. Your aliases are listed beside, your ensembles below.
+    Prices are US dollars per million tokens, from `models.prices`, the endpoint, or a maintained list, in
+    this order. `*` marks the configured model.
     """
     application = context.application
     settings, choice = application.settings, application.settings.main_model
@@ -142,7 +142,7 @@ def _note_aliases(settings: Settings, rows: Sequence[OfferedModel]) -> None:
 @click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
-    """Which models there are, and what is known of them; alone it lists them."""
+    """List models and what is known about them."""
     if context.invoked_subcommand is None:
         context.invoke(list_models, part=None, limit=None, as_json=False)
 
@@ -160,9 +160,9 @@ models.add_command(list_models)
 def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     """Forget context windows learned from provider errors.
 
-    NAME is one model, at whichever endpoint; without it all are meant. What the provider says next time is
-    learned again. `model.context_length` sets a window that no refusal of another day changes; `doctor` says
-    where the window in use comes from.
+    NAME is one model, at any endpoint; without it, all are forgotten. The next error of the provider is
+    learned again. `model.context_length` sets a window that errors do not change. `doctor` shows where the
+    window in use comes from.
     """
     from hermes_jobs.domain import context_windows
     from hermes_jobs.domain.context_windows import LearnedWindows
@@ -219,10 +219,10 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
 def show_model(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
     """Show a model's endpoint, window and price.
 
-    Of an ensemble: all of its models.
+    For an ensemble, those of all its models.
 
-    NAME is a model, an alias or an ensemble (`models.NAME`); without it the configured model is meant. No
-    provider is called.
+    NAME is a model, an alias or an ensemble (`models.NAME`). Default: the configured model. No provider is
+    called.
     """
     settings = context.settings
     given = name or settings.model.model

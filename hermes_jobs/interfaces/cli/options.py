@@ -112,7 +112,7 @@ environment_option = click.option(
     metavar="NAME[=VALUE]",
     type=TextParam(),
     multiple=True,
-    help="A variable of this shell for the agent's commands; no secret. Several are allowed.",
+    help="Pass a variable of this shell to the agent's commands; no secrets. Repeatable.",
 )
 """`--env NAME[=VALUE]`, several times; the command gets them as `environment`."""
 
@@ -146,10 +146,10 @@ def _session_choice(session: str | None, newest: bool, anywhere: bool, workdir: 
 session_choice_options = option_group(
     "choice",
     _session_choice,
-    session_option("Into that session; else a new one."),
-    click.option("-c", "--continue", "newest", is_flag=True, help="Into this folder's newest session."),
-    click.option("--anywhere", is_flag=True, help="With -c: the newest of all folders."),
-    workdir_option("The folder that the tools of a new session work in; with -c its newest session."),
+    session_option("Use this session instead of a new one."),
+    click.option("-c", "--continue", "newest", is_flag=True, help="Continue this folder's newest session."),
+    click.option("--anywhere", is_flag=True, help="With -c: the newest session of any folder."),
+    workdir_option("Working folder of a new session's tools; with -c, whose newest session to continue."),
 )
 """`--session`, `--continue`, `--anywhere` and `--workdir`; the command gets them as `choice`."""
 
@@ -187,7 +187,7 @@ def wait_option(
 
 
 timeout_option = click.option(
-    "--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after that."
+    "--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after this time."
 )
 """`--timeout SECONDS`: stop waiting then."""
 
@@ -229,7 +229,7 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
         timeout_option,
         json_option,
         click.option(
-            "--jsonl", "as_jsonl", is_flag=True, help="Print events and text as they come, a line each."
+            "--jsonl", "as_jsonl", is_flag=True, help="Print events and text as JSON lines, as they arrive."
         ),
         stream_option,
         quiet_option,
@@ -243,11 +243,11 @@ def _wait_options(wait: bool | None, timeout: float | None, **shown: Any) -> Wai
 stream_option = click.option(
     "--stream/--no-stream",
     default=None,
-    help="Print tokens as they arrive (on a terminal, and as --jsonl).",
+    help="Print the answer as it arrives (on a terminal and with --jsonl).",
 )
 """`--stream`: the answer while it is being written."""
 
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the answer alone.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
 """`-q`: nothing but the answer."""
 
 

@@ -21,7 +21,7 @@ html_option = click.option(
     "html",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write it as one HTML page into FILE, to be opened in any browser.",
+    help="Write one HTML page to FILE.",
 )
 """`--html FILE`."""
 

@@ -34,15 +34,15 @@ def mode_option(text: str) -> Callable[[F], F]:
 permission_options = option_group(
     "permitted",
     PermissionChoice,
-    mode_option("What it may do without asking: of a new session, else of this turn alone."),
+    mode_option("Permission mode of a new session; in an existing one, of this turn only."),
     click.option(
         "--approve",
         metavar="PATTERN",
         type=NonEmpty(),
         multiple=True,
-        help="Allow these calls in this turn, such as 'npm test *' or 'edit:src/*'.",
+        help="Allow matching calls in this turn, such as 'npm test *' or 'edit:src/*'. Repeatable.",
     ),
-    click.option("--unattended", is_flag=True, help="Nobody answers: refuse what would ask."),
+    click.option("--unattended", is_flag=True, help="Never ask: refuse calls that need approval."),
 )
 """`--mode`, `--approve` and `--unattended`; the command gets them as `permitted`."""
 

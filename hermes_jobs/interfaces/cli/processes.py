@@ -34,13 +34,13 @@ _ID = click.argument("process_id", metavar="ID", type=NonEmpty(), shell_complete
 def processes() -> None:
     """List, read and kill what the agent runs in the background.
 
-    ID is an id, its unique beginning, or the name that the agent gave. They are those of this host; `down`
-    ends all of them.
+    ID is an id, a unique prefix, or the name that the agent gave. Only processes of this host are listed;
+    `down` stops them all.
     """
 
 
 @processes.command("list", epilog=example("hermes-jobs processes list --all"))
-@click.option("--all", "everything", is_flag=True, help="Also what ended within the last day.")
+@click.option("--all", "everything", is_flag=True, help="Include processes that ended within the last day.")
 @limit_option("processes, the newest", default=None)
 @json_option
 @pass_context
@@ -53,7 +53,7 @@ def list_processes(context: CliContext, everything: bool, limit: int | None, as_
 
 @processes.command("read", epilog=example("hermes-jobs processes read p3k9 --follow"))
 @_ID
-@click.option("-f", "--follow", is_flag=True, help="Go on until it ends, or Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the output until the process ends, or Ctrl-C.")
 @limit_option("lines, the last", default=LINES)
 @json_option
 @pass_context
@@ -85,7 +85,7 @@ def read_process(context: CliContext, process_id: str, follow: bool, limit: int,
     "kill", epilog=example("hermes-jobs processes kill p3k9", "hermes-jobs processes kill --all")
 )
 @click.argument("process_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_process)
-@click.option("--all", "everything", is_flag=True, help="All of them.")
+@click.option("--all", "everything", is_flag=True, help="Kill all of them.")
 @json_option
 @pass_context
 def kill_processes(
@@ -93,7 +93,7 @@ def kill_processes(
 ) -> None:
     """Kill processes and their children.
 
-    They are asked to, and killed two seconds later.
+    They get SIGTERM, and SIGKILL two seconds later.
     """
     if everything == bool(process_ids):
         raise click.UsageError("Name the processes, or give --all.")

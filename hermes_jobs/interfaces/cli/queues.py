@@ -22,16 +22,18 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
 @click.command(epilog=example("hermes-jobs queues", "hermes-jobs queues --watch"))
-@click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C; piped, a line a change.")
+@click.option(
+    "--watch", is_flag=True, help="Update every second until Ctrl-C; in a pipe, print a line per change."
+)
 @limit_option("workers", default=None)
 @json_option
 @pass_context
 def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -> None:
     """Show queues (depth, oldest waiting job, running jobs) and live workers.
 
-    LATER counts what waits for its time: a schedule, a retry, an approval's end. A worker of another host is
-    believed alive until its heartbeat has stood still for workers.lease_seconds; --watch looks long enough to
-    tell.
+    LATER counts steps that are not yet due: schedules, retries, expiries of approvals. A worker of another
+    host counts as alive until its heartbeat has been silent for workers.lease_seconds, which only --watch can
+    observe.
     """
     application = context.application
     watcher = HeartbeatTracker(application)

@@ -29,15 +29,15 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @click.command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
-@since_option(f"From that day on, such as `last month`; {DAYS} days back if not given.")
+@since_option(f"First day, such as `last month`.  [default: {DAYS} days ago]")
 @html_option
 @json_option
 @pass_context
 def report(context: CliContext, since: datetime | None, html: Path | None, as_json: bool) -> None:
     """Show cost, tokens, queue waits, memory size and schedule runs over time.
 
-    By day; by week or month where the time is long. Only what was reported counts: `usage --estimated` lists
-    the calls that were not.
+    By day, or by week or month for long periods. Only reported usage counts: `usage --estimated` lists calls
+    without it.
     """
     exclude({"--html": html, "--json": as_json})
     found = _report(context, since)

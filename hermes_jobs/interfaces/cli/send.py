@@ -67,22 +67,31 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True),
     multiple=True,
-    help="Send the file along; - is standard input. Several are allowed; one without TEXT is the text.",
+    help="Attach a file; - is standard input. Repeatable. Without TEXT, a single file is the message.",
 )
 @session_choice_options
-@model_option("The model: of a new session, else of this turn alone.")
-@click.option("--system", metavar="TEXT", type=TextParam(), help="What a new session's prompt says besides.")
-@click.option("--toolsets", metavar="A,B", help="The toolsets: of a new session, else of this turn alone.")
+@model_option("Model of a new session; in an existing one, of this turn only.")
+@click.option("--system", metavar="TEXT", type=TextParam(), help="Additional system prompt of a new session.")
+@click.option(
+    "--toolsets", metavar="A,B", help="Toolsets of a new session; in an existing one, of this turn only."
+)
 @click.option(
     "--source",
     metavar="NAME",
     type=NonEmpty(),
     default=SOURCE,
     show_default=True,
-    help="Where the text comes from.",
+    help="Name of the text's source.",
 )
-@click.option("--key", metavar="KEY", type=NonEmpty(), help="The same key again gives the same turn.")
-@click.option("--if-busy", type=click.Choice(get_args(BusyPolicy)), help="What to do where a turn runs.")
+@click.option(
+    "--key",
+    metavar="KEY",
+    type=NonEmpty(),
+    help="Idempotency key: a second send with the same key returns the same turn.",
+)
+@click.option(
+    "--if-busy", type=click.Choice(get_args(BusyPolicy)), help="What to do if the session is running a turn."
+)
 @environment_option
 @click.option(
     "--skill",
@@ -91,16 +100,16 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
     type=NonEmpty(),
     multiple=True,
     shell_complete=complete_skill,
-    help="Put that skill into the turn, whether or not the agent would read it. May be repeated.",
+    help="Load this skill into the turn. Repeatable.",
 )
 @click.option(
     "--schema",
     metavar="FILE",
     type=SchemaParam(),
-    help="The answer is JSON that fits this JSON Schema; the model may correct it once, else exit code 6.",
+    help="Require JSON that validates against this JSON Schema. One correction round, then exit code 6.",
 )
 @permission_options
-@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
 @pass_context
 def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     context: CliContext,
@@ -121,12 +130,13 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
 ) -> int:
     """Submit a turn and wait for its answer.
 
-    TEXT may be `-` for standard input. The text comes first, then each file under its name, then piped input:
-    1,000,000 bytes of files and input at most. `@SERVER:URI` in TEXT sends a resource of an MCP server along.
+    Use `-` as TEXT to read standard input. The message is TEXT, then each file with its name, then piped
+    input: at most 1,000,000 bytes of files and input. `@SERVER:URI` in TEXT attaches a resource of an MCP
+    server.
 
-    What the environment configures here (HERMES_JOBS_…, OPENAI_BASE_URL) holds for the turn, whoever works on
-    it. The agent's commands have the other variables of the process that runs them, which may have begun in
-    another shell: name with --env what they need of this one.
+    Settings in this environment (HERMES_JOBS_…, OPENAI_BASE_URL) apply to the turn, whichever process runs
+    it. Other variables are those of the process that runs the commands, which may have started in another
+    shell: pass variables of this shell with --env.
     """
     if source.startswith(SCHEDULE):
         raise click.BadParameter(f"{SCHEDULE}… is for the runs of schedules.", param_hint="--source")

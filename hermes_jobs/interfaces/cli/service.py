@@ -32,22 +32,22 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
 
 @click.group(epilog=example("hermes-jobs service install", "hermes-jobs service status"))
 def service() -> None:
-    """Run `up` in the background, begun at login: by systemd on Linux, by launchd on macOS."""
+    """Run `up` in the background from login on: by systemd on Linux, by launchd on macOS."""
 
 
 @service.command("install", epilog=example("hermes-jobs service install --print"))
-@click.option("--print", "only_print", is_flag=True, help="Print the unit, and install nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print the unit without installing it.")
 @click.option(
     "--for",
     "manager",
     type=click.Choice(("systemd", "launchd")),
-    help="With --print: of which, not of this system's.",
+    help="With --print: the service manager.  [default: this system's]",
 )
 @pass_context
 def install(context: CliContext, only_print: bool, manager: Manager | None) -> None:
     """Install and start this home's service.
 
-    A second time replaces it, for instance after an upgrade.
+    Installing it again replaces it, for instance after an upgrade.
     """
     wanted = _service_of(context.settings, context.environ)
     if manager and not only_print:

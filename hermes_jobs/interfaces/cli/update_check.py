@@ -40,17 +40,16 @@ class KnownVersions(NamedTuple):
     "--index",
     metavar="URL",
     type=NonEmpty(),
-    help=f"Ask this package index, by its JSON API. Default: the git address that it was installed from, "
-    f"else {INDEX}.",
+    help=f"JSON API of a package index.  [default: the git address of the installation, else {INDEX}]",
 )
 @click.option(
-    "--timeout", type=FloatParam(), metavar="SECONDS", default=10.0, show_default=True, help="Wait so long."
+    "--timeout", type=FloatParam(), metavar="SECONDS", default=10.0, show_default=True, help="Time limit."
 )
 @json_option
 def update_check(index: str | None, timeout: float, as_json: bool) -> None:
     """Check for a newer release where this one was installed from.
 
-    Nothing but the request itself is sent, and nothing is installed.
+    Only the request itself is sent, and nothing is installed.
     """
     installed = this_installation()
     if installed.git is not None and index is None:

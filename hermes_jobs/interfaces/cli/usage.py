@@ -29,11 +29,11 @@ from hermes_jobs.views.usage import Spending, SpendingKey
     type=click.Choice(get_args(SpendingKey)),
     default="day",
     show_default=True,
-    help="What to add up by.",
+    help="Group by.",
 )
-@since_option("Only what was used since then: `3 days ago`, 2026-11-01.")
+@since_option("Only usage since then: `3 days ago`, 2026-11-01.")
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
-@limit_option("rows: the newest days or calls, else the dearest", default=None)
+@limit_option("rows: the newest days or calls, otherwise the most expensive", default=None)
 @json_option
 @pass_context
 def usage(
@@ -47,8 +47,8 @@ def usage(
 ) -> None:
     """Show tokens and cost of all model responses, including failed and discarded ones.
 
-    Calls that ended without their response (killed, cancelled) are estimated, and stand apart. --by root adds
-    a turn and all its sub-agents up.
+    Calls without a recorded response (killed, cancelled) are estimated and listed apart. --by root adds up a
+    turn and all its sub-agents.
     """
     zone = context.settings.zone
     moment = log_moment(since)

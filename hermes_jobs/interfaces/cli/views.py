@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(epilog=example("hermes-jobs views status"))
 def views() -> None:
-    """The read models: how far they are, and rebuilding them."""
+    """Show the state of the read models, or rebuild them."""
 
 
 @views.command("status", epilog=example("hermes-jobs views status --json"))
@@ -29,7 +29,7 @@ def views() -> None:
 def show_status(context: CliContext, as_json: bool) -> None:
     """Show how far the views are behind the log.
 
-    One row a file: position, events behind, size, rows in each table.
+    One row per file: position, events behind, size, rows of each table.
     """
     status = context.application.views.status()
 

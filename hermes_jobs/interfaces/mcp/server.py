@@ -130,8 +130,8 @@ class AgentServer:
     async def turns(
         self,
         limit: Limit = 20,
-        status: Annotated[TurnStatus | None, Field(description="Only those in this state.")] = None,
-        session: Annotated[str, Field(description="Only those of this session.")] = "",
+        status: Annotated[TurnStatus | None, Field(description="Only turns with this status.")] = None,
+        session: Annotated[str, Field(description="Only turns of this session.")] = "",
     ) -> CallToolResult:
         """List turns, newest first."""
         return result_of(await self._do(self._requests.turns, limit=limit, status=status, session=session))

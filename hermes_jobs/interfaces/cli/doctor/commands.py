@@ -23,18 +23,18 @@ UNLIMITED = 1_000_000  # columns where the output is not a terminal
 
 
 @click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
-@click.option("--live", is_flag=True, help="Also try the model with three small calls, and the web search.")
+@click.option("--live", is_flag=True, help="Also test the model with three small calls, and the web search.")
 @json_option
 @click.pass_context
 def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
     """Check the home, configuration, model, log, broker, workers, beat, web search, MCP servers,
     Flower, traces, commands and disk.
 
-    The exit code is 0 unless something has failed; warnings name what is missing or weaker than it could be.
+    The exit code is 0 unless a check failed; warnings name what is missing or could be better.
 
-    --live says of the configured model whether it answers, streams, calls tools, takes its reasoning back,
-    caches prompts and reports usage, whether its price is known, and what these calls cost; and searches the
-    web once, where a provider is configured.
+    --live tests whether the configured model answers, streams, calls tools, accepts its reasoning back,
+    caches prompts and reports usage, whether its price is known, and prints what these calls cost. It also
+    makes one web search, if a provider is configured.
     """
     context = click_context.ensure_object(CliContext)
     findings: list[DoctorFinding] = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.replay.experiment import Experiment
     from hermes_jobs.views.models import TurnView
 
-_BUDGET = budget_option("What it may cost at most.")
+_BUDGET = budget_option("Most it may cost.")
 _NAME = click.argument("name", metavar="NAME", type=NonEmpty())
 SEED_BITS = 48
 QUEUE = "experiments"
@@ -44,7 +44,7 @@ QUEUE = "experiments"
     )
 )
 def experiments() -> None:
-    """Ask past turns again in several variants, and compare the answers. No tool runs."""
+    """Replay past turns in several variants, and compare the answers. No tool runs."""
 
 
 @experiments.command(
@@ -52,17 +52,19 @@ def experiments() -> None:
     epilog=example('hermes-jobs experiments new brief --turns "rated:down newest:20" --variants brief.yaml'),
 )
 @_NAME
-@click.option("--turns", "query", required=True, metavar="QUERY", type=NonEmpty(), help="Which past turns.")
+@click.option(
+    "--turns", "query", required=True, metavar="QUERY", type=NonEmpty(), help="Query that selects past turns."
+)
 @click.option(
     "--variants",
     "file",
     required=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The variants, checks and judge, as YAML or JSON.",
+    help="File with variants, checks and judge, as YAML or JSON.",
 )
-@click.option("--follow", is_flag=True, help="Ask whole turns, as `turns replay --follow` does.")
-@click.option("--allow-reads", is_flag=True, help="With --follow: tools that only read may run.")
+@click.option("--follow", is_flag=True, help="Replay whole turns, as `turns replay --follow` does.")
+@click.option("--allow-reads", is_flag=True, help="With --follow: run tools that only read.")
 @_BUDGET
 @json_option
 @pass_context
@@ -78,8 +80,8 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
 ) -> None:
     """Define an experiment: turns and variants. Nothing is run.
 
-    Of each turn the last model call is asked, with its history and the recorded results of tools; with
-    --follow the whole turn. QUERY has words of the turns' texts and keys: label:NAME, rated:up,
+    The last model call of each turn is replayed, with its history and recorded tool results; with --follow,
+    the whole turn. QUERY consists of words of the turns' texts, and of keys: label:NAME, rated:up,
     rated:down, status:failed, session:ID, model:NAME, source:NAME, since:DAY, cost:USD, turn:ID, expensive:N,
     newest:N.
     """
@@ -130,14 +132,14 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
 )
 @_NAME
 @_BUDGET
-@wait_option("Ask here until all is there (the default), or leave it to workers.")
+@wait_option("Run cells here until all are done (the default), or leave them to workers.")
 @json_option
 @pass_context
 def run_experiment(context: CliContext, name: str, budget: float | None, wait: bool, as_json: bool) -> int:
     """Run the cells without a result, then the checks and the judge.
 
-    This process asks, and workers that are alive help. What was interrupted, stopped, cancelled or failed
-    continues; an answer that is there is not asked for again.
+    This process runs cells together with live workers. Interrupted, stopped, cancelled and failed cells are
+    run again; existing answers are kept.
     """
     from hermes_jobs.domain.replay.experiment import CANCELLED
     from hermes_jobs.domain.replay.replay import resume
@@ -190,7 +192,7 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
 def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
     """Cancel an experiment.
 
-    What is being asked ends and is kept, the rest is not begun. `run` continues with it.
+    Running calls finish and are recorded; no further ones start. `run` continues the experiment.
     """
     from hermes_jobs.domain.replay.experiment import cancel
     from hermes_jobs.interfaces.cli.experiments.format import experiment_json
@@ -215,8 +217,8 @@ def show_experiment(
 ) -> None:
     """Show the variants, each compared with the first.
 
-    Differences are paired by turn: the mean with a 95 % bootstrap interval, in how many turns it is above and
-    below zero, and the exact sign test's p for that.
+    Differences are paired by turn: mean with a 95 % bootstrap interval, number of turns above and below zero,
+    and p of the exact sign test.
     """
     from hermes_jobs.interfaces.cli.experiments.format import (
         experiment_json,
@@ -257,8 +259,8 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
 def judge_experiment(context: CliContext, name: str) -> None:
     """Compare answers blindly, yourself.
 
-    1, 2, s for the same, q to leave. Each answer is shown beside that of the first variant, in an order that
-    chance decided. What you have judged is not asked again.
+    Press 1 or 2, s for the same, q to quit. Each answer is shown beside that of the first variant, in random
+    order. Pairs that you have judged are not shown again.
     """
     from hermes_jobs.interfaces.cli.experiments.judge import judge_all
 

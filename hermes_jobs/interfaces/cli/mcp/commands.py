@@ -1,4 +1,4 @@
-"""`hermes-jobs mcp`: MCP servers, whose tools the agent gets."""
+"""`hermes-jobs mcp`: MCP servers whose tools the agent can use."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=c
     epilog=example("hermes-jobs mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes")
 )
 def mcp() -> None:
-    """MCP servers, whose tools the agent gets.
+    """MCP servers whose tools the agent can use.
 
-    They are entries of `mcp_servers` in config.yaml. A change holds for sessions that begin after it. With
-    `serve`, other agents use this one.
+    They are configured in `mcp_servers` of config.yaml. Changes apply to new sessions. `serve` makes this
+    agent available to others.
     """
 
 
@@ -73,15 +73,15 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
     "--oauth",
     metavar="NAME=VALUE",
     multiple=True,
-    help="For mcp login: client_id, client_secret, redirect_uri, scope.",
+    help="Set for mcp login: client_id, client_secret, redirect_uri or scope.",
 )
 @click.option(
-    "--cwd", metavar="DIR", type=NonEmpty(), help="Start the command there; else in a session's folder."
+    "--cwd", metavar="DIR", type=NonEmpty(), help="Folder to start the command in.  [default: the session's]"
 )
-@click.option("--trust", is_flag=True, help="Believe what the server says of its tools.")
-@click.option("--required", is_flag=True, help="Let no session begin while it is away.")
-@click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Longest call; 300 unless given.")
-@click.option("--test/--no-test", default=True, help="Start it and list its tools.")
+@click.option("--trust", is_flag=True, help="Trust the server's descriptions of its tools.")
+@click.option("--required", is_flag=True, help="Sessions wait while the server is unavailable.")
+@click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Time limit of a call.  [default: 300]")
+@click.option("--test/--no-test", default=True, help="Start the server and list its tools.")
 @json_option
 @pass_context
 def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
@@ -101,8 +101,8 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 ) -> None:
     """Add a server: a command to start, or a URL.
 
-    Values of --env, --header and --oauth that may be secrets go to .env (mode 600); config.yaml names them as
-    ${NAME}.
+    Values of --env, --header and --oauth that may be secrets are saved in .env (mode 600); config.yaml refers
+    to them as ${NAME}.
     """
     from hermes_jobs.agent.mcp.imports import without_secrets
 
@@ -148,7 +148,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
     """List the servers and their last known state.
 
-    That is as of when it was last asked: nothing is started.
+    The state is as of the last contact; no server is started.
     """
     rows = [row_of(context, name) for name in sorted(context.settings.mcp_servers)]
     SERVERS.print_list(rows[:limit], as_json=as_json)
@@ -243,8 +243,8 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
     epilog=example("hermes-jobs mcp import", "hermes-jobs mcp import ~/.cursor/mcp.json --only github"),
 )
 @click.argument("file", metavar="[FILE]", type=NonEmpty(), required=False)
-@click.option("--only", metavar="NAME", multiple=True, help="Only that server.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken over; write nothing.")
+@click.option("--only", metavar="NAME", multiple=True, help="Import only this server. Repeatable.")
+@click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
 @json_option
 @pass_context
 def import_servers(
@@ -252,8 +252,8 @@ def import_servers(
 ) -> None:
     """Import servers from Claude, Cursor, VS Code, Codex or Hermes.
 
-    Without FILE, their usual files are looked for. Secrets go to .env; a server whose name is taken stays as
-    it is. Nothing is started.
+    Without FILE, their usual files are searched. Secrets are saved in .env. Existing servers are not
+    replaced, and no server is started.
     """
     from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, disabled_by_claude, read, servers_in
 

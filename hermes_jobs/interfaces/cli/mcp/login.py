@@ -32,16 +32,18 @@ WAIT_SECONDS = 300.0
     epilog=example("hermes-jobs mcp login issues", "hermes-jobs mcp login issues --paste"),
 )
 @click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
-@click.option("--paste", is_flag=True, help="The browser is elsewhere: paste the address that it shows then.")
-@click.option("--device", is_flag=True, help="By a code, where the server offers that.")
-@click.option("--browser/--no-browser", default=True, help="Open a browser where there is one.")
+@click.option(
+    "--paste", is_flag=True, help="The browser is on another machine: paste the address that it ends at."
+)
+@click.option("--device", is_flag=True, help="Log in by a device code, if the server supports it.")
+@click.option("--browser/--no-browser", default=True, help="Open a browser if there is one.")
 @click.option(
     "--timeout",
     type=FloatParam(),
     default=WAIT_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="Wait so long for the browser.",
+    help="Time to wait for the browser.",
 )
 @json_option
 @pass_context
@@ -50,7 +52,7 @@ def log_in(
 ) -> None:
     """Log in to a remote server by OAuth.
 
-    The tokens are kept in the home (mode 600) and renewed when they end.
+    The tokens are stored in the home (mode 600) and renewed when they expire.
     """
     if paste and device:
         raise click.UsageError("Give --paste or --device, not both.")
@@ -76,7 +78,7 @@ def log_in(
 def log_out(context: CliContext, name: str, as_json: bool) -> None:
     """Revoke and delete the login for a server.
 
-    Where its authorization server revokes none, the tokens are forgotten here only.
+    If the authorization server does not support revocation, the tokens are only deleted here.
     """
     known_row(context, name)
     file = context.application.mcp.launches.login_at(name).file

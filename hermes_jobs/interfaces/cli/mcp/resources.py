@@ -37,8 +37,8 @@ AT_ONCE = 4
 def list_resources(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
     """List the resources of servers.
 
-    Each server is started or reached. In chat, @NAME:URI puts one into your message; for a template fill in
-    what is in braces.
+    Each server is started or contacted. In chat, @NAME:URI adds a resource to your message; replace the
+    braces of a template.
     """
     reader = context.application.mcp_reader
     names = (known_row(context, name).name,) if name else reader.names
@@ -74,7 +74,7 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
 def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> None:
     """Print a server's resource unchanged.
 
-    What the server asks first is asked at this terminal; where nobody is at one, nothing is read.
+    Questions of the server are asked on this terminal; without one, nothing is read.
     """
     known_row(context, name)
     parts = reader_here(context.application).read(name, uri, os.getcwd())  # noqa: PTH109

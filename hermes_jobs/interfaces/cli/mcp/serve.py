@@ -42,20 +42,23 @@ def _allowed(_context: click.Context, _parameter: click.Parameter, given: tuple[
     metavar="A,B",
     multiple=True,
     callback=_allowed,
-    help="Let clients do more than read: send, schedules, approve.",
+    help="Allow more than reading: send, schedules, approve. Repeatable.",
 )
 @click.option(
-    "--workdir", type=FolderParam(), metavar="DIR", help="The folder of new sessions; else this one."
+    "--workdir",
+    type=FolderParam(),
+    metavar="DIR",
+    help="Working folder of new sessions.  [default: this one]",
 )
-@mode_option("What the agent may do without asking in sessions that clients begin.")
+@mode_option("Permission mode of sessions that clients start.")
 @pass_context
 def serve_mcp(context: CliContext, allowed: frozenset[str], workdir: str | None, mode: Mode | None) -> None:
     """Serve this agent to other agents by MCP, over stdio.
 
-    It is an MCP server on standard input and output, until the input ends. Clients read: turns and their
-    answers, searches, memory, schedules. With --allow send they also send texts, and cancel what was sent;
-    this process works on turns where no worker is alive. With schedules they add and change schedules. With
-    approve a client that can ask a user asks what such a turn waits for.
+    It is an MCP server on standard input and output, until the input ends. Clients can read turns, search
+    conversations, and read memory and schedules. --allow send lets them send and cancel texts; if no worker
+    is alive, turns run in this process. --allow schedules lets them add and change schedules. --allow approve
+    lets a client ask its user about calls that wait for approval.
     """
     from hermes_jobs.interfaces.mcp.requests import NewSession
     from hermes_jobs.interfaces.mcp.server import serve

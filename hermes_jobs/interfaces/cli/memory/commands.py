@@ -40,7 +40,7 @@ def memory() -> None:
     """Show and change what the agent remembers; see who wrote it and why, and take it back.
 
     There are two targets: `user` (who you are) and `memory` (everything else). Both are files in the home,
-    memories/USER.md and memories/MEMORY.md, that may be edited by hand too.
+    memories/USER.md and memories/MEMORY.md, which you may edit.
     """
 
 
@@ -52,8 +52,8 @@ def memory() -> None:
 def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
     """Show the entries, and which of them are in prompts.
 
-    Those that are only recalled, and those left out, stand with the reason. Prompts have room for
-    `memory.memory_chars` and `memory.user_chars`; what does not fit is recalled when a message is about it.
+    Entries that are only recalled, or left out, are listed with the reason. Prompts have room for
+    `memory.memory_chars` and `memory.user_chars`; other entries are recalled when a message is about them.
     """
     _print(context, context.application.memory_places(), target, limit, as_json=as_json)
 
@@ -66,12 +66,19 @@ def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as
     ),
 )
 @click.argument("words", metavar="TEXT", type=TextParam(), nargs=-1, required=True)
-@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where to; memory unless it is said.")
-@click.option("--kind", type=click.Choice(KINDS), help="Before others in prompts, or while there is room.")
+@click.option("-t", "--target", type=click.Choice(TARGETS), help="Target.  [default: memory]")
 @click.option(
-    "--tag", "tags", metavar="WORD", type=NonEmpty(), multiple=True, help="By which it is found, too."
+    "--kind", type=click.Choice(KINDS), help="identity: always in prompts; episodic: while there is room."
 )
-@click.option("--anyway", is_flag=True, help="Although a rule names it as suspicious; it goes into prompts.")
+@click.option(
+    "--tag",
+    "tags",
+    metavar="WORD",
+    type=NonEmpty(),
+    multiple=True,
+    help="Tag, by which it is also found. Repeatable.",
+)
+@click.option("--anyway", is_flag=True, help="Add it although a scan rule matches; it goes into prompts.")
 @json_option
 @pass_context
 def add(
@@ -86,9 +93,9 @@ def add(
 ) -> None:
     """Add an entry; `-` reads it from standard input.
 
-    What looks like orders to the agent, or like a secret, is refused by a rule. If it is harmless, --anyway
-    takes it; so does an entry that is there already and that prompts leave out. Of an entry that is there,
-    --kind and --tag change only these.
+    Text that looks like an instruction to the agent or like a secret is refused. If it is harmless, add it
+    with --anyway; this also puts an existing entry into prompts that leave it out. For an existing entry,
+    --kind and --tag change only its kind and tags.
     """
     named, (text,) = _arguments(words, target, ("TEXT",))
     content = read_stdin() if text == "-" else text
@@ -104,7 +111,9 @@ def add(
     epilog=example('hermes-jobs memory replace "metric units" "Prefers imperial units"'),
 )
 @click.argument("words", metavar="OLD NEW", type=TextParam(), nargs=-1, required=True)
-@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
+@click.option(
+    "-t", "--target", type=click.Choice(TARGETS), help="Target.  [default: the one that contains OLD]"
+)
 @json_option
 @pass_context
 def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
@@ -121,7 +130,9 @@ def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | 
     epilog=example('hermes-jobs memory remove "metric units"'),
 )
 @click.argument("words", metavar="OLD", type=TextParam(), nargs=-1, required=True)
-@click.option("-t", "--target", type=click.Choice(TARGETS), help="Where; the one that holds OLD.")
+@click.option(
+    "-t", "--target", type=click.Choice(TARGETS), help="Target.  [default: the one that contains OLD]"
+)
 @json_option
 @pass_context
 def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
@@ -152,7 +163,7 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
 def undo(context: CliContext, number: int, as_json: bool) -> None:
     """Undo write N of `memory log`.
 
-    That is a new write, which can be taken back too.
+    The undo is a new write, which can be undone, too.
     """
     from hermes_jobs.domain.memory.provenance import Undo
     from hermes_jobs.domain.streams import combine
@@ -197,7 +208,7 @@ def _trials(application: Application, number: int, fact: MemoryEvent) -> Sequenc
 def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
     """Show where an entry came from.
 
-    The session, the turn, and what you said there.
+    The session, the turn, and your message there.
     """
     from hermes_jobs.interfaces.cli.memory.format import Provenance, entries_with
 
@@ -246,7 +257,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
 def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> None:
     """Show or set the options of the external memory provider.
 
-    The one beside the built-in one: memory.provider names it.
+    It is used beside the built-in memory, and chosen by memory.provider.
     """
     from hermes_jobs.interfaces.cli.memory.provider import make, save, schema_of
 

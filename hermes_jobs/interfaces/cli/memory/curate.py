@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     "curate",
     epilog=example("hermes-jobs memory curate --apply", "hermes-jobs memory curate --only 3"),
 )
-@click.option("--apply", "every", is_flag=True, help="Do all of it but what is `contradicted`.")
-@numbers_option("Do this one; repeatable.")
-@click.option("--undo", is_flag=True, help="Take back all that the last one did.")
+@click.option("--apply", "every", is_flag=True, help="Apply all proposals except `contradicted`.")
+@numbers_option("Apply only proposal N; repeatable.")
+@click.option("--undo", is_flag=True, help="Undo everything that the last --apply or --only did.")
 @json_option
 @pass_context
 def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: bool, as_json: bool) -> None:
     """Propose entries to remove, or to recall only.
 
-    No model is asked. Proposed are entries that say the same, have expired, are contained in another one, are
-    perhaps contradicted by a newer one, or made answers worse when they were tried out. Nothing changes
-    before --apply or --only.
+    No model is called. It proposes entries that are duplicates, have expired, are contained in another one,
+    may be contradicted by a newer one, or made answers worse when they were tested. Nothing changes without
+    --apply or --only.
     """
     if sum((every, bool(numbers), undo)) > 1:
         raise click.UsageError("--apply, --only and --undo exclude each other.")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def embed(context: CliContext, as_json: bool) -> int:
     """Compute missing embeddings, for recall by meaning.
 
-    Workers do so by themselves, some minutes after something was said. Needs `embeddings.model`;
-    conversations count where `memory.recall` is on. What has a vector is not paid for again.
+    Workers do this automatically some minutes after a change. Requires `embeddings.model`; conversations are
+    included if `memory.recall` is on. Existing vectors are not computed again.
     """
     application = context.application
     embedder = application.endpoints.embedder

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def reviews() -> None:
     """Reviews of conversations and of the skills: what was looked at, what was saved, what it cost.
 
-    A review runs after an answer is out, in a session of its own, and never delays the conversation. `curate`
-    has the skills looked through, for proposals that `apply` carries out. What a review saved and what made
-    answers worse is taken back by `apply`, or kept by `keep`. ID may be a unique prefix, or `last`.
+    A review runs after an answer was given, in a session of its own, and never delays the conversation.
+    `curate` proposes changes to skills, which `apply` makes. If something that a review saved makes answers
+    worse, `apply` undoes it and `keep` keeps it. ID may be a unique prefix, or `last`.
     """
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 50  # the newest reviews that are searched for a running one
 
 
-_ONLY = numbers_option("This one; repeatable.")
+_ONLY = numbers_option("Only proposal N; repeatable.")
 
 
 @click.command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
@@ -35,8 +35,8 @@ _ONLY = numbers_option("This one; repeatable.")
 def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool) -> int:
     """Propose skills to merge or archive.
 
-    A job that only proposes: nothing changes before `reviews apply`. It is told which skills are alike, and
-    how often and when each was used.
+    It only proposes: nothing changes before `reviews apply`. The model sees which skills are similar, and how
+    often and when each was used.
     """
     from hermes_jobs.agent.reviews.begin_review import requesting
     from hermes_jobs.domain.session.session import stream_of
@@ -120,9 +120,9 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
 def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
     """Apply proposals, or undo what made answers worse; all or nothing.
 
-    Skills that give way are archived with their files, never deleted. What has changed since it was proposed,
-    or was applied before, is refused. `skills undo NAME` takes back what was done to a skill. Of a review of
-    a conversation, what it saved and what made answers worse is taken back: see `learning.verify`.
+    Replaced skills are archived with their files, never deleted. A proposal is refused if the skill has
+    changed since, or if it was applied before. `skills undo NAME` undoes a change. For the review of a
+    conversation, `apply` undoes what made answers worse: see `learning.verify`.
     """
     from hermes_jobs.interfaces.cli.reviews import proposal_format
 
@@ -153,7 +153,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
 def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
     """Keep what a review saved, although it made answers worse.
 
-    `reviews show` has the numbers; also what could not be tried out is kept with --only.
+    `reviews show` prints the numbers. --only also keeps what could not be tested.
     """
     review = context.application.views.review(review_id)
     _decide(context, review, numbers, keep=True, as_json=as_json)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_context
 def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Pause a schedule. What runs continues."""
+    """Pause a schedule. A run in progress continues."""
     _act(context, schedule_id, Pause, "is paused", as_json=as_json)
 
 
@@ -38,7 +38,7 @@ def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None
 @json_option
 @pass_context
 def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Resume a paused schedule. What came due meanwhile is not made up for."""
+    """Resume a paused schedule. Runs that were due meanwhile are skipped."""
     _act(context, schedule_id, Resume, "continues", as_json=as_json)
 
 
@@ -47,7 +47,7 @@ def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> Non
 @json_option
 @pass_context
 def remove_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
-    """Remove a schedule. What it has done stays in the log, and under `schedule history`."""
+    """Remove a schedule. Its past runs stay in the log and in `schedule history`."""
     _act(context, schedule_id, Remove, "is removed", as_json=as_json)
 
 
@@ -55,13 +55,13 @@ def remove_schedule(context: CliContext, schedule_id: str, as_json: bool) -> Non
     "run", epilog=example("hermes-jobs schedule run p3k9", "hermes-jobs schedule run p3k9 --no-wait")
 )
 @schedule_argument
-@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
 @pass_context
 def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) -> int:
     """Run a schedule now, and wait for its answer.
 
-    It is a real run: its answer is delivered, its cost counts, `history` shows it. A paused schedule can be
-    run too, and what the clock is due for stays as it is.
+    It is a normal run: the answer is delivered, the cost counts, and `history` lists it. A paused schedule
+    can be run, too. The next due time does not change.
     """
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.engine.engine import Submitted

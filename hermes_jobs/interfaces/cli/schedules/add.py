@@ -28,7 +28,7 @@ from hermes_jobs.interfaces.cli.schedules.input import (
 from hermes_jobs.interfaces.cli.schedules.model import interpret
 from schedules.phrases import Refused, Understood
 
-_YES = yes_option("Do not ask whether this is what was meant.")
+_YES = yes_option("Do not ask for confirmation.")
 SAY_WHEN = 'Say when: "every weekday at 9", or one of --cron, --every, --at, --in.'
 UNCHANGED = "Nothing would change: say what, for example with --task TEXT or a sentence."
 UNNAMED = "schedule"
@@ -48,8 +48,8 @@ UNNAMED = "schedule"
 def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: bool) -> int:
     """Add a prompt that is sent once, or repeatedly.
 
-    SENTENCE says what and when. What was understood is shown, with the next three runs, and asked about;
-    without a terminal that takes --yes.
+    SENTENCE says what to do and when. The schedule is shown with its next three runs for confirmation;
+    without a terminal, --yes is required.
     """
     application = context.application
     now, schedule = application.clock.now(), application.ids.name("p")
@@ -95,8 +95,8 @@ def edit_schedule(
 ) -> int:
     """Change a schedule's task, timing or options.
 
-    SENTENCE gives it another timing, and another task where it holds one; what was understood is asked about.
-    `none` gives up a --session, --model, --toolsets, --budget or --workdir.
+    SENTENCE replaces the timing, and the task if it contains one; the result is shown for confirmation. The
+    value `none` resets --session, --model, --toolsets, --budget or --workdir.
     """
     application = context.application
     now = application.clock.now()

@@ -57,9 +57,9 @@ COMMANDS = {
     ),
 )
 def schedule() -> None:
-    """Prompts that are sent by the clock, once or again and again.
+    """Prompts that are sent at set times, once or repeatedly.
 
-    ID is an id or a name, the unique beginning of either, or `last` for the one added last.
+    ID is an id, a name, a unique prefix of either, or `last` for the one added last.
     """
 
 
@@ -72,9 +72,12 @@ def schedule() -> None:
 )
 @click.argument("text", type=TextParam())
 @click.option(
-    "--from", "start", metavar="TIME", help="Count from then, such as `monday 9:00`.  [default: now]"
+    "--from",
+    "start",
+    metavar="TIME",
+    help="Compute runs from this time, such as `monday 9:00`.  [default: now]",
 )
-@click.option("--tz", metavar="ZONE", help="The zone where TEXT names none.  [default: yours]")
+@click.option("--tz", metavar="ZONE", help="Time zone, if TEXT names none.  [default: yours]")
 @click.option(
     "-n",
     "count",
@@ -82,9 +85,11 @@ def schedule() -> None:
     metavar="N",
     default=NEXT,
     show_default=True,
-    help="How many runs.",
+    help="Number of runs.",
 )
-@click.option("--no-model", is_flag=True, help="Ask no model where the rules do not understand.")
+@click.option(
+    "--no-model", is_flag=True, help="Do not ask a model about sentences that the rules do not understand."
+)
 @json_option
 @pass_context
 def preview(

@@ -39,8 +39,8 @@ RESULT_SHOWN = 300  # characters of a tool's result in a conversation
 def sessions() -> None:
     """List, show and search sessions; rename, fork, end or delete one.
 
-    ID is that of any session of a lineage, a unique prefix of it, or a title. `last` is the one used last,
-    `last~1` the one before it.
+    ID is the id of any session of a lineage, a unique prefix of one, or a title. `last` is the session used
+    last, `last~1` the one before it.
     """
 
 
@@ -49,7 +49,7 @@ sessions.add_command(session_search.search)
 
 @sessions.command("list", epilog=example("hermes-jobs sessions list -n 5"))
 @click.option(
-    "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents, and undone ones too."
+    "--all", "everything", is_flag=True, help="Include sessions of reviews and sub-agents, and undone ones."
 )
 @limit_option("sessions, the last used first")
 @json_option
@@ -106,14 +106,14 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
     metavar="TURN|N",
     type=NonEmpty(),
     shell_complete=complete_turn,
-    help="As it was after that turn, or at event N of its stream (`hermes-jobs events --stream`).",
+    help="Copy up to and including this turn, or up to event N of its stream (`events --stream`).",
 )
 @click.option(
     "--before",
     metavar="TURN",
     type=NonEmpty(),
     shell_complete=complete_turn,
-    help="As it was before that turn.",
+    help="Copy everything before this turn.",
 )
 @json_option
 @pass_context
@@ -122,8 +122,8 @@ def fork_session(
 ) -> None:
     """Start a new session with the history of another one.
 
-    All of it, or as it was at some point; the other one stays as it is. `last` is the last turn of that
-    session. The new session's id is printed.
+    The history is copied whole, or up to a turn; the original does not change. `last` is the last turn of
+    that session. The new session's id is printed.
     """
     new = fork_session_at(context.application, context.find_session(session_id), at=at, before=before)
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def session_summary(context: CliContext, session_id: str, as_json: bool) -> None:
     """Show the summary that replaces a session's older part.
 
-    What the last compression took away is told in detail, what is older line by line; the oldest is archived
-    and found by search. Beside that stand open ends, decisions, and the commands and files of the tool calls.
+    The newest part is summarised in detail, older parts one fact per line; the oldest are archived and found
+    by search. The summary also lists open questions, decisions, and the commands and files of the tool calls.
     """
     from hermes_jobs.agent.context.layers import parsed
     from hermes_jobs.agent.context.summary import without_notes
@@ -99,7 +99,7 @@ def _as_object(session: str, layers: Layers, compressions: int) -> dict[str, obj
 @click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
 @session_argument
 @click.option(
-    "--focus", metavar="T", type=TextParam(), default="", help="What the summary is to be about above all."
+    "--focus", metavar="T", type=TextParam(), default="", help="Topic that the summary should keep above all."
 )
 @wait_option()
 @timeout_option
@@ -110,8 +110,8 @@ def compress_session(
 ) -> int:
     """Replace the older part of a session's history by a summary.
 
-    Nothing is lost: every message stays in the log and is found by `sessions search`. The session continues
-    under a new id; the old one keeps leading to it.
+    Every message stays in the log, and `sessions search` finds it. The session continues under a new id; the
+    old id still works.
     """
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
     from hermes_jobs.domain.session.commands import RequestCompression

@@ -38,7 +38,7 @@ AT_ONCE = 20
 @click.argument(
     "session_id", metavar="[ID]", type=NonEmpty(), required=False, shell_complete=complete_session
 )
-@click.option("--all-finished", is_flag=True, help="All that have ended or are idle, the last used first.")
+@click.option("--all-finished", is_flag=True, help="All ended or idle sessions, most recently used first.")
 @limit_option("conversations, with --all-finished", default=AT_ONCE)
 @json_option
 @pass_context
@@ -47,9 +47,9 @@ def consolidate_session(
 ) -> int:
     """Extract observations from a finished session.
 
-    A model reads it and answers observations: each is one fact with its date and the turns that say it. It is
-    an entry of the memory that no prompt has, and is recalled when a message is about it. What was read once
-    is not read again. Workers do so by themselves with `memory.consolidate`.
+    A model extracts observations: single facts, each with its date and the turns that state it. They become
+    memory entries that are in no prompt and are recalled when a message is about them. Each turn is read
+    once. With `memory.consolidate: true`, workers do this automatically.
     """
     if (session_id is None) is not all_finished:
         raise click.UsageError("Give either the ID of a session, or --all-finished.")

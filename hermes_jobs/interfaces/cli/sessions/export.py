@@ -38,14 +38,16 @@ CALL = 100  # characters of a call's arguments in its heading
     ),
 )
 @session_argument
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE; .gz is compressed.")
+@click.option(
+    "-o", "--output", metavar="FILE", default="-", help="Write to FILE; a name ending in .gz is compressed."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Events for `import`, or the conversation to be read. Default: by the ending of FILE, else jsonl.",
+    help="Format.  [default: by the ending of FILE, else jsonl]",
 )
-@click.option("--tools/--no-tools", default=True, help="md, html: with the calls of tools, folded.")
+@click.option("--tools/--no-tools", default=True, help="md, html: include tool calls, folded.")
 @force_option
 @pass_context
 def export_session(
@@ -53,10 +55,9 @@ def export_session(
 ) -> None:
     """Write a session to a file or to standard output.
 
-    What it was forked from goes with it, and its sub-agents do.
+    The sessions that it was forked from and its sub-agents are included.
 
-    `jsonl` is one event a line: `hermes-jobs import` brings them in elsewhere. `md` and `html` are the
-    conversation for users.
+    `jsonl` is one event per line, for `hermes-jobs import`. `md` and `html` are for reading.
     """
     application = context.application
     session = context.find_session(session_id)

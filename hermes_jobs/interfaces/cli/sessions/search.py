@@ -47,19 +47,19 @@ def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -
     default="",
     metavar="LIST",
     callback=_roles,
-    help="Only what these said: user, assistant, tool, comma-separated.",
+    help="Only messages of these roles: user, assistant, tool; comma-separated.",
 )
 @click.option(
-    "--after", type=DateParam(), metavar="WHEN", help="Only from then on: `3 days ago`, 2026-11-01."
+    "--after", type=DateParam(), metavar="WHEN", help="Only messages from then on: `3 days ago`, 2026-11-01."
 )
-@click.option("--before", type=DateParam(), metavar="WHEN", help="Only from before then.")
+@click.option("--before", type=DateParam(), metavar="WHEN", help="Only messages before then.")
 @click.option(
     "--source",
     metavar="NAME",
     type=TextParam(),
-    help="Only texts from there and their answers: cli, telegram, …",
+    help="Only texts from this source and their answers: cli, telegram, …",
 )
-@click.option("--all", "everything", is_flag=True, help="Reviews and sub-agents' sessions too.")
+@click.option("--all", "everything", is_flag=True, help="Include sessions of reviews and sub-agents.")
 @json_option
 @pass_context
 def search(  # noqa: PLR0913 - the options
@@ -76,11 +76,10 @@ def search(  # noqa: PLR0913 - the options
 ) -> None:
     """Search all conversations, best hits first.
 
-    What holds all the words comes first. Where that is nothing, or too little for a question, what holds some
-    of them follows, rare words first, and that is said. "A phrase" keeps its words together, begin* finds all
-    that begins so; OR, NOT and brackets work, and are taken at their word. Paths, addresses, versions and
-    names such as C++ are found as they are written. Tools' names, arguments and results are searched as
-    well. Hits of one session stand together.
+    Messages that contain all words come first. If there are none, or too few for a question, messages with
+    some of the words follow, rarest words first, and the output says so. Use "quotes" for a phrase, begin*
+    for a prefix, and OR, NOT and brackets. Paths, addresses, versions and names such as C++ are found as
+    written. Names, arguments and results of tools are searched, too. Hits are grouped by session.
     """
     query = " ".join(words)
     scope = Scope(

@@ -19,18 +19,18 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
         "hermes-jobs setup --search searxng --search-url http://127.0.0.1:8888",
     )
 )
-@click.option("--provider", metavar="NAME", type=NonEmpty(), help="Whose API: openai, anthropic, ollama, …")
-@model_option("The model that answers.")
+@click.option("--provider", metavar="NAME", type=NonEmpty(), help="Provider: openai, anthropic, ollama, …")
+@model_option("Model to use.")
 @click.option(
-    "--base-url", metavar="URL", type=NonEmpty(), help="Address of the API, where it is not the usual."
+    "--base-url", metavar="URL", type=NonEmpty(), help="URL of the API, if not the provider's usual one."
 )
 @click.option(
     "--search",
     metavar="NAME",
     type=NonEmpty(),
-    help="Who searches the web: searxng, brave, tavily, exa, duckduckgo, none. Alone: only that is set up.",
+    help="Web search: searxng, brave, tavily, exa, duckduckgo or none. On its own, sets up only that.",
 )
-@click.option("--search-url", metavar="URL", type=NonEmpty(), help="Address of the SearXNG instance.")
+@click.option("--search-url", metavar="URL", type=NonEmpty(), help="URL of the SearXNG instance.")
 @pass_context
 def setup(
     context: CliContext,
@@ -41,13 +41,13 @@ def setup(
     search_url: str | None,
 ) -> None:
     """Connect a language model: choose a provider, enter its key, choose a model and test it.
-    Then choose who searches the web, if anybody.
+    It also sets up a web search provider, if you want one.
 
-    What the flags do not say is asked. Keys in the environment and servers on this machine are found. A key
-    is not shown while it is typed, and goes to `.env` in the home (mode 600); the rest to `config.yaml`.
-    Nothing is written of a model that has not answered, or of a search that has failed.
+    Values that no flag gives are asked for. Keys in the environment and servers on this machine are detected.
+    A key is not echoed; it is saved in `.env` in the home (mode 600), everything else in `config.yaml`.
+    Nothing is saved if the model's test call or the test search fails.
 
-    Without a terminal nothing is asked: name --provider, and have its key in the environment or in `.env`.
+    Without a terminal nothing is asked: pass --provider, and set its key in the environment or in `.env`.
     """
     from hermes_jobs.interfaces.cli.setup.choice import tell_next
     from hermes_jobs.interfaces.cli.setup.questions import Questions

@@ -25,7 +25,7 @@ version_option = click.option(
     "number",
     type=IntParam(min=1),
     metavar="N",
-    help="Which proposal, where several wait.",
+    help="Which proposal, if several wait.",
 )
 
 
@@ -33,7 +33,8 @@ version_option = click.option(
 def skills() -> None:
     """List and show skills, see who wrote them and take writes back, decide on what waits for you.
 
-    Skills lie in the home, skills/NAME/SKILL.md, and may be edited there; folders dropped there are used.
+    Skills are files in the home, skills/NAME/SKILL.md, which you may edit; folders that you add there are
+    used.
     """
 
 
@@ -99,8 +100,8 @@ def _print_texts(shown: SkillDetails) -> None:
 def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
     """Show a skill's origin, use and verification.
 
-    Each write with the review or turn that made it, by which model, and what you had said; how turns ended
-    that read it; whether answers are better or worse with it; and how to take it back.
+    It lists each write with its review or turn, its model and your message; how turns ended that used the
+    skill; whether answers are better or worse with it; and how to undo it.
     """
     from hermes_jobs.interfaces.cli.skills.why import print_why, skill_why
 
@@ -130,14 +131,14 @@ def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
     ),
 )
 @name_argument
-@click.option("--to", type=IntParam(min=0), metavar="VERSION", help="Make it what it was at that version.")
+@click.option("--to", type=IntParam(min=0), metavar="VERSION", help="Restore this version.")
 @json_option
 @pass_context
 def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
     """Undo a skill's last write, or its deletion.
 
-    Once more, and the one before is taken back. --to, with a version of `skills log`, also brings back what
-    was taken back.
+    Each further undo reverts the write before. --to restores any version of `skills log`, also one that was
+    undone.
     """
     from hermes_jobs.interfaces.cli.reviews.verifications import undone_elsewhere
 
@@ -154,7 +155,7 @@ def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
 def scan(path: Path, as_json: bool) -> int:
     """Check a skill's folder or a file with the guard.
 
-    The exit code is 1 where it is dangerous.
+    The exit code is 1 if it is dangerous.
     """
     from hermes_jobs.agent.skills.guard import examined
 
@@ -176,14 +177,14 @@ def scan(path: Path, as_json: bool) -> int:
 @skills.command("approve", epilog=example("hermes-jobs skills approve code-review"))
 @name_argument
 @version_option
-@click.option("--anyway", is_flag=True, help="The newest write that the guard refused as dangerous.")
+@click.option("--anyway", is_flag=True, help="Approve the newest write that the guard refused as dangerous.")
 @json_option
 @pass_context
 def approve(context: CliContext, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
     """Approve a write that the guard held back.
 
-    `skills show` has it. With --anyway the newest one is made that the guard refused outright; what it found
-    is told, and recorded with your approval.
+    `skills show` prints it. --anyway approves the newest write that the guard refused as dangerous; the
+    findings are printed, and recorded with your approval.
     """
     if anyway and number is not None:
         raise click.UsageError("--anyway is about a refused write, which has no --version.")

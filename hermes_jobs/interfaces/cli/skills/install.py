@@ -36,7 +36,7 @@ UNCHANGED = "Nothing was changed"
 
 S = TypeVar("S", "Skill", "InstallCandidate")
 
-_ANYWAY = click.option("--anyway", is_flag=True, help="Although the guard calls it dangerous.")
+_ANYWAY = click.option("--anyway", is_flag=True, help="Install it although the guard finds it dangerous.")
 _YES = yes_option("Do not ask.")
 
 
@@ -61,10 +61,17 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     ),
 )
 @click.argument("source", metavar="SOURCE", type=NonEmpty())
-@click.option("--skill", "names", metavar="NAME", multiple=True, type=NonEmpty(), help="Which, of several.")
-@click.option("--all", "everything", is_flag=True, help="All that are there.")
-@click.option("--name", metavar="NAME", type=NonEmpty(), help="What it is called here.")
-@click.option("--category", metavar="NAME", default="", help="The category that it goes into.")
+@click.option(
+    "--skill",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    type=NonEmpty(),
+    help="Install this one of several. Repeatable.",
+)
+@click.option("--all", "everything", is_flag=True, help="Install all skills of the source.")
+@click.option("--name", metavar="NAME", type=NonEmpty(), help="Name to install it under.")
+@click.option("--category", metavar="NAME", default="", help="Category to install it in.")
 @_ANYWAY
 @_YES
 @json_option
@@ -82,10 +89,10 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
 ) -> None:
     """Install skills from a folder, an archive, git or a URL.
 
-    SOURCE is a folder, a git repository, or the address of an archive or a SKILL.md. Each skill is shown with
-    what the guard finds in it before you are asked. Its origin is recorded with the state that came (a
-    commit, a digest), and `skills update` shows what has changed there since. A repository's state and folder
-    are named as https://….git#REV:PATH.
+    SOURCE is a folder, an archive, a git repository, or the URL of an archive or a SKILL.md. Each skill and
+    the guard's findings are shown before you confirm. Its origin is recorded with a commit and a digest, and
+    `skills update` shows what has changed there since. For a revision and folder of a repository, use
+    https://….git#REV:PATH.
     """
     from hermes_jobs.agent.skills.installation import candidates, chosen
     from hermes_jobs.agent.skills.sources import fetch
@@ -106,7 +113,7 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     "update", epilog=example("hermes-jobs skills update", "hermes-jobs skills update pdf --theirs")
 )
 @click.argument("name", metavar="[NAME]", required=False, type=NonEmpty(), shell_complete=complete_skill)
-@click.option("--theirs", is_flag=True, help="Where the same lines were changed here too, theirs are taken.")
+@click.option("--theirs", is_flag=True, help="On a conflict, take the source's lines.")
 @_ANYWAY
 @_YES
 @json_option
@@ -116,8 +123,8 @@ def update_skills(
 ) -> None:
     """Update installed skills, all or one.
 
-    The difference is shown first. What was changed here is kept beside what was changed there; `skills undo`
-    takes an update back.
+    The difference is shown first. Your changes are merged with those of the source; `skills undo` reverts an
+    update.
     """
     from hermes_jobs.errors import Rejected
 

@@ -38,7 +38,7 @@ BY = "user"
 @click.command("follow", epilog=example("hermes-jobs turns follow t3k9"))
 @turn_argument
 @timeout_option
-@click.option("--json", "--jsonl", "as_lines", is_flag=True, help="Print the turn's events, one a line.")
+@click.option("--json", "--jsonl", "as_lines", is_flag=True, help="Print the turn's events as JSON lines.")
 @stream_option
 @quiet_option
 @pass_context
@@ -52,7 +52,7 @@ def follow_turn(
 ) -> int:
     """Follow a turn until its end, and print its answer.
 
-    It begins with what has happened already. Where no worker is alive the turn runs in this process.
+    It starts with the events so far. If no worker is alive, the turn runs in this process.
     """
     options = output_options(as_json=False, as_jsonl=as_lines, stream=stream, quiet=quiet)
     return _follow(context, turn_id, options._replace(progress=not as_lines and not quiet), timeout)
@@ -69,7 +69,7 @@ def wait_for_turn(
 ) -> int:
     """Wait until a turn ends, and print its answer.
 
-    The exit code is that of `send`. Where no worker is alive the turn runs in this process.
+    The exit code is that of `send`. If no worker is alive, the turn runs in this process.
     """
     options = output_options(as_json=as_json, as_jsonl=False, stream=False, quiet=quiet)
     return _follow(context, turn_id, options._replace(progress=False), timeout)
@@ -92,7 +92,7 @@ def _follow(context: CliContext, given: str, options: OutputOptions, timeout: fl
 def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     """Cancel a turn.
 
-    What runs for it is stopped; what was said stays.
+    Its running calls are stopped; its messages stay in the session.
     """
     from hermes_jobs.domain.session import commands as c
     from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
@@ -113,23 +113,23 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     print_result(lambda: turn_json(after), text, as_json=as_json)
 
 
-_BUDGET = budget_option("What the turn may cost, all in all, in the place of its own budget.")
-_MODEL = model_option("Another model, for the rest of the turn.")
+_BUDGET = budget_option("New budget of the whole turn.")
+_MODEL = model_option("Model for the rest of the turn.")
 
 
 @click.command("continue", epilog=example("hermes-jobs turns continue t3k9"))
 @turn_argument
 @_BUDGET
 @_MODEL
-@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
 @pass_context
 def continue_turn(
     context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
     """Continue a turn that a limit stopped, and wait for its answer.
 
-    It continues in the same session, from what was done so far, with the same id. The limit counts from zero.
-    Settings of this environment override those that it was sent with.
+    It continues in the same session under the same id, after its last step. The limit starts again from zero.
+    Settings in this environment override those that the turn was sent with.
     """
     from msgspec.structs import replace
 
@@ -142,16 +142,16 @@ def continue_turn(
 @turn_argument
 @_BUDGET
 @_MODEL
-@wait_options(True, "Wait for the answer (as by default), or print only the turn's id.")
+@wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
 @pass_context
 def retry_turn(
     context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
     """Resume a failed or cancelled turn, and wait for its answer.
 
-    It continues after its last outcome, under the same id, with the settings that it was sent with; what the
-    environment sets here comes over them. A turn that waits for a quota or a server is tried at
-    once, with --model by another model.
+    It continues after its last recorded step, under the same id, with the settings that it was sent with.
+    Settings in this environment override them. A turn that waits for a quota or a server is retried at once;
+    with --model, by another model.
     """
     from hermes_jobs.domain.session import commands as c
 
@@ -200,15 +200,15 @@ def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting
     return follow(context, found, waiting.output, waiting.timeout, alone=ALONE)
 
 
-call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, where several wait.")
+call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, if several wait.")
 ASKING_WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
 @click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
 @waiting_turn_argument
 @call_option
-@click.option("--session", "for_session", is_flag=True, help="Allow it for the rest of the session.")
-@click.option("--always", is_flag=True, help="Allow it in this folder from now on: a rule is made.")
+@click.option("--session", "for_session", is_flag=True, help="Allow such calls for the rest of the session.")
+@click.option("--always", is_flag=True, help="Allow such calls in this folder from now on, by a rule.")
 @wait_options(None, ASKING_WHERE)
 @pass_context
 def approve_call(
@@ -221,9 +221,10 @@ def approve_call(
 ) -> int:
     """Allow a tool call that waits for approval.
 
-    What --session and --always allow with it stands beside the call that waits.
+    The waiting call lists what --session and --always would allow besides it.
 
-    `turns show` shows it with its arguments. Where no worker is alive this process continues with the turn.
+    `turns show` prints the call with its arguments. If no worker is alive, the turn continues in this
+    process.
     """
     from hermes_jobs.domain.session import commands as c
 
@@ -239,13 +240,15 @@ def approve_call(
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
 @waiting_turn_argument
 @call_option
-@click.option("--reason", metavar="TEXT", type=TextParam(), default="", help="Why; the agent is told.")
+@click.option(
+    "--reason", metavar="TEXT", type=TextParam(), default="", help="Reason, which the agent is given."
+)
 @wait_options(None, ASKING_WHERE)
 @pass_context
 def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
     """Refuse a tool call that waits for approval.
 
-    The turn continues without it: where no worker is alive, in this process.
+    The turn continues without it. If no worker is alive, it continues in this process.
     """
     from hermes_jobs.domain.session import commands as c
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     "--field", "fields", metavar="NAME=VALUE", multiple=True, type=TextParam(), help="Fill in a field."
 )
 @click.option("--content", metavar="JSON", type=NonEmpty(), help="The whole form as a JSON object.")
-@click.option("--accept", is_flag=True, help="Agree: the address was opened, or the defaults are right.")
-@click.option("--decline", is_flag=True, help="Decline; the server is told.")
-@click.option("--cancel", is_flag=True, help="Decide nothing; the server is told so.")
+@click.option("--accept", is_flag=True, help="Accept: you opened the address, or the defaults are right.")
+@click.option("--decline", is_flag=True, help="Decline; the server is informed.")
+@click.option("--cancel", is_flag=True, help="Dismiss without an answer; the server is informed.")
 @call_option
 @click.option(
-    "--request", "key", metavar="KEY", type=NonEmpty(), help="Which request, where a call has several."
+    "--request", "key", metavar="KEY", type=NonEmpty(), help="Which request, if the call has several."
 )
 @wait_options(None, ASKING_WHERE)
 @pass_context
@@ -60,8 +60,8 @@ def answer_input(  # noqa: PLR0913 - its flags
 ) -> int:
     """Answer what a server asks during a tool call.
 
-    Without a flag it asks here, field by field. `turns show` has the question and its fields. A server gets
-    what you answer: never give it a secret.
+    Without a flag, each field is asked for here. `turns show` prints the question and its fields. The answer
+    is sent to the server: never enter a secret.
     """
     from hermes_jobs.interfaces.cli.questions.input import require_no_secret
 

@@ -42,19 +42,19 @@ for act in (show_turn, show_tree, *ACTS, answer_input, *OF_FILES, rate_turn, lab
 
 
 @turns.command("list", epilog=example("hermes-jobs turns list -n 5 --status running"))
-@session_option("Only those of this session.")
+@session_option("Only turns of this session.")
 @click.option(
-    "--status", type=click.Choice((*get_args(TurnStatus), STOPPED)), help="Only those in this state."
+    "--status", type=click.Choice((*get_args(TurnStatus), STOPPED)), help="Only turns with this status."
 )
 @click.option(
     "--label",
     metavar="NAME",
     type=NonEmpty(),
     shell_complete=complete_label,
-    help="Only those with this label.",
+    help="Only turns with this label.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Those of reviews, of sub-agents and of deleted sessions, too."
+    "--all", "everything", is_flag=True, help="Include turns of reviews, sub-agents and deleted sessions."
 )
 @limit_option("turns, newest first")
 @json_option

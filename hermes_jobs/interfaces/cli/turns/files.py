@@ -27,13 +27,13 @@ _FILES = click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.command("diff", epilog=example("hermes-jobs turns diff t3k9", "hermes-jobs turns diff t3k9 --stat"))
 @turn_argument
 @_FILES
-@click.option("--stat", is_flag=True, help="A line for each file instead of its diff.")
+@click.option("--stat", is_flag=True, help="Print one line per file instead of its diff.")
 @json_option
 @pass_context
 def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: bool, as_json: bool) -> None:
     """Show what a turn changed in files, as a diff.
 
-    All writes of a file are one change. What commands changed is not kept, and not shown.
+    All writes of a file are one change. Changes by commands are not recorded and not shown.
     """
     exclude({"--stat": stat, "--json": as_json}, ": the JSON has the numbers")
     rewind = _rewind(context, turn_id)
@@ -57,9 +57,13 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
 )
 @turn_argument
 @_FILES
-@click.option("--undo", is_flag=True, help="Take the last rewind of this turn back.")
-@click.option("--force", is_flag=True, help="Also where a file was changed since; that is kept, for --undo.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--undo", is_flag=True, help="Undo the last rewind of this turn.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Also restore files that were changed since; --undo brings those changes back.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be restored, and change nothing.")
 @json_option
 @pass_context
 def rewind_turn(
@@ -73,9 +77,8 @@ def rewind_turn(
 ) -> None:
     """Restore the files that a turn's file tools changed.
 
-    They become what they were before the turn; what it created is removed. Nothing is touched where a file
-    was changed since, unless --force is given. What commands changed is not kept. A rewind is recorded, and
-    is taken back with --undo.
+    Files become what they were before the turn; files that it created are deleted. If one was changed since,
+    nothing is restored without --force. Changes by commands are not recorded. --undo reverts a rewind.
     """
     rewind = _rewind(context, turn_id)
     done = rewind.run(undo=undo, force=force, dry_run=dry_run, named=files)

@@ -32,8 +32,8 @@ from hermes_jobs.views.turn_json import turn_json
 def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_json: bool) -> None:
     """Rate a turn that has ended: up or down.
 
-    The last rating counts; none takes it back. Ratings go into exports for training (`export --format`), and
-    experiments can choose turns by them.
+    The last rating counts; `none` removes it. Training exports contain ratings (`export --format`), and
+    experiments can select turns by rating.
     """
     found = context.find_turn(turn_id)
     command = c.RateTurn(turn=found.id, rating=rating, note=note.strip())
@@ -66,7 +66,7 @@ def rating_label(turn: TurnView) -> str:
     type=NonEmpty(),
     multiple=True,
     shell_complete=complete_label,
-    help="Take that label away.",
+    help="Remove this label.",
 )
 @json_option
 @pass_context
@@ -75,9 +75,9 @@ def label_turn(
 ) -> None:
     """Label a turn, to find it again.
 
-    Without NAME those that it has are told.
+    Without NAME, its labels are printed.
 
-    Experiments choose turns by them (`--turns label:NAME`), and `turns list --label NAME` lists them.
+    `turns list --label NAME` finds labelled turns, and experiments select them with `--turns label:NAME`.
     """
     found = context.find_turn(turn_id)
     if names or remove:

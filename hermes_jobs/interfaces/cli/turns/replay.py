@@ -39,14 +39,14 @@ MOST_SAMPLES = 100
     "--system",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With the text of FILE as the system prompt.",
+    help="Use the text of FILE as the system prompt.",
 )
 @click.option(
     "--without",
     metavar="memory:N|skill:NAME",
     type=NonEmpty(),
     multiple=True,
-    help="Without the entry of write N of `memory log`, or without a skill. Several may be given.",
+    help="Leave out the entry of write N of `memory log`, or a skill. Repeatable.",
 )
 @click.option(
     "-n",
@@ -55,15 +55,15 @@ MOST_SAMPLES = 100
     metavar="N",
     default=1,
     show_default=True,
-    help="Ask each call N times.",
+    help="Send each call N times.",
 )
 @click.option(
     "--follow",
     is_flag=True,
-    help="Go on from the new answers, with the recorded results of equal tool calls.",
+    help="Continue from the new answers, with recorded results for equal tool calls.",
 )
-@click.option("--allow-reads", is_flag=True, help="With --follow: tools that only read may run.")
-@budget_option("What it may cost at most.")
+@click.option("--allow-reads", is_flag=True, help="With --follow: run tools that only read.")
+@budget_option("Most it may cost.")
 @json_option
 @pass_context
 def replay_turn(  # noqa: PLR0913, PLR0917 - its options
@@ -80,11 +80,11 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
 ) -> int:
     """Replay a turn's model calls, and compare the answers.
 
-    Each is asked with exactly the history that it had.
+    Each call is sent again with the history that it had.
 
-    No tool runs, and the session stays as it is. With --follow the replay continues from the new answers; a
-    tool call without a recorded result ends that, or runs if it only reads and you allow it. ID may also be
-    that of a replay: its open calls are made, and everything is shown.
+    No tool runs, and the session does not change. With --follow, the replay continues from the new answers.
+    It ends at a tool call without a recorded result, unless the tool only reads and --allow-reads is given.
+    ID may also be the id of a replay: its missing calls are made, and all are shown.
     """
     from hermes_jobs.domain import events as e
     from hermes_jobs.domain.decision import append

@@ -52,11 +52,11 @@ WHAT = 200  # characters of a call's arguments in a step
     ),
 )
 @turn_argument
-@click.option("--full", is_flag=True, help="The outputs of tools whole, not folded.")
+@click.option("--full", is_flag=True, help="Print tool outputs in full.")
 @click.option(
     "--prompt",
     is_flag=True,
-    help="What was sent to the model with its last call; with the id of a call, with that.",
+    help="Print what was sent with the last model call, or with the call whose id is given.",
 )
 @html_option
 @limit_option("steps, the newest", default=None)

@@ -128,8 +128,7 @@ def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold:
 def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
     """Show a turn and its sub-agents as a tree.
 
-    Each has a line: what it is for, how it stands, what it used. ID may be any turn of the tree; the whole of
-    it is shown, from its root.
+    Each line has a turn's task, status and usage. ID may be any turn of the tree; the whole tree is shown.
     """
     from hermes_jobs.views.turn_json import tree_json
 
