@@ -9,10 +9,9 @@ import msgspec
 
 from hermes_jobs.agent.memory.entry_recall import EntryRecall
 from hermes_jobs.agent.memory.fused_recall import FusedRecall, RecallPart
-from hermes_jobs.agent.memory.plugins import PROVIDERS
 from hermes_jobs.agent.memory.prompt_section import prompt_section
 from hermes_jobs.agent.memory.provider import Factory, Setup
-from hermes_jobs.agent.memory.provider_host import ProviderHost
+from hermes_jobs.agent.memory.provider_host import PROVIDERS, ProviderHost
 from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.agent.memory.session_recall import SessionRecall

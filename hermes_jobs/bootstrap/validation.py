@@ -14,7 +14,7 @@ from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 def validate_plugins(settings: Settings, load_contexts: Callable[[], object]) -> None:
     """Raise `Misconfigured` where no memory provider or context engine has the configured name."""
     if settings.memory.provider is not None:
-        from hermes_jobs.agent.memory.plugins import PROVIDERS
+        from hermes_jobs.agent.memory.provider_host import PROVIDERS
 
         PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
     if settings.context.engine != BUILT_IN:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.interfaces.cli.bash_words import joined
+from hermes_jobs.interfaces.cli.completion import joined
 from tests.cli.test_completion import offered
 from tests.mcp.conftest import SERVER
 from tests.tools.support import processes_with

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.tool_calls import ToolCallJoiner
+from hermes_jobs.agent.llm.reply_builder import ToolCallJoiner
 from hermes_jobs.domain.session.messages import ToolCall
 
 

@@ -17,10 +17,9 @@ import msgspec
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from hermes_jobs.agent.mcp.authorization import Wish, log_in_by_code, log_in_by_device
+from hermes_jobs.agent.mcp.authorization import LoginClient, Wish, log_in_by_code, log_in_by_device
 from hermes_jobs.agent.mcp.bearer import NotRenewed, renew
 from hermes_jobs.agent.mcp.config import McpOauth
-from hermes_jobs.agent.mcp.login_client import LoginClient
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, Logins, OauthClient
 from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decoded
 from hermes_jobs.agent.mcp.redirects import Loopback, Paste

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.memory.external.mem0 import Mem0Memory
-from hermes_jobs.agent.memory.plugins import PROVIDERS
+from hermes_jobs.agent.memory.provider_host import PROVIDERS
 from hermes_jobs.errors import Misconfigured
 
 PLUGIN = """

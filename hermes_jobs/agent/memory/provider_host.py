@@ -1,4 +1,5 @@
-"""One memory provider in one process: an instance per conversation; its errors are isolated."""
+"""Memory providers by name (see `hermes_jobs.plugins`), and one provider in one process: an instance per
+conversation; its errors are isolated."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 
 from hermes_jobs.agent.memory.provider import Factory, MemoryProvider, ProviderSession, Setup
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
+from hermes_jobs.plugins.discovery import PluginKind
 from hermes_jobs.plugins.instances import Instances, TimeLimits, acquired
 
 T = TypeVar("T")
@@ -154,3 +156,15 @@ class ProviderHost:
 
 def _key(session: ProviderSession) -> str:
     return session.lineage or session.id
+
+
+PROVIDERS = PluginKind(
+    what="memory provider",
+    setting="memory.provider",
+    group="hermes_jobs.memory_providers",
+    bundled={
+        "honcho": "hermes_jobs.agent.memory.external.honcho:HonchoMemory",
+        "mem0": "hermes_jobs.agent.memory.external.mem0:Mem0Memory",
+    },
+    attribute="provider",
+)
