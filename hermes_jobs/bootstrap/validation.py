@@ -67,7 +67,7 @@ def validate_budgets(settings: Settings, model: str | None, is_priced: Callable[
     if not is_priced(name):
         raise Misconfigured(
             f"{limited[0]} is set ({settings.origins[limited[0]]}), and the price of {name!r} is not "
-            "known: a limit in money alone cannot be held.",
+            "known: a limit in money alone cannot be enforced.",
             hint=f"Set its price: hermes-jobs config set models.prices.{name} '{{input: 1, output: 4}}', in "
             "US dollars for a million tokens (0: free); or a limit in tokens beside it: hermes-jobs config "
             "set budgets.turn_tokens 200000",

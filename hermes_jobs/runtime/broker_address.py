@@ -65,7 +65,7 @@ def require_broker(settings: Settings) -> str:
     url = broker_url(settings)
     if url is None:
         raise BrokerUnavailable(
-            "No broker is configured, and this home has none that runs.",
+            "No broker is configured, and no embedded broker of this home is running.",
             hint="`hermes-jobs up` starts everything; or set broker_url (HERMES_JOBS_BROKER_URL).",
         )
     if settings.broker_url is not None and not answers(url):
@@ -93,7 +93,7 @@ def find_server() -> str:
             return found
     raise Misconfigured(
         "No broker is configured, and none can be started: valkey-server or redis-server is not installed.",
-        hint="Install Valkey or Redis so that it is on the PATH, or set broker_url to one that runs.",
+        hint="Install Valkey or Redis on the PATH, or set broker_url.",
     )
 
 

@@ -102,7 +102,7 @@ class MaintenanceThread:
         """Reclaim the steps of dead workers; store the list of running ones."""
         taken = reclaim_from_dead_workers(self._engine, self._observer)
         for row in taken:
-            logger.info("step %s of %s is taken over: its worker has ended", row.step.id, row.owner)
+            logger.info("step %s of %s is taken over: its worker stopped", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
 
     def _unsent(self, news: Sequence[RecordedEvent]) -> set[str]:

@@ -19,7 +19,7 @@ from hermes_jobs.agent.llm.providers import (
 from hermes_jobs.settings.secrets import MAIN_KEY, Secrets
 from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, ModelSettings
 
-SETUP = "`hermes-jobs setup` asks for it; or put it into .env in the home (mode 600)."
+SETUP = "Run `hermes-jobs setup`, or write it to .env in the home (mode 600)."
 """The hint for a missing key."""
 
 

@@ -149,5 +149,5 @@ def _nowhere(reason: str) -> Misconfigured:
 def _unwritable(home: Path, reason: str) -> Misconfigured:
     return Misconfigured(
         f"The home {home} cannot be written: {reason}.",
-        hint=f"Set {HOME_VARIABLE} to a folder that you may write, or mend its permissions.",
+        hint=f"Set {HOME_VARIABLE} to a folder that you may write, or correct its permissions.",
     )

@@ -65,11 +65,11 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     provider: Annotated[
         Literal["auto", ProviderName],
         about(
-            "Whose API it is; auto: by base_url, the keys that are set, and the model's name.",
+            "Provider; auto: by base_url, the keys that are set, and the model's name.",
             extra={"also": ALSO_CALLED},
         ),
     ] = "auto"
-    base_url: Annotated[WebUrl | None, about("Address of the API; null: the provider's own.")] = None
+    base_url: Annotated[WebUrl | None, about("URL of the API; null: the provider's.")] = None
     api: Annotated[Literal["chat", "responses"], about("Chat Completions or the Responses API.")] = "chat"
     context_length: Annotated[Count | None, about("Window in tokens; null: the model's known one.")] = None
     max_tokens: Annotated[Count | None, about("Output limit of a call in tokens; null: the provider's.")] = (
@@ -80,7 +80,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     cache_ttl: Annotated[Literal["5m", "1h"], about("How long the provider keeps a marked prefix.")] = "5m"
     tool_calling: Annotated[
-        Literal["auto", "structured", "text"], about("How the model calls tools; auto: by its name.")
+        Literal["auto", "structured", "text"], about("How the model calls tools; auto: by the model's name.")
     ] = "auto"
     reasoning_effort: Annotated[
         Literal["none", "low", "medium", "high", "max"] | None,
@@ -92,7 +92,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     timeout: Annotated[Seconds | None, about("Seconds for a whole model call; null: no limit.")] = None
     fallback: Annotated[
         tuple[Text, ...],
-        about("Models to try, in order, where this one cannot be used; [PROVIDER:]MODEL each."),
+        about("Models to try in this order if the model cannot be used; each is [PROVIDER:]MODEL."),
     ] = ()
     wait_for_quota: Annotated[
         Duration, about("Longest wait for a quota that resets at a known time; 0: the turn fails at once.")
@@ -112,7 +112,7 @@ class ModelsSettings(Section, frozen=True, kw_only=True):
     aliases: Annotated[dict[str, Text], about("Short names of models, such as {fast: gpt-5-mini}.")] = {}
     prices: Annotated[
         dict[str, Literal[0] | ModelPrice],
-        about("US dollars for a million tokens, by model; 0: free. They win over known prices."),
+        about("US dollars per million tokens, by model; 0: free. They override known prices."),
     ] = {}
     ensembles: Annotated[
         dict[
@@ -126,7 +126,7 @@ class ModelsSettings(Section, frozen=True, kw_only=True):
             ],
         ],
         about(
-            "Several models by one name, each also written as models.NAME: the members are asked "
+            "Ensembles by name, also written as models.NAME: the members are asked "
             "before the aggregator answers.",
             extra={"entries_in": "models"},
         ),
@@ -145,7 +145,7 @@ class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
 
     enabled: Annotated[
         bool,
-        about("A model gives interactive sessions a title, after the first answer."),
+        about("A model writes the titles of interactive sessions, after the first answer."),
     ] = True
 
 
@@ -164,14 +164,14 @@ class Auxiliary(Section, frozen=True, kw_only=True):
 class EmbeddingsSettings(Section, frozen=True, kw_only=True):
     """Vectors of memory entries and conversations, for recall by meaning."""
 
-    model: Annotated[Text | None, about("Model that gives vectors; null: none are made.")] = None
-    base_url: Annotated[WebUrl | None, about("Its endpoint; null: that of the model that answers.")] = None
-    dimensions: Annotated[
-        Count | None, about("Length of its vectors; null: as long as the model makes them.")
-    ] = None
-    max_chars: Annotated[Count, about("Characters of a text that are embedded, from its beginning.")] = 6_000
+    model: Annotated[Text | None, about("Embedding model; null: no embeddings.")] = None
+    base_url: Annotated[WebUrl | None, about("Its endpoint; null: the model's.")] = None
+    dimensions: Annotated[Count | None, about("Length of its vectors; null: the model's default.")] = None
+    max_chars: Annotated[Count, about("Characters of a text that are embedded; the rest is left out.")] = (
+        6_000
+    )
     threshold: Annotated[
-        float, Meta(ge=0, le=1, description="Cosine below which nothing is recalled by its vector.")
+        float, Meta(ge=0, le=1, description="Least cosine similarity of what is recalled by embeddings.")
     ] = 0.35
 
 
@@ -179,7 +179,7 @@ class Agent(Section, frozen=True, kw_only=True):
     """The turn's loop."""
 
     max_iterations: Annotated[
-        Count, about("Rounds of tool calls in one turn, after which it must conclude.")
+        Count, about("Most rounds of tool calls in one turn; then it must conclude.")
     ] = 90
     workdir: Annotated[Text | None, about("Working folder of gateways and schedules.")] = None
 
@@ -188,9 +188,9 @@ class Display(Section, frozen=True, kw_only=True):
     """What terminals show besides answers."""
 
     news: Annotated[
-        bool, about("Print reviews' results and unattended work since the last terminal, once.")
+        bool, about("Print results of reviews and of unattended work since the last command, once.")
     ] = True
-    footer: Annotated[bool, about("A dim line below an answer: seconds, cost, context used, turn.")] = True
+    footer: Annotated[bool, about("Print a line below an answer: seconds, cost, context used, turn.")] = True
 
 
 class SessionSettings(Section, frozen=True, kw_only=True):
@@ -198,14 +198,14 @@ class SessionSettings(Section, frozen=True, kw_only=True):
 
     if_busy: Annotated[
         Literal["queue", "collect", "steer", "interrupt", "reject"],
-        about("What happens to a text that arrives while its session runs a turn."),
+        about("What to do with a text that arrives while its session runs a turn."),
     ] = "queue"
 
 
 class CompressionSettings(Section, frozen=True, kw_only=True):
     """When and how far a session's history is compressed."""
 
-    enabled: Annotated[bool, about("Compress automatically; by hand works either way.")] = True
+    enabled: Annotated[bool, about("Compress automatically; `sessions compress` works either way.")] = True
     threshold: Annotated[
         float, Meta(gt=0, le=1, description="Share of the window at which the history is compressed.")
     ] = 0.50
@@ -249,25 +249,23 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     episodic_days: Annotated[
         CountFromZero, about("Days after which unused recalled-only entries expire; 0: never.")
     ] = 365
-    working_days: Annotated[CountFromZero, about("Days that an entry of one session holds; 0: for ever.")] = (
-        14
-    )
+    working_days: Annotated[CountFromZero, about("Days after which working entries expire; 0: never.")] = 14
     curate: Annotated[
         Literal["ask", "apply"],
-        about("Whether the curator only proposes, or applies safe proposals by schedule."),
+        about("ask: the curator only proposes; apply: it applies safe proposals regularly."),
     ] = "ask"
     consolidate: Annotated[
         bool,
-        about("A model reads finished conversations and writes down dated observations, which are recalled."),
+        about("A model extracts dated observations from finished conversations, for recall."),
     ] = False
     consolidate_hours: Annotated[
-        Count, about("Hours without a word after which a conversation counts as finished.")
+        Count, about("Hours without a message after which a conversation counts as finished.")
     ] = 6
     consolidate_per_day: Annotated[
-        Count, about("Parts of conversations that are read by the clock in a day.")
+        Count, about("Parts of conversations that are consolidated automatically per day.")
     ] = 20
     consolidate_day_usd: Annotated[
-        Money | None, about("US dollars a day for it; null: budgets.day_usd alone.")
+        Money | None, about("US dollars per day for it; null: only budgets.day_usd applies.")
     ] = None
     recall: Annotated[bool, about("Search earlier sessions before each turn.")] = False
     recall_tokens: Annotated[Count, about("Limit of recalled context in a request, in tokens.")] = 1_000
@@ -293,16 +291,16 @@ class LearningSettings(Section, frozen=True, kw_only=True):
     verify: Annotated[
         Literal["off", "cheap", "full"],
         about(
-            "Ask past turns with and without what a review saved: one it came from and one "
-            "other, or up to eight, several times, compared by a judge."
+            "Test what reviews save by replaying past turns with and without it. cheap: two turns; full: up "
+            "to eight turns, several times, compared by a judge model."
         ),
     ] = "cheap"
     judge: Annotated[Text | None, about("Model that compares answers for `full`; null: auxiliary.model.")] = (
         None
     )
-    budget_usd: Annotated[Money | None, about("US dollars a verification; null: budgets.day_usd alone.")] = (
-        None
-    )
+    budget_usd: Annotated[
+        Money | None, about("US dollars per verification; null: only budgets.day_usd applies.")
+    ] = None
 
 
 class Toolsets(Section, frozen=True, kw_only=True):
@@ -320,60 +318,66 @@ class Toolsets(Section, frozen=True, kw_only=True):
         "mcp",
         "consult",
     )
-    disabled: Annotated[tuple[Text, ...], about("Toolsets that are off although enabled.")] = ()
+    disabled: Annotated[tuple[Text, ...], about("Toolsets that are off even if enabled.")] = ()
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
     """How earlier conversations are searched."""
 
     expand: Annotated[
-        bool, about("`session_search` asks the auxiliary model for other words where none hold all.")
+        bool,
+        about("`session_search` asks the auxiliary model for synonyms if no message contains all words."),
     ] = False
 
 
 class Tools(Section, frozen=True, kw_only=True):
     """Limits of tool results."""
 
-    result_chars: Annotated[Count, about("A longer result is stored in a file, with a preview.")] = 100_000
+    result_chars: Annotated[
+        Count, about("Characters above which a result is stored in a file, with a preview.")
+    ] = 100_000
     turn_chars: Annotated[Count, about("Limit of all results of one assistant message.")] = 200_000
     preview_chars: Annotated[CountFromZero, about("Characters in the preview of a stored result.")] = 1_500
     serialize_terminal: Annotated[
-        bool, about("Run the terminal calls of one message in order, file tools around them too.")
+        bool, about("Run the terminal calls of one message in order, and file tools after them.")
     ] = True
 
 
 class Docker(Section, frozen=True, kw_only=True):
     """The container of one command, with `terminal.backend: docker`."""
 
-    image: Annotated[Text, about("Image, present on the host; it is not pulled.")] = "python:3-slim"
+    image: Annotated[Text, about("Image; it must be on the host, and is not pulled.")] = "python:3-slim"
     network: Annotated[bool, about("Whether commands reach the network.")] = False
-    memory: Annotated[Text, about("Memory limit as docker writes it; counts swap too.")] = "1g"
+    memory: Annotated[Text, about("Memory limit in docker's notation, including swap.")] = "1g"
 
 
 class TerminalSettings(Section, frozen=True, kw_only=True):
     """The terminal tool."""
 
     backend: Annotated[Literal["local", "docker"], about("Where commands run.")] = "local"
-    policy: Annotated[Literal["allow", "ask", "deny"], about("What happens to a dangerous command.")] = "ask"
-    allow: Annotated[
-        tuple[Text, ...], about("When not empty, only commands that match one of these run.")
-    ] = ()
+    policy: Annotated[Literal["allow", "ask", "deny"], about("What to do with a dangerous command.")] = "ask"
+    allow: Annotated[tuple[Text, ...], about("If not empty, only commands that match one of these run.")] = ()
     timeout: Annotated[Seconds, about("Seconds for one command, unless the call says otherwise.")] = 120
     sandbox: Annotated[
         Literal["auto", "on", "off"],
-        about("Hide keys and this home from commands; on: run none where that cannot be done."),
+        about(
+            "Hide keys and this home from commands. Where that is not possible, on refuses commands, "
+            "auto runs them."
+        ),
     ] = "auto"
     sandbox_visible: Annotated[
-        tuple[Text, ...], about("Places that commands may use although they are hidden.")
+        tuple[Text, ...], about("Hidden paths that commands may use nevertheless.")
     ] = ()
     environment: Annotated[
-        dict[str, str], about("Variables that commands get besides the worker's; no secrets.")
+        dict[str, str], about("Additional environment variables of commands; no secrets.")
     ] = {}
     grant: Annotated[
         tuple[Text, ...],
-        about("Secrets of .env that commands get all the same, by name; none of hermes-jobs' own."),
+        about("Names of secrets in .env that commands get; not those of hermes-jobs itself."),
     ] = ()
-    approval_seconds: Annotated[Seconds, about("Seconds to wait for an approval, then denied.")] = 900
+    approval_seconds: Annotated[
+        Seconds, about("Seconds to wait for an approval; then the call is denied.")
+    ] = 900
     docker: Docker = Docker()
 
 
@@ -400,13 +404,13 @@ class WebSearchSettings(Section, frozen=True, kw_only=True):
     provider: Annotated[
         SearchName | None,
         about(
-            "Who searches the web; null: there is no web_search.",
+            "Web search provider; null: no web_search tool.",
             extra={"also": SEARCH_ALSO_CALLED},
         ),
     ] = None
     base_url: Annotated[
         WebUrl | None,
-        about("Address of the SearXNG instance, or of a proxy of another; null: the provider's."),
+        about("URL of the SearXNG instance, or of a proxy for another provider; null: the provider's."),
     ] = None
 
 
@@ -422,12 +426,12 @@ class WebSettings(Section, frozen=True, kw_only=True):
 class SchedulesSettings(Section, frozen=True, kw_only=True):
     """Defaults of a schedule."""
 
-    timezone: Annotated[Text | None, about("Zone of schedules, days, times; null: this machine's.")] = None
+    timezone: Annotated[Text | None, about("Time zone of schedules and days; null: this machine's.")] = None
     missed: Annotated[
-        Literal["run_once", "skip", "all"], about("What happens to runs missed while down.")
+        Literal["run_once", "skip", "all"], about("What to do with runs missed while nothing was running.")
     ] = "run_once"
     overlap: Annotated[
-        Literal["skip", "queue", "parallel"], about("What happens when the last run still runs.")
+        Literal["skip", "queue", "parallel"], about("What to do if the last run is still running.")
     ] = "skip"
     by_schedules: Annotated[bool, about("Whether scheduled prompts may add schedules.")] = False
 
@@ -435,17 +439,17 @@ class SchedulesSettings(Section, frozen=True, kw_only=True):
 class BudgetsSettings(Section, frozen=True, kw_only=True):
     """Spending limits; null: none."""
 
-    turn_usd: Annotated[Money | None, about("US dollars a turn.")] = None
-    turn_tokens: Annotated[Count | None, about("Tokens a turn.")] = None
-    session_usd: Annotated[Money | None, about("US dollars a session.")] = None
-    day_usd: Annotated[Money | None, about("US dollars a day, as schedules.timezone has days.")] = None
+    turn_usd: Annotated[Money | None, about("US dollars per turn.")] = None
+    turn_tokens: Annotated[Count | None, about("Tokens per turn.")] = None
+    session_usd: Annotated[Money | None, about("US dollars per session.")] = None
+    day_usd: Annotated[Money | None, about("US dollars per day, in the zone of schedules.timezone.")] = None
 
 
 class Retention(Section, frozen=True, kw_only=True):
     """Retention of conversations."""
 
     days: Annotated[
-        Count | None, about("Days after its last use that a conversation is deleted; null: never.")
+        Count | None, about("Days after its last use when a conversation is deleted; null: never.")
     ] = None
 
 
@@ -469,23 +473,23 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
 class DelegationSettings(Section, frozen=True, kw_only=True):
     """Sub-agents, which work on parts of a task."""
 
-    per_root: Annotated[Count, about("Sub-agents of one turn that work at once.")] = 3
-    per_home: Annotated[Count, about("Sub-agents of all turns that work at once.")] = 10
+    per_root: Annotated[Count, about("Sub-agents of one turn that may run at once.")] = 3
+    per_home: Annotated[Count, about("Sub-agents of all turns that may run at once.")] = 10
     depth: Annotated[CountFromZero, about("Levels of sub-agents below a conversation; 0: none.")] = 2
 
 
 class AgentRoleSettings(Section, frozen=True, kw_only=True):
     """A kind of sub-agent."""
 
-    description: Annotated[str, about("What it is for, as the model reads it.")] = ""
+    description: Annotated[str, about("Description for the model that delegates.")] = ""
     prompt: Annotated[str, about("Its system prompt.")] = ""
     toolsets: Annotated[tuple[Text, ...] | None, about("Its toolsets; null: the delegating agent's.")] = None
     model: Annotated[Text | None, about("Its model; null: the delegating agent's.")] = None
     budget: Annotated[
-        Annotated[float, Meta(gt=0)] | None, about("US dollars that it may spend; null: no limit of its own.")
+        Annotated[float, Meta(gt=0)] | None, about("Budget in US dollars; null: no limit of its own.")
     ] = None
     max_iterations: Annotated[
-        Count | None, about("Its rounds of tool calls; null: agent.max_iterations.")
+        Count | None, about("Most rounds of tool calls; null: agent.max_iterations.")
     ] = None
 
 
@@ -493,11 +497,13 @@ class Workers(Section, frozen=True, kw_only=True):
     """The processes that work."""
 
     concurrency: Annotated[
-        Count, about("Steps that a worker performs at once; its threads are made as needed.")
+        Count, about("Most steps that a worker runs at once; threads start as needed.")
     ] = 256
-    lease_seconds: Annotated[Seconds, about("A worker silent for so long counts as dead.")] = 8
+    lease_seconds: Annotated[
+        Seconds, about("Seconds without a heartbeat after which a worker counts as dead.")
+    ] = 8
     stop_seconds: Annotated[
-        float, Meta(ge=0, description="Seconds that running writes get when a worker stops.")
+        float, Meta(ge=0, description="Seconds that running writes may take when a worker stops.")
     ] = 20
     one_cpu: Annotated[
         bool, about("Keep a busy worker's threads on one CPU (Linux); commands run anywhere.")
@@ -507,8 +513,8 @@ class Workers(Section, frozen=True, kw_only=True):
 class Metrics(Section, frozen=True, kw_only=True):
     """What Prometheus may collect."""
 
-    port: Annotated[Port | None, about("Where `up` serves metrics; null: nowhere.")] = None
-    address: Annotated[Text, about("Where they are served; 127.0.0.1: for this machine.")] = "127.0.0.1"
+    port: Annotated[Port | None, about("Port on which `up` serves metrics; null: none.")] = None
+    address: Annotated[Text, about("Address on which metrics are served.")] = "127.0.0.1"
 
 
 class Mcp(Section, frozen=True, kw_only=True):
@@ -516,13 +522,17 @@ class Mcp(Section, frozen=True, kw_only=True):
 
     inline_share: Annotated[
         float,
-        Meta(ge=0, le=1, description="Share of the window; larger lists of tools are searched by the model."),
+        Meta(
+            ge=0,
+            le=1,
+            description="Share of the window above which the model searches tools instead of listing all.",
+        ),
     ] = 0.05
     wait_for_required: Annotated[
         Duration, about("Longest wait of a turn for a required server; 0: the turn fails at once.")
     ] = "6h"
     input_seconds: Annotated[
-        Seconds, about("Seconds to wait for input that a server asks for, then cancelled.")
+        Seconds, about("Seconds to wait for input that a server asks for; then the request is cancelled.")
     ] = 900
     task_seconds: Annotated[
         Seconds, about("Longest time for a call that its server continues with as a task.")
@@ -566,7 +576,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     mcp_servers: Annotated[
         dict[McpName, McpEntry],
         about(
-            "MCP servers by name, whose tools the agent gets; see docs/mcp.md.",
+            "MCP servers by name; see docs/mcp.md.",
             extra={"parts": True},
         ),
     ] = {}

@@ -191,7 +191,7 @@ def test_the_version_is_told(home: WrittenHome) -> None:
         (["What's 2+2?"], "To say it: hermes-jobs send 'What'\"'\"'s 2+2?'"),
         (["restore", "b.tar"], "No such command 'restore'. Did you mean hermes-jobs import FILE?"),
         (["resume"], "Did you mean hermes-jobs chat -c?"),
-        (["-c"], "No such option '-c'. Options stand behind a command, as in: hermes-jobs chat -c"),
+        (["-c"], "No such option '-c'. Options come after a command, as in: hermes-jobs chat -c"),
         (["--verison"], "Did you mean '--version'?"),
         (["turns", "lst"], "Did you mean 'list'?"),
         (["turns", "list", "--statsu", "failed"], "Did you mean '--status'?"),

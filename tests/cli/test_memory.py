@@ -143,7 +143,7 @@ def test_why_shows_the_turn_and_what_was_said_there(home: WrittenHome) -> None:
 def test_why_knows_entries_that_are_gone(home: WrittenHome) -> None:
     home.run("memory", "add", "Likes tea")
     home.run("memory", "replace", "tea", "Likes coffee")
-    assert "Likes tea (not there any more)" in home.run("memory", "why", "tea").out
+    assert "Likes tea (removed since)" in home.run("memory", "why", "tea").out
     assert "before: Likes tea" in home.run("memory", "why", "coffee").out
 
 

@@ -29,7 +29,7 @@ def recorded(event: e.SessionEvent) -> RecordedEvent:
 @pytest.mark.parametrize(
     ("content", "invalid", "told"),
     [
-        (REFUSAL, False, "not run, 0 ms: the same call with the same result, again and again"),
+        (REFUSAL, False, "not run, 0 ms: the same call with the same result, repeated"),
         ("Error: there is no tool `read_file`; did you mean …", True, "not a valid call, 0 ms"),
         ("Error: calc.py does not exist.", False, "failed, 0 ms: calc.py does not exist."),
         ("No such file: calc.py", False, "failed, 0 ms: No such file: calc.py"),

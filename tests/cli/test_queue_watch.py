@@ -99,7 +99,7 @@ def watching(home: WrittenHome, *arguments: str, terminal: bool) -> Iterator[Wat
 
 def test_a_pipe_gets_a_line_a_change_and_ctrl_c_is_a_good_end(home: WrittenHome) -> None:
     with watching(home, terminal=False) as watch:
-        wait_until(lambda: "nothing waits or runs; 0 workers" in watch.text, "the first line")
+        wait_until(lambda: "no steps are waiting or running; 0 workers" in watch.text, "the first line")
         home.submit("aa", "t1")
         wait_until(lambda: "turns 1 waiting (oldest" in watch.text, "the change")
         assert watch.leave() == 0

@@ -63,7 +63,7 @@ def test_skills_are_listed_with_what_waits_and_what_is_not_used(filled: WrittenH
     assert [line.split()[0] for line in done.out.splitlines()] == ["SKILL", "odd", "pdf", "tidy"]
     assert "Reads PDFs." in done.out
     assert "Not used: broken: SKILL.md does not begin with front matter" in done.err
-    assert "Waits for you: hermes-jobs skills show odd" in done.err
+    assert "Waits for approval: hermes-jobs skills show odd" in done.err
 
 
 def test_scripts_get_every_field(filled: WrittenHome) -> None:
@@ -184,6 +184,6 @@ def test_a_skill_from_elsewhere_that_tells_the_agent_what_to_do_is_marked(
     done = filled.run("skills", "list")
     (row,) = [line for line in done.out.splitlines() if line.startswith("helper")]
     assert "suspect" in row
-    assert "helper fits rules of the scan (“overrides instructions”" in done.err
+    assert "helper matches rules of the scan (“overrides instructions”" in done.err
     marked = {row["name"]: row["rules"] for row in filled.run("skills", "list", "--json").json}
     assert (marked["tidy"], marked["helper"][0]) == ([], "overrides instructions")

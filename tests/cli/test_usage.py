@@ -110,7 +110,7 @@ def test_where_everything_was_reported_nothing_is_estimated(home: Home) -> None:
     assert "ESTIMATED" not in home.run("usage").out
     ran = home.run("usage", "--estimated")
     assert (ran.out, ran.code) == ("", 0)
-    assert "What every call used was reported." in ran.err
+    assert "Every call reported its usage." in ran.err
 
 
 def test_a_day_is_one_of_the_configured_zone(home: Home) -> None:

@@ -88,7 +88,7 @@ def test_the_wait_outlives_its_process_and_whoever_allows_it_goes_on_where_nobod
     assert (waited.code, waited.json["status"], waited.json["result"]) == (3, "waiting", None)
     allowed = home.run("turns", "approve", turn)
     assert (allowed.code, allowed.out) == (0, "Clean.\n")
-    assert allowed.err == "No worker is alive: this process continues with the turn.\n"
+    assert allowed.err == "No worker is alive: this process runs the turn.\n"
     assert not is_there(home)
     assert_in_order(home, turn)
 

@@ -105,7 +105,7 @@ def test_a_rewind_restores_is_recorded_and_is_taken_back(home: Home, edited: str
         "  removed   new/notes.md",
     ]
     assert f"hermes-jobs turns rewind {edited} --undo" in ran.err
-    assert "Commands ran in this turn; what they changed is not kept." in ran.err
+    assert "Commands ran in this turn; their changes are not recorded." in ran.err
     assert (home.work / "app.py").read_text() == BEFORE
     assert sorted(each.name for each in home.work.iterdir()) == ["app.py", "by_command"]
     (restored,) = events(home, "FilesRestored")
@@ -165,7 +165,7 @@ def test_wrong_usage_and_turns_without_files(home: Home, edited: str) -> None:
     plain = home.send("hello")["turn"]
     ran = home.run("turns", "diff", plain)
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"Turn {plain} has changed no files by file tools.\n"
+    assert ran.err == f"Turn {plain} has changed no files with file tools.\n"
     assert home.run("turns", "rewind", plain).code == 1
 
 

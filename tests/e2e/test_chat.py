@@ -124,7 +124,7 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_serve
         with home.open_log() as log:  # text is seen before its turn has ended
             wait_until(lambda: any(isinstance(f, e.TurnCompleted) for f in facts_of(log)), "the turn's end")
         screen.interrupt()  # soon after the other one, but something was said since: it leaves nothing
-        screen.shows("Ctrl-D leaves, or Ctrl-C again.")
+        screen.shows("Ctrl-D or Ctrl-C again exits.")
         for _ in range(5):  # one leaves; those that come while it leaves break nothing off
             screen.interrupt()
         assert screen.end() == 0
@@ -151,7 +151,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         say(screen, "/titel x")
         screen.shows("Did you mean /title?")
         say(screen, "/compress too early")
-        screen.shows("Nothing was said yet.")
+        screen.shows("This session has no messages yet.")
         say(screen, "one")
         screen.shows("You said: one")
         say(screen, "/title Trip to Rome")
@@ -175,7 +175,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         say(screen, "/compress the trip")
         screen.shows("the conversation was not compressed")
         say(screen, "/summary")
-        screen.shows("has no summary: nothing of it is compressed.")
+        screen.shows("has no summary: it was not compressed.")
         say(screen, "/new")
         screen.shows("A new session begins")
         say(screen, "/exit")

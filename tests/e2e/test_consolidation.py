@@ -300,4 +300,4 @@ def test_an_endpoint_that_fails_is_asked_again_and_costs_no_turn(
 def test_one_session_or_all_that_are_finished_has_to_be_said(home: Home, words: tuple[str, ...]) -> None:
     done = home.run(*words)
     assert done.code == 2
-    assert "Give either the ID of a session, or --all-finished." in done.err
+    assert "Give the ID of a session, or --all-finished." in done.err

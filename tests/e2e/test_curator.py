@@ -163,5 +163,5 @@ def test_one_that_failed_is_under_way_again_when_it_is_taken_up(
 def test_without_skills_nobody_is_asked_anything(home: Home, model_server: ModelServer) -> None:
     looked = home.run("reviews", "curate")
     assert (looked.code, looked.out) == (0, "")
-    assert "There is nothing to merge or to archive." in looked.err
+    assert "There is nothing to merge or archive." in looked.err
     assert model_server.requests == []

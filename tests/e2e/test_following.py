@@ -18,7 +18,7 @@ from tests.model_script import Answer, AskedCall, Hold, Refuse, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
-ALONE = "No worker is alive: this process continues with the turn.\n"
+ALONE = "No worker is alive: this process runs the turn.\n"
 TWO = (AskedCall("terminal", {"command": "echo one"}), AskedCall("terminal", {"command": "exit 3"}))
 TOOLS = Script(rules=(Rule("Both", (Answer(tool_calls=TWO), Answer(text="Both are done."))),))
 

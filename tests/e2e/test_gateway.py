@@ -42,7 +42,7 @@ def test_a_gateway_alone_answers_and_ends_well(home: Home, bot: BotServer, numbe
         gateway.signal(number)
         ended = gateway.end()
     assert ended.code == 0
-    assert "No worker is alive: this process works on the turns too." in ended.err
+    assert "No worker is alive: this process runs the turns, too." in ended.err
     assert TOKEN not in ended.err + ended.out
     (turn,) = home.run("turns", "list", "--json").json
     assert (turn["source"], turn["status"]) == ("telegram", "completed")

@@ -100,7 +100,7 @@ def test_an_address_is_shown_with_its_host_and_never_opened(mcp: AskingHome) -> 
         screen.shows("It leads to the host xn--bcher-kva.example.")
         screen.shows("c cancel ›")
         screen.type("n")
-        screen.shows("Declined; the server is told.")
+        screen.shows("Declined; the server is informed.")
         assert screen.end() == 0
     assert mcp.calls == ["pay decline"]
 

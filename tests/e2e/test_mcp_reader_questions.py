@@ -55,7 +55,7 @@ def test_what_is_declined_is_told_to_the_server(mcp: AskingHome) -> None:
     with Screen(mcp.home, "mcp", "read", "new", "menu://monday", columns=100) as screen:
         screen.shows("y answer · n decline · c cancel ›")
         screen.type("n")
-        screen.shows("Declined; the server is told.")
+        screen.shows("Declined; the server is informed.")
         screen.shows("nothing")
         assert screen.end() == 0
     assert mcp.calls == ["monday decline"]

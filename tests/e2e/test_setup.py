@@ -137,7 +137,7 @@ def test_what_was_in_the_files_stays_and_the_environment_that_wins_is_named(
     (home.path / "config.yaml").write_text("# mine\nmodel:\n  max_tokens: 100 # short\n")
     ran = home.run(*at(model_server), HERMES_JOBS_MODEL="other")
     assert ran.code == 0, ran
-    assert "The environment wins over what was written; unset there: HERMES_JOBS_MODEL." in ran.out
+    assert "The environment overrides the saved settings; unset there: HERMES_JOBS_MODEL." in ran.out
     assert "# mine\nmodel:\n  max_tokens: 100 # short\n" in (home.path / "config.yaml").read_text()
 
 

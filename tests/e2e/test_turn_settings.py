@@ -211,7 +211,7 @@ def test_a_key_that_only_the_shell_has_is_used_by_the_command_itself(home: Home,
     assert server.requests[-1].headers["authorization"] == f"Bearer {OTHER_KEY}"
     assert worked_on_by(home, ran.json["turn"]) == {"inline"}
     told = home.run("send", "Hello", OPENAI_API_KEY=OTHER_KEY).err
-    assert "The workers do not have what was set for this turn (OPENAI_API_KEY)" in told
+    assert "The workers do not have the settings of this turn (OPENAI_API_KEY)" in told
     required = of_type(home, ran.json["turn"], "TurnSubmitted")["data"]["requires"]
     assert set(required) == {"OPENAI_API_KEY"}
     assert len(required["OPENAI_API_KEY"].partition("@")[0]) == 6
@@ -287,7 +287,7 @@ def test_a_chat_says_which_settings_of_its_shell_are_ignored(home: Home) -> None
     # Recall is on: a variable of another test would bring its text back, and the script answers that one.
     with shell as screen:
         screen.shows("HERMES_JOBS_MEMORY__RECALL: does not travel with a turn")
-        screen.shows("The workers do not have what is set here (OPENAI_API_KEY)")
+        screen.shows("The workers do not have the settings of this shell (OPENAI_API_KEY)")
         screen.shows("· new session")
         screen.type("Hello $PLANET\r")
         screen.shows("PLANET: set in this shell")

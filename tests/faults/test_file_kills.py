@@ -34,7 +34,7 @@ def test_a_write_that_was_killed_is_told_of_and_taken_back(
     told = (
         "was killed; what it wrote, if anything, is not known here"
         if moment == "kept"
-        else "a.txt: the last write was killed; it may not have happened."
+        else "a.txt: the last write was killed, and may not have happened."
     )
     assert told in diff.err
     rewound = home.run("turns", "rewind", turn)

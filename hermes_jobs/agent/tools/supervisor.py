@@ -222,7 +222,7 @@ def start_command(
     sandbox: str = "",
     stdin: int | None = None,
 ) -> int:
-    """Fork the shell that runs the command, unless its worker has ended; return the process id.
+    """Fork the shell that runs the command, unless its worker stopped; return the process id.
 
     Its output goes to descriptor 2. `stdin` None: it has no input.
     """

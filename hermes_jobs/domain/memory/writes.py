@@ -274,9 +274,7 @@ def found(entries: Sequence[str], old_text: str | None) -> str:
     """The only entry that holds the text, or that is the text. Raises `Rejected` for none or several."""
     text = (old_text or "").replace("\r\n", "\n").strip()
     if not text:
-        raise Rejected(
-            "old_text is empty.", kind="memory_old_text", hint="Give a part of the entry that is meant."
-        )
+        raise Rejected("old_text is empty.", kind="memory_old_text", hint="Give a part of one entry.")
     holding = [text] if text in entries else [entry for entry in entries if text in entry]
     if len(holding) == 1:
         return holding[0]

@@ -78,7 +78,7 @@ T = TypeVar("T")
 
 EXIT_SECONDS = 3.0  # seconds after a Ctrl-C within which another one leaves
 REDRAW = 0.05  # the least seconds between two drawings of the prompt
-SHELL_USAGE = "· !COMMAND runs a command of yours here; what it prints goes with your next message"
+SHELL_USAGE = "· !COMMAND runs a command here; its output is added to your next message"
 STYLE = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack", "prompt": "bold"})
 
 
@@ -313,7 +313,7 @@ class Chat:
 
     def _cancel(self) -> None:
         if not self.conversation.cancel():
-            self._display.print_line("Ctrl-D leaves, or Ctrl-C again.", dim=True)
+            self._display.print_line("Ctrl-D or Ctrl-C again exits.", dim=True)
 
     def _exit(self) -> None:
         if self._prompt.app.is_running and not self._prompt.app.is_done:

@@ -62,7 +62,7 @@ def _says_when(chat: ChatContext, rest: str) -> bool:
 def search(chat: ChatContext, rest: str) -> None:
     """Search all sessions."""
     if not rest:
-        chat.say("/search WORDS looks through everything that was said in any session.")
+        chat.say("/search WORDS searches all conversations.")
         return
     given = words(rest)
     chat.command_line("sessions", "search", *(given if given[0].startswith("-") else [rest]))

@@ -30,17 +30,17 @@ LINE = 79  # columns of a line of `/help` at most
 HALF = 58  # columns of a line in two columns
 GAP = 3  # columns between them
 KEYS = (
-    ("@PATH", "the file's text goes with your message"),
-    ("@SERVER:URI", "so does what an MCP server has there"),
-    ("!COMMAND", "run it; its output goes with the next"),
-    ("Enter", "send; while a turn runs, it waits"),
-    ("Esc Enter", "a new line; pasted lines stay lines"),
+    ("@PATH", "add a file's text to your message"),
+    ("@SERVER:URI", "add a resource of an MCP server"),
+    ("!COMMAND", "run it; add its output to the next message"),
+    ("Enter", "send; it waits while a turn runs"),
+    ("Esc Enter", "new line; pasted lines are kept"),
     ("Tab", "complete commands, names, models"),
-    ("Up, Ctrl-R", "what you said before"),
-    ("y, s, a, n, r", "answer what waits for you"),
-    ("Shift-Tab", "the next mode: ask, edits, plan"),
-    ("Ctrl-C", "cancel what runs; twice: leave"),
-    ("Ctrl-D", "leave; a running turn continues"),
+    ("Up, Ctrl-R", "your earlier messages"),
+    ("y, s, a, n, r", "answer a waiting call"),
+    ("Shift-Tab", "next permission mode: ask, edits, plan"),
+    ("Ctrl-C", "cancel the turn; twice: exit"),
+    ("Ctrl-D", "exit; a running turn continues"),
 )
 
 
@@ -132,16 +132,16 @@ _JOBS = command_line("queues")
 COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
     "Conversation": (
         SlashCommand("new", "", "start a new session", act.new),
-        SlashCommand("clear", "", "the same, on an empty screen", act.clear, ("reset",)),
+        SlashCommand("clear", "", "start a new session on an empty screen", act.clear, ("reset",)),
         SlashCommand(
             "session",
             "[TITLE]",
-            "list sessions, or continue with one",
+            "list sessions, or continue one",
             act.session,
             ("sessions", "resume"),
             act.known_sessions,
         ),
-        SlashCommand("title", "[WORDS]", "what this session is called", act.title, ("rename",)),
+        SlashCommand("title", "[WORDS]", "show or change the title", act.title, ("rename",)),
         SlashCommand("fork", "[TITLE]", "continue in a copy, or --before TURN", act.fork_session),
         SlashCommand("export", "[FILE]", "write this session to a file", export),
         SlashCommand("undo", "[--files]", "undo the last turn", act.undo),
@@ -157,44 +157,41 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
             act.at_work,
         ),
         SlashCommand("agents", "", "sub-agents at work", act.agents),
-        SlashCommand(
-            "rate", "up|down", "say whether the last answer was good", act.rate, (), act.known_ratings
-        ),
-        SlashCommand(
-            "compact", "[TOPIC]", "make the history smaller, keep TOPIC", act.compress, ("compress",)
-        ),
+        SlashCommand("rate", "up|down", "rate the last answer", act.rate, (), act.known_ratings),
+        SlashCommand("compact", "[TOPIC]", "compress the history, keep TOPIC", act.compress, ("compress",)),
     ),
     "Answer": (
-        SlashCommand(
-            "approve", "[SCOPE]", "allow the call that waits for you", act.approve, (), act.known_scopes
-        ),
+        SlashCommand("approve", "[SCOPE]", "allow the waiting call", act.approve, (), act.known_scopes),
         SlashCommand("deny", "[REASON]", "refuse it", act.deny),
         SlashCommand(
-            "mode", "[NAME]", "what may run without asking", act.mode, ("permissions",), act.known_modes
+            "mode",
+            "[NAME]",
+            "show or change the permission mode",
+            act.mode,
+            ("permissions",),
+            act.known_modes,
         ),
     ),
     "Look": (
         SlashCommand("status", "", "model, session, folder, context, cost", info.status),
-        SlashCommand("cost", "", "what this session and today have cost", info.cost),
-        SlashCommand("tools", "", "what the agent can use here", info.tools),
-        SlashCommand("diff", "[TURN]", "what the last turn changed in files", act.diff),
-        SlashCommand("summary", "", "what stands for the compressed part", summary),
-        SlashCommand("search", "WORDS", "look through all conversations", search),
-        SlashCommand("usage", "[…]", "tokens and cost of everything", _USAGE),
-        SlashCommand("jobs", "", "what waits and runs, and who works", _JOBS, ("queues",)),
+        SlashCommand("cost", "", "cost of this session and of today", info.cost),
+        SlashCommand("tools", "", "list the agent's tools", info.tools),
+        SlashCommand("diff", "[TURN]", "show the last turn's file changes", act.diff),
+        SlashCommand("summary", "", "show the compressed part's summary", summary),
+        SlashCommand("search", "WORDS", "search all conversations", search),
+        SlashCommand("usage", "[…]", "tokens and cost of all turns", _USAGE),
+        SlashCommand("jobs", "", "queues, running steps and workers", _JOBS, ("queues",)),
     ),
     "Agent": (
-        SlashCommand("model", "[NAME]", "who answers; or who is to", act.model, (), act.known_models),
-        SlashCommand("memory", "[…]", "what it remembers; change it", _MEMORY, (), offers("memory")),
-        SlashCommand("skill", "NAME […]", "have it work by a skill", act.skill, (), act.known_skills),
-        SlashCommand("skills", "[…]", "what it has learned to do", _SKILLS, (), offers("skills")),
-        SlashCommand(
-            "schedule", "[TEXT]", "list them; a sentence adds one", schedule, (), offers("schedule")
-        ),
+        SlashCommand("model", "[NAME]", "show or change the model", act.model, (), act.known_models),
+        SlashCommand("memory", "[…]", "show or change the memory", _MEMORY, (), offers("memory")),
+        SlashCommand("skill", "NAME […]", "use a skill in the next turn", act.skill, (), act.known_skills),
+        SlashCommand("skills", "[…]", "list skills", _SKILLS, (), offers("skills")),
+        SlashCommand("schedule", "[TEXT]", "list schedules, or add one", schedule, (), offers("schedule")),
     ),
     "Chat": (
-        SlashCommand("help", "[NAME]", "these lines, or more about one", _help),
-        SlashCommand("exit", "", "leave; a running turn continues", _leave, ("quit",)),
+        SlashCommand("help", "[NAME]", "list commands, or explain one", _help),
+        SlashCommand("exit", "", "exit; a running turn continues", _leave, ("quit",)),
     ),
 }
 BY_NAME = by_name(COMMANDS)

@@ -332,7 +332,7 @@ class Conversation:
         """Continue the last turn if a limit stopped it; returns a note. Raises `Rejected` otherwise."""
         session = self.require_session()
         if session.last_ended is None:
-            raise Rejected("Nothing has ended yet in this session.", kind="not_stopped")
+            raise Rejected("No turn of this session has ended yet.", kind="not_stopped")
         self._engine.execute(session.stream, self._resumption(session.last_ended, only_stopped=True))
         return f"Going on with turn {session.last_ended}."
 
@@ -354,7 +354,7 @@ class Conversation:
         text = self.undo()
         self.show_prompt(text)
         self.submit(text)
-        return "Asking again, in a copy of the session from before that turn."
+        return "Sending the text again, in a copy of the session from before that turn."
 
     # --- which session --------------------------------------------------------------------------
 
@@ -457,5 +457,5 @@ class Conversation:
         """The session from the log. Raises `Rejected` before its first message."""
         session = self.session
         if session is None:
-            raise Rejected("Nothing was said yet.", kind="usage", hint="Say something first.")
+            raise Rejected("This session has no messages yet.", kind="usage", hint="Say something first.")
         return session

@@ -22,7 +22,7 @@ from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_json import milliseconds
 
 PROMPT = "› "
-INSTEAD = "one key answers; to write something else, begin with a space"
+INSTEAD = "one key answers; to write something else, start with a space"
 SHOWN_LINES = 10  # of a message that was not typed here: files and outputs may go with it
 
 
@@ -105,7 +105,7 @@ class EventRenderer:
                 display.on_failure(event.step, event.attempt)
                 self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.StepAbandoned() if event.reason == "died":
-                self._dim("· a worker has ended; another continues")
+                self._dim("· a worker stopped; another one continues")
             case e.TurnCompleted():
                 display.show_answer(event.answer)
                 if self._tree_below is not None and self._begun_at:
@@ -119,9 +119,9 @@ class EventRenderer:
             case e.TurnCancelled():
                 self._end_turn(event.turn, "Cancelled." if event.by != "interrupt" else "Interrupted.")
             case e.CompressionRequested():
-                self._dim("· the older part of the conversation is being compressed")
+                self._dim("· compressing the older part of the conversation")
             case e.TurnMerged():
-                self._dim("· it has become part of another turn")
+                self._dim("· it was merged into another turn")
             case _:
                 pass
 

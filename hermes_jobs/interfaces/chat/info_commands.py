@@ -21,7 +21,7 @@ def status(chat: ChatContext, _rest: str) -> None:
     application, conversation = chat.application, chat.conversation
     settings, here = application.settings, conversation.session
     stands = toolbar_status(application, conversation)
-    name = here.id if here is not None else "new; it begins with what you say next"
+    name = here.id if here is not None else "new; it starts with your next message"
     state = "a turn runs" if stands.is_running else "idle"
     if stands.waiting:
         state += f", {pluralize(stands.waiting, 'turn')} waiting"
@@ -48,7 +48,7 @@ def cost(chat: ChatContext, _rest: str) -> None:
     application, lineage = chat.application, chat.conversation.lineage
     budgets = application.settings.budgets
     if lineage is None:
-        chat.say("This session: nothing yet.")
+        chat.say("This session: no cost yet.")
     else:
         _say_spent(chat, application.views.session(lineage), budgets.session_usd)
     days = application.views.spending(by="day", zone=application.settings.zone)
@@ -97,7 +97,7 @@ def tools(chat: ChatContext, _rest: str) -> None:
     toolbox = chat.application.toolbox
     found = (toolbox if here is None else toolbox.of(here)).specs(chosen)
     _fields(chat, {each.name: told(each.name, each.description) for each in found})
-    chat.say("Other tools for a new session: hermes-jobs chat --toolsets A,B")
+    chat.say("Other tools need a new session: hermes-jobs chat --toolsets A,B")
 
 
 def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
@@ -109,23 +109,23 @@ def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
 
 
 TOOL_WORDS: Mapping[str, str] = {
-    "terminal": "runs a shell command in the session's folder, also one that continues in the background",
-    "process": "lists, reads, types into and ends what `terminal` started in the background",
+    "terminal": "runs a shell command in the session's folder, or in the background",
+    "process": "lists, reads, types into and kills background processes",
     "read_file": "reads a text file, page by page",
     "write_file": "writes a whole file, and the folders that it needs",
     "patch_file": "replaces a text within a file",
     "search_files": "finds lines by a regular expression, or files by name; passes over what git ignores",
     "web_fetch": "fetches one page of the public Internet as text",
     "web_search": "searches the web through the provider that is set",
-    "memory": "adds, replaces and removes what it remembers of you and your work",
+    "memory": "adds, replaces and removes memory entries",
     "skills_list": "lists the skills",
     "skill_view": "reads a skill",
-    "skill_manage": "writes, mends and deletes skills",
+    "skill_manage": "writes, changes and deletes skills",
     "session_search": "searches earlier conversations",
-    "recall_compacted": "finds again, word for word, what a summary has replaced",
+    "recall_compacted": "searches the messages that a summary has replaced",
     "schedule": "adds, lists, changes and removes schedules",
-    "todo": "keeps a list of steps for longer work, within the session",
-    "delegate": "has a part of the work done by another agent",
+    "todo": "keeps a list of steps for longer work",
+    "delegate": "delegates parts of the work to sub-agents",
 }
 
 

@@ -64,9 +64,7 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
     except LeftOutFile as reason:
         raise Rejected(f"{path} cannot be used: {reason}.", kind="usage") from reason
     if not body.strip():
-        raise Rejected(
-            f"{path} says nothing.", kind="usage", hint="Write what is to be asked below its head."
-        )
+        raise Rejected(f"{path} says nothing.", kind="usage", hint="Write the prompt below its front matter.")
     if is_project:
         checked = scanned(cut(body.strip(), path))
         if checked != body.strip():

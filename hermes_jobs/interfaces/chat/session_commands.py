@@ -21,19 +21,19 @@ SHOWN = 10  # sessions that `/session` lists
 SCOPE_KEYS = {"once": "y", "session": "s", "always": "a"}
 SCOPE_MEANINGS = {
     "once": "this one call",
-    "session": "the same, until this session ends",
-    "always": "the same, in this folder and below, from now on",
+    "session": "allow such calls until this session ends",
+    "always": "allow such calls in this folder from now on",
 }
 ANSWER = re.compile(
     r"(?P<key>y(?:es)?|s|a|no?|r|c)(?:(?<=[nor])[\s,:]+(?P<reason>[^\s,:].*))?[\s,:]*", re.I | re.DOTALL
 )
 MEANINGS: dict[Mode, str] = {
-    "ask": "asks before what is dangerous",
+    "ask": "asks before dangerous calls",
     "edits": "edits files; asks before every command that does more than read",
     "plan": "reads and proposes, changes nothing",
     "full": "asks only for keys, and for files that run by themselves",
 }
-RATINGS = {"up": "it was good", "down": "it was not", "none": "take the rating back"}
+RATINGS = {"up": "it was good", "down": "it was not", "none": "remove the rating"}
 CYCLE: tuple[Mode, ...] = ("ask", "edits", "plan")
 OFFERED = 50  # completed sessions
 
@@ -41,7 +41,7 @@ OFFERED = 50  # completed sessions
 def new(chat: ChatContext, _rest: str) -> None:
     """Begin a session."""
     chat.conversation.open(None)
-    chat.say("A new session begins with what you say next.")
+    chat.say("A new session starts with your next message.")
 
 
 def clear(chat: ChatContext, rest: str) -> None:
@@ -147,7 +147,7 @@ def title(chat: ChatContext, rest: str) -> None:
     """Show or change the session's title."""
     if not rest:
         here = chat.conversation.session
-        chat.say((here and here.title) or "It has no title. /title WORDS gives it one.")
+        chat.say((here and here.title) or "It has no title. Set one: /title WORDS")
         return
     chat.say(f"This session is called {chat.conversation.rename(rest)!r}.")
 
@@ -170,7 +170,7 @@ def cancel(chat: ChatContext, rest: str) -> None:
     if rest:
         chat.say(f"Cancelled: {chat.conversation.cancel_child(rest)}")
     elif not chat.conversation.cancel():
-        chat.say("Nothing runs in this session.")
+        chat.say("No turn is running in this session.")
 
 
 def agents(chat: ChatContext, _rest: str) -> None:
@@ -182,9 +182,9 @@ def agents(chat: ChatContext, _rest: str) -> None:
             cut(f"{'  ' * depth}{child.ref.session}  {role}{one_line(child.ref.goal)}", chat.columns() - 1)
         )
     if found:
-        chat.say("/cancel ID ends one. The kinds that there are: hermes-jobs agents list")
+        chat.say("/cancel ID cancels one. All kinds: hermes-jobs agents list")
     else:
-        chat.say("No sub-agent is at work. The kinds that there are: hermes-jobs agents list")
+        chat.say("No sub-agent is running. All kinds: hermes-jobs agents list")
 
 
 def at_work(chat: ChatContext) -> Found:

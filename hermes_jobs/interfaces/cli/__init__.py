@@ -142,7 +142,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The named command. Raises `NoSuchCommand`, which names the nearest known ones, or a usage error."""
         if ctx.parent is None and len(args[0].split()) > 1:
-            raise click.UsageError(f"That is no command. To say it: hermes-jobs send {quote(args[0])}", ctx)
+            raise click.UsageError(
+                f"This is not a command. To send it as a message: hermes-jobs send {quote(args[0])}", ctx
+            )
         if ctx.parent is None and (meant := ELSEWHERE.get(args[0])):
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean hermes-jobs {meant}?", ctx)
         if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
@@ -156,7 +158,7 @@ class LazyGroup(click.Group):
         except click.NoSuchOption as error:
             if ctx.parent is not None or error.possibilities:
                 raise
-            told = f"{error.message} Options stand behind a command, as in: hermes-jobs chat -c"
+            told = f"{error.message} Options come after a command, as in: hermes-jobs chat -c"
             raise click.NoSuchOption(error.option_name, told, ctx=ctx) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
@@ -215,7 +217,7 @@ def run(arguments: Sequence[str]) -> int:
     context = CliContext(os.environ)
     stdio.prepare()
     if "_HERMES_JOBS_COMPLETE" in os.environ:
-        from hermes_jobs.interfaces.cli.completion import use_bash_words
+        from hermes_jobs.interfaces.cli.bash_words import use_bash_words
 
         use_bash_words()
     stdout = sys.stdout

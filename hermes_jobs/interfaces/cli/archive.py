@@ -55,7 +55,7 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
                 raise Rejected(f"{path} is not a backup of hermes-jobs: it holds no {EVENTS}.", kind="usage")
             yield archive
     except BadZipFile as error:
-        hint = "Nothing was imported. Take another copy of it."
+        hint = "Nothing was imported. Use another copy of it."
         raise Rejected(f"{path} is damaged: {error}.", kind="unreadable_export", hint=hint) from error
 
 

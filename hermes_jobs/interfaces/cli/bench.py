@@ -107,7 +107,7 @@ def _with_model(settings: Settings, model: str | None) -> Settings:
     if model is not None:
         settings = replace(settings, model=replace(settings.model, model=model))
     if settings.rehearsal:
-        raise Misconfigured("No model is configured.", hint="`hermes-jobs setup` connects one.")
+        raise Misconfigured("No model is configured.", hint="Connect one: hermes-jobs setup")
     check_choice(settings, settings.main_model)
     return settings
 
@@ -187,7 +187,7 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[
         )
     _print_retained(kept)
     if not survived:
-        note("No compression made the conversation smaller: it was too short.")
+        note("No compression made the conversation smaller, because it was too short.")
     for each in ways:
         for outcome in each.outcomes if each.way != BASELINE else ():
             for what, name in outcome.mistakes:

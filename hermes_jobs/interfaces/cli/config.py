@@ -156,7 +156,7 @@ def edit(context: CliContext) -> None:
 
     draft = Draft(find_home(context.environ))
     if draft.is_refused:
-        note("Going on with the text that was refused the last time.")
+        note("Continuing with the text that was refused last time.")
         if draft.is_outdated:
             note("config.yaml has changed since then; saving this text replaces it.")
     while True:
@@ -168,7 +168,7 @@ def edit(context: CliContext) -> None:
                 hint = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
                 raise Misconfigured(error.message, hint=error.hint or hint) from error
             continue
-        note("config.yaml is saved. Processes that run read it again." if changed else "Nothing was changed.")
+        note("config.yaml is saved. Running processes reread it." if changed else "Nothing was changed.")
         return
 
 
@@ -189,11 +189,11 @@ def _write_secret(context: CliContext, name: str, value: str | None) -> None:
     if typed is None:
         typed = ask_secret(f"{name} (not shown)") if sys.stdin.isatty() else sys.stdin.read()
     set_secret(home, name, str(typed))
-    note(f"{name} is in {Paths(home).env_file} (mode 600). Processes that run take it up by themselves.")
+    note(f"{name} is in {Paths(home).env_file} (mode 600). Running processes reread it.")
     if value is not None:
-        note("Your shell may keep that line in its history: without VALUE it is asked for and not shown.")
+        note("Your shell may keep that line in its history. Without VALUE, it is asked for and not echoed.")
     if context.environ.get(name):
-        note(f"In this shell {name} is set, and wins over .env.")
+        note(f"In this shell {name} is set, and overrides .env.")
 
 
 def _whereabouts(context: CliContext, name: str) -> str:
@@ -242,7 +242,7 @@ def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
     if not found:
         near = near_keys(wanted)
         hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."
-        raise Rejected(f"No key's name holds {wanted!r}.", kind="usage", hint=hint)
+        raise Rejected(f"No key's name contains {wanted!r}.", kind="usage", hint=hint)
     return found
 
 
@@ -251,12 +251,12 @@ def _tell(context: CliContext, key: str, told: str) -> None:
     from hermes_jobs.settings import needs_restart, variables_of
 
     if needs_restart(key):
-        note(f"{told} What runs keeps what it began with: `hermes-jobs down`, then `hermes-jobs up`.")
+        note(f"{told} Running processes keep the old value: `hermes-jobs down`, then `hermes-jobs up`.")
     else:
-        note(f"{told} Processes that run take it up by themselves.")
+        note(f"{told} Running processes reread it.")
     above = [name for name in variables_of(key) if context.environ.get(name)]
     if above:
-        note(f"In this shell {above[0]} is set, and wins over config.yaml.")
+        note(f"In this shell {above[0]} is set, and overrides config.yaml.")
     if key.startswith("model."):
         _tell_missing_key(context)
 

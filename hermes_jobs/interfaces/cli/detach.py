@@ -17,8 +17,8 @@ def detach(context: CliContext, submitted: Submitted, options: OutputOptions) ->
     else:
         print_current(context, submitted, options)
     if not options.quiet and not context.application.workers.are_live():
-        note("No worker is alive: the turn waits for the next process that works.")
-        note(f"  hermes-jobs turns follow {submitted.turn}   works on it; `hermes-jobs up` starts workers.")
+        note("No worker is alive: the turn waits until one starts.")
+        note(f"  hermes-jobs turns follow {submitted.turn}   runs it here; `hermes-jobs up` starts workers.")
     return 0
 
 

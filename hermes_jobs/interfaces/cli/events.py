@@ -111,7 +111,7 @@ def _find_stream(log: EventLog, given: str, *, may_come: bool) -> str:
         return given
     if begun:
         message = f"{given!r} fits several streams: {', '.join(begun[:SHOWN])}{' …' * (len(begun) > SHOWN)}."
-        raise Rejected(message, kind="ambiguous", hint="Give more of its name.")
+        raise Rejected(message, kind="ambiguous", hint="Give a longer prefix.")
     raise _unknown_stream(log, given)
 
 
@@ -156,7 +156,7 @@ def verify(context: CliContext, as_json: bool) -> None:
     report = look(log)
     print_result(lambda: report, lambda: _tell(report), as_json=as_json)
     if report.unread:
-        note(f"Not looked into, since only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
+        note(f"Not checked, because only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
     if not report.is_sound:
         raise Corrupt(f"The log contradicts itself in {pluralize(len(report.findings), 'place')}.")
 

@@ -72,7 +72,7 @@ def report(error: Exception, context: CliContext) -> int:
             explain(f"The disk is full{where}.", "Free some space, then try again.", context)
             return LOG
         case PermissionError(filename=str(path), strerror=reason):
-            hint = "Mend its permissions; after a `sudo` it may belong to root."
+            hint = "Correct its permissions; after a `sudo` it may belong to root."
             explain(f"{path} cannot be used: {reason}.", hint, context)
             return FAILED
         case _:

@@ -90,7 +90,7 @@ def export(
         selection = Selection(lineages=tuple(lineages), since=log_moment(since) or "", system=system)
         lines: Iterable[bytes] = training_lines(context.application, cast("TrainingFormat", form), selection)
     elif since is not None:
-        raise click.UsageError("--since is for training data: an export of events has them all.")
+        raise click.UsageError("--since is for training data; an export of events is always complete.")
     else:
         lines = exported_lines(context.application, lineages)
     num_lines = write_lines(file, lines, force=force)
@@ -119,7 +119,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
         size = _shown_size(Path(file).stat().st_size)
         note(f"{file}: {size}, all events and {pluralize(len(names), 'file')}.")
     if paths.env_file.exists():
-        note(".env is not in it: it may hold keys. Keep those elsewhere.")
+        note(".env is not included, because it may contain keys. Store them elsewhere.")
 
 
 def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:

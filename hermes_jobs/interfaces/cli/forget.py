@@ -70,14 +70,15 @@ class Request:
         self._force = force
         if not self.forgetter.clean():
             note(
-                "What was forgotten before is still being read by another process; it goes with the next one."
+                "Another process is still reading texts that were removed before. The next removal erases "
+                "them."
             )
 
     def find(self, removal: Removal) -> Matches:
         """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
         if removal.found(self._wish.why):
             raise Rejected(
-                "The reason holds what is to be forgotten.", kind="usage", hint="Say it in other words."
+                "The reason contains the text that is to be removed.", kind="usage", hint="Use other words."
             )
         return self.forgetter.find(removal)
 
@@ -108,9 +109,7 @@ class Request:
         is_clean = self.forgetter.clean()
         self._print(done, found)
         if not is_clean:
-            note(
-                "Another process still reads the log as it was: its file is cleaned by the next one that can."
-            )
+            note("Another process is still reading the old log. The next process that can cleans the file.")
 
     def _print(self, forgetting: str | None, found: Matches) -> None:
         if self._wish.as_json:
@@ -177,7 +176,7 @@ def delete_session(
         for line in _stays(context, session, family):
             note(f"  {line}")
         note(LEFT)
-    if request.is_wanted("Delete it for good?", found):
+    if request.is_wanted("Delete it permanently?", found):
         request.forgetter.forget_observations(observed, why=wish.why)
         request.carry_out(removal, request.find(removal), "session", family)
 
@@ -186,9 +185,9 @@ def _check_forks(family: SessionFamily) -> None:
     if family.forks:
         names = ", ".join(sorted(fork.removeprefix("session-") for fork in family.forks))
         raise Rejected(
-            f"It was forked, and its forks begin with what was said in it: {names}.",
+            f"It was forked, and its forks contain its history: {names}.",
             kind="forked",
-            hint="--with-forks deletes them too. Or delete them first.",
+            hint="Delete them, too, with --with-forks, or delete them first.",
         )
 
 
@@ -216,7 +215,7 @@ def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterato
 
 def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> Iterator[str]:
     if session.place is not None:
-        yield f"stays: its task and its answer in session {session.place.parent}, which had it work"
+        yield f"stays: its task and its answer in session {session.place.parent}, its parent"
     writes = context.application.memory.writes()
     learned = [
         str(each.version)
@@ -227,7 +226,7 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
     ]
     if learned:
         yield f"stays: what it led to in the memory, writes {', '.join(learned)} (see `memory forget`)"
-    yield "stays: what it cost"
+    yield "stays: its cost in `usage`"
 
 
 # --- memory forget ------------------------------------------------------------------------------------
@@ -264,7 +263,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
         for text in texts:
             print_text(f"- {text}")
         _tell_places(found)
-    if request.is_wanted("Forget it for good?", found):
+    if request.is_wanted("Delete it permanently?", found):
         memory.change(Drop(texts), "memory forget")
         request.carry_out(removal, request.find(removal), "memory")
 
@@ -300,7 +299,7 @@ def redact(
     if not wanted.strip():
         raise click.UsageError("PATTERN is empty.")
     if pattern == "-" and not (wish.yes or wish.dry_run):
-        raise click.UsageError("Add --yes or --dry-run: standard input holds the pattern, and cannot answer.")
+        raise click.UsageError("Add --yes or --dry-run, because standard input contains the pattern.")
     try:
         compiled = re.compile(wanted) if regex else literal(wanted)
     except re.error as error:
@@ -314,8 +313,8 @@ def redact(
     if not wish.as_json:
         _tell_places(found, files)
     if not (found or files or wish.as_json):
-        note("Nothing that can be removed holds it.")
-    elif request.is_wanted("Remove it for good?", found):
+        note("Nothing that can be removed contains it.")
+    elif request.is_wanted("Remove it permanently?", found):
         request.carry_out(removal, found, "pattern")
 
 

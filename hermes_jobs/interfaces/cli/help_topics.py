@@ -27,7 +27,7 @@ class Topic(NamedTuple):
 
 
 EXIT_CODES = Topic(
-    "What a command's exit code says.",
+    "The meaning of a command's exit code.",
     (
         Rows(
             ("code", "meaning"),
@@ -35,7 +35,7 @@ EXIT_CODES = Topic(
                 ("0", "Done."),
                 ("1", "The turn failed, was cancelled or refused; or hermes-jobs itself has an error."),
                 ("2", "Wrong usage or configuration. Nothing was recorded."),
-                ("3", "Waited too long (`--timeout`). The turn continues."),
+                ("3", "Timed out (`--timeout`). The turn continues."),
                 ("4", "No credentials, or the provider refused them."),
                 ("5", "The log cannot be reached or is broken; for a worker also its broker."),
                 ("6", "The answer does not fit the schema (`--schema`), also after a correction."),
@@ -49,17 +49,17 @@ EXIT_CODES = Topic(
 ENVIRONMENT = Topic(
     "Environment variables that are read.",
     (
-        "A flag wins over a variable, a variable over `.env` in the home, that over `config.yaml`.",
+        "Precedence: a flag, a variable, `.env` in the home, `config.yaml`.",
         Rows(
             ("variable", "meaning"),
             (
                 ("HERMES_JOBS_HOME", "The home: its log, memory, skills, settings. Default: ~/.hermes-jobs."),
                 ("HERMES_JOBS_MODEL", "The model, as `model.model`."),
-                ("HERMES_JOBS_LOG_URL", "The log's database, where it is not a file in the home."),
-                ("HERMES_JOBS_BROKER_URL", "The broker, where it is not the embedded one."),
+                ("HERMES_JOBS_LOG_URL", "The log's database, if it is not a file in the home."),
+                ("HERMES_JOBS_BROKER_URL", "The broker, if it is not the embedded one."),
                 (
                     "HERMES_JOBS_BUDGETS__DAY_USD",
-                    "The key `budgets.day_usd`; so any key of the configuration.",
+                    "The key `budgets.day_usd`; any other key likewise.",
                 ),
                 ("HERMES_JOBS_DEBUG", "1 shows tracebacks."),
                 ("OPENAI_API_KEY", "OpenAI's key, and that of an endpoint without a provider of its own."),
@@ -71,29 +71,29 @@ ENVIRONMENT = Topic(
                     "Key of Brave Search; also TAVILY_API_KEY, EXA_API_KEY: `web.search.provider`.",
                 ),
                 ("TELEGRAM_BOT_TOKEN", "Token of the Telegram bot."),
-                ("NO_COLOR", "Set to anything, output has no colours."),
+                ("NO_COLOR", "If set, output has no colours."),
                 ("COLUMNS", "The width of help texts."),
                 ("EDITOR, VISUAL", "The editor of `config edit`."),
                 ("SHELL", "The shell of `!command` in chat."),
             ),
         ),
-        "Keys belong into the environment or `.env` (mode 600); `hermes-jobs setup` and "
-        "`hermes-jobs config set NAME` write that.",
+        "Keys belong in the environment or in `.env` (mode 600); `hermes-jobs setup` and "
+        "`hermes-jobs config set NAME` write it.",
     ),
 )
 
 FILES = Topic(
     "What is in the home, and which files of a project are read.",
     (
-        "The home is HERMES_JOBS_HOME, else ~/.hermes-jobs. Yours to read and edit:",
+        "The home is HERMES_JOBS_HOME, else ~/.hermes-jobs. Files that you may edit:",
         Rows(
             ("file", "what it is"),
             (
                 ("config.yaml", "Settings; `config set` changes one, `config show` lists all."),
                 (".env", "Keys and other secrets, mode 600."),
-                ("SOUL.md", "Who the agent is and how it speaks."),
-                ("memories/", "MEMORY.md and USER.md: what it remembers."),
-                ("skills/", "What it has learned to do: a folder with a SKILL.md each."),
+                ("SOUL.md", "The agent's personality."),
+                ("memories/", "MEMORY.md and USER.md: the memory."),
+                ("skills/", "Skills: a folder with a SKILL.md each."),
                 ("commands/", "Slash commands of your own for chat: a NAME.md each."),
                 ("plugins/", "Memory providers and context engines of your own."),
             ),
@@ -103,24 +103,24 @@ FILES = Topic(
             ("file", "what it is"),
             (
                 ("events.db", "The log: everything that happened. `backup` copies it while it is in use."),
-                ("views/", "What listings are read from; made again from the log when deleted."),
+                ("views/", "Read models of the listings; rebuilt from the log if deleted."),
                 ("results/", "Tool results too large for the log."),
-                ("snapshots/", "What file tools replaced, for `turns rewind`."),
-                ("chat_history", "What you typed in chat."),
+                ("snapshots/", "Earlier versions of files, for `turns rewind`."),
+                ("chat_history", "The input history of chat."),
                 ("mcp/", "Logins at MCP servers, mode 600."),
                 ("logs/, run/", "Of running processes."),
             ),
         ),
-        "In the folder that is worked in:",
+        "In the working folder:",
         Rows(
             ("file", "what it is"),
             (
                 (
                     "AGENTS.md",
-                    "How to work here; .hermes.md goes before it, CLAUDE.md and .cursorrules after.",
+                    "Project instructions; first of .hermes.md, AGENTS.md, CLAUDE.md, .cursorrules.",
                 ),
-                (".hermes/commands/", "Slash commands of the project; .claude/commands/ is read too."),
-                (".gitignore", "What searches pass over."),
+                (".hermes/commands/", "Slash commands of the project; .claude/commands/ is read, too."),
+                (".gitignore", "Files that searches skip."),
             ),
         ),
     ),

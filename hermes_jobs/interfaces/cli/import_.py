@@ -146,7 +146,7 @@ def _restore(application: Application, file: Path, *, resume: bool) -> tuple[Imp
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if kept:
-        note(f"These were in the home already and stay as they are: {', '.join(kept)}.")
+        note(f"These were in the home already and were kept: {', '.join(kept)}.")
     return outcome
 
 
@@ -158,7 +158,7 @@ def _readable(file: Path) -> Iterator[None]:
         raise Rejected(
             f"{file} is damaged: {error}.",
             kind="unreadable_export",
-            hint="Nothing was imported. Take another copy of it.",
+            hint="Nothing was imported. Use another copy of it.",
         ) from error
 
 
@@ -174,7 +174,7 @@ def _is_session(stream: str) -> bool:
 
 def _tell(came: ImportResult, rested: QuiesceReport) -> None:
     if not came.streams:
-        note("Nothing was added: all of it is here already." if came.known else "The file holds no events.")
+        note("Nothing was added: everything is here already." if came.known else "The file holds no events.")
         return
     also = f"; {len(came.known)} were here already" if came.known else ""
     events, streams = pluralize(came.num_events, "event"), pluralize(len(came.streams), "stream")

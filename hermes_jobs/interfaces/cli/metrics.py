@@ -128,10 +128,10 @@ class HomeMetrics(Collector):
 
 def _queues(load: QueueStats) -> Iterator[Metric]:
     message = {
-        "waiting": "Jobs that are due and that nobody has begun.",
+        "waiting": "Jobs that are due and not claimed.",
         "running": "Jobs under way.",
-        "later": "Jobs that wait for their time.",
-        "oldest_waiting_seconds": "How long the oldest job has waited; 0 where none does.",
+        "later": "Jobs that are not yet due.",
+        "oldest_waiting_seconds": "Age of the oldest due job; 0 if there is none.",
         "workers": "Workers alive that consume the queue.",
     }
     families = {

@@ -76,7 +76,7 @@ def offered(application: Application, choice: Choice) -> Listing:
     from hermes_jobs.settings import SETUP
 
     if choice.rehearsal:
-        raise Misconfigured("No model is configured.", hint="`hermes-jobs setup` connects one.")
+        raise Misconfigured("No model is configured.", hint="Connect one: hermes-jobs setup")
     check_place(application.settings, choice)
     found = application.endpoints.listing(choice)
     if found.trouble is not None:
@@ -238,7 +238,7 @@ def show_model(context: CliContext, name: str | None, limit: int | None, as_json
     def print_text() -> None:
         KNOWN_MODELS.print_list(rows, as_json=False, empty="")
         for row in {row.name: row for row in rows if row.problem}.values():
-            left_out = " It is left out until that is mended." if row.role == "member" else ""
+            left_out = " It is left out until this is corrected." if row.role == "member" else ""
             note(f"{row.name}: {row.problem}{left_out}")
 
     print_result(lambda: {"name": ensemble or rows[0].name, "models": rows}, print_text, as_json=as_json)

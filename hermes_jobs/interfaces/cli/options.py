@@ -137,7 +137,7 @@ def _session_choice(session: str | None, newest: bool, anywhere: bool, workdir: 
     exclude({"--session": session, "--continue": newest})
     if anywhere and not newest:
         raise click.UsageError("--anywhere goes with --continue.")
-    why = ": a session keeps the folder it began in"
+    why = ": a session keeps its folder"
     exclude({"--workdir": workdir, "--session": session}, why)
     exclude({"--workdir": workdir, "--anywhere": anywhere}, why)
     return SessionChoice(session, newest, anywhere, workdir)

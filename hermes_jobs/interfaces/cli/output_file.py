@@ -41,7 +41,7 @@ def output_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     be written.
     """
     if path.exists() and not (force and path.is_file()):
-        again = "Give another name, or --force to put the new one there."
+        again = "Choose another name, or overwrite it with --force."
         hint = again if path.is_file() else "Name a file."
         raise Rejected(f"{path} is there already.", kind="usage", hint=hint)
     try:

@@ -67,7 +67,7 @@ def summary_line(load: QueueStats, now: datetime) -> str:
         if each.waiting or each.running
     ]
     alive = f"{len(load.workers)} worker{'s' * (len(load.workers) != 1)}"
-    return f"{to_local(now):%H:%M:%S}  {'; '.join([*(busy or ['nothing waits or runs']), alive])}"
+    return f"{to_local(now):%H:%M:%S}  {'; '.join([*(busy or ['no steps are waiting or running']), alive])}"
 
 
 def _oldest(queue: QueueLoad) -> str:

@@ -90,7 +90,7 @@ def _print_spending(found: Report) -> None:
     from hermes_jobs.views.totals import total_of, totals_by
 
     if not found.spending:
-        note("No model was asked in that time.")
+        note("No model was called in that time.")
         return
     total = total_of(found.spending)
     rows = totals_by(found.spending, "period")

@@ -153,9 +153,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     said = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
     given = _with_skills(context, skills, said)
     if session is not None and system:
-        raise click.UsageError(
-            "--system is for a new session: an existing one keeps the prompt it began with."
-        )
+        raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     chosen = resolve_toolsets(context, toolsets)
     variables = resolve_variables(context, environment)
     model = resolve_model(context, model, lineage)

@@ -68,7 +68,7 @@ def install(context: CliContext, only_print: bool, manager: Manager | None) -> N
     _warn_of_keys(context)
     for line in by.remarks():
         note(line)
-    note("`hermes-jobs service status` shows how it stands; `hermes-jobs service remove` takes it away.")
+    note("`hermes-jobs service status` shows its state; `hermes-jobs service remove` removes it.")
 
 
 @service.command("remove", epilog=example("hermes-jobs service remove"))
@@ -115,7 +115,7 @@ def status(context: CliContext, as_json: bool) -> None:
 def _service_of(settings: Settings, environ: Mapping[str, str]) -> Service:
     if any(not character.isprintable() for character in str(settings.paths.home)):
         raise Rejected(
-            "The home's path holds a character that no unit can.",
+            "The home's path contains a character that a unit file cannot.",
             kind="usage",
             hint="Move the home elsewhere.",
         )
@@ -166,7 +166,7 @@ def _warn_of_keys(context: CliContext) -> None:
     )
     if missing:
         note(
-            f"Set in this shell only, so that the service does not see it: {', '.join(missing)}. Write keys "
+            f"Set only in this shell, so the service does not see it: {', '.join(missing)}. Write keys "
             f"into {settings.paths.env_file}, settings with `hermes-jobs config set`, and install it again."
         )
 

@@ -22,7 +22,7 @@ Manager = Literal["systemd", "launchd"]
 RESTART_SECONDS = 10
 WITHOUT_SYSTEMD = (
     "In a container let `hermes-jobs up` be its command (see docker-compose.yml); elsewhere run "
-    "`hermes-jobs up -d` at the start of your session. `service install --print` shows the unit all the same."
+    "`hermes-jobs up -d` at the start of your session. `service install --print` shows the unit anyway."
 )
 
 

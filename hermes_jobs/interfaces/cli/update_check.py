@@ -136,7 +136,7 @@ def _index_data(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
             raise Rejected(
                 f"{NAME} is not published on {index}.",
                 kind="not_published",
-                hint=f"You have {__version__}. Look where you have it from; to upgrade: {upgrade}",
+                hint=f"You have {__version__}. Check where you installed it from; to upgrade: {upgrade}",
             ) from error
         raise _unusable(index, f"it answered HTTP {error.code}") from error
     except TimeoutError as error:

@@ -93,7 +93,7 @@ def _note_unreported(rows: Sequence[Spending]) -> None:
     calls = sum(row.estimated.requests for row in rows)
     if calls:
         ended = pluralize(calls, "call")
-        note(f"{ended} ended without a report of what was used: `hermes-jobs usage --estimated` lists them.")
+        note(f"{ended} ended without reporting usage: `hermes-jobs usage --estimated` lists them.")
 
 
 def _as_object(row: Spending, by: SpendingKey) -> dict[str, object]:
@@ -129,5 +129,5 @@ ESTIMATES: Resource[Estimate] = Resource(
         Column("MODEL", lambda each: each.model, rank=1),
         Column("WHY", lambda each: f"{each.reason} ({each.worker})", telling=True),
     ),
-    "What every call used was reported.",
+    "Every call reported its usage.",
 )

@@ -81,7 +81,7 @@ GENERATIONS: Resource[GenerationStatus] = Resource(
         Column("SIZE", lambda each: f"{each.size / 1e6:.1f} MB", rank=1, right=True),
         Column("ROWS", _rows, telling=True),
     ),
-    "There are none yet; the next command that reads builds them.",
+    "There are none yet; the next command that needs them builds them.",
 )
 
 

@@ -60,12 +60,12 @@ class FallbackWorker:
                 else:
                     self._stopping.wait(LOOK_EVERY)
             except Exception:
-                logger.exception("working was broken off; it continues")
+                logger.exception("the worker was interrupted; it continues")
                 self._stopping.wait(LOOK_EVERY)
 
     def _work(self) -> None:
         """Run due steps until stopped, or until a worker is alive again."""
-        self._told("No worker is alive: this process works on the turns too.")
+        self._told("No worker is alive: this process runs the turns, too.")
         self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
         connectors = connector_preparation(self._application)
         connectors.start()
@@ -75,7 +75,7 @@ class FallbackWorker:
         finally:
             connectors.stop()
         if not self._stopping.is_set():
-            self._told("Workers are alive: they do the work.")
+            self._told("Workers are alive: they run the turns.")
 
     def _reserved(self) -> str | None:
         """The own stream, if no live worker can run its turns."""

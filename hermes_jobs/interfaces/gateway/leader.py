@@ -40,7 +40,7 @@ class GatewayLeader:
         Raises `LogUnavailable`.
         """
         if self._lease.is_lost:
-            logger.warning("this process lost its lease; it is standby now")
+            logger.warning("this process lost its lease and is standby now")
             self._lease.close()
             self._lease = self._start_lease()
         if not self._lease.is_fresh():

@@ -92,7 +92,7 @@ def toolsets(application: Application) -> Iterator[DoctorFinding]:
         return  # a memory provider or context engine that cannot be used has a check of its own
     for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
         if unknown := [name for name in names if name not in known]:
-            message = f"toolsets.{key} names what is not a toolset: {', '.join(unknown)}"
+            message = f"toolsets.{key} contains an unknown toolset: {', '.join(unknown)}"
             yield warn("toolsets", message, f"Known: {', '.join(known)}.")
 
 
@@ -130,9 +130,7 @@ def budgets(application: Application) -> Iterator[DoctorFinding]:
     except HermesJobsError:
         return
     spent, reserved = account.spent.nano_usd / NANO, account.reserved.nano_usd / NANO
-    text = (
-        f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} set aside for calls under way"
-    )
+    text = f"${spent:.4f} of ${limit:g} are spent today ({day}), ${reserved:.4f} reserved for running calls"
     yield DoctorFinding(check="budgets", status="ok" if spent < limit else "warn", message=text)
 
 
@@ -151,7 +149,7 @@ def verifications(application: Application) -> Iterator[DoctorFinding]:
 WINDOW_SOURCES = {
     "setting": "model.context_length",
     "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",
-    "list": "by the list of known models",
+    "list": "from the list of known models",
     "default": "assumed: the model is not known; model.context_length sets it",
 }
 
@@ -169,14 +167,14 @@ def context(application: Application) -> DoctorFinding:
     source = WINDOW_SOURCES[known.source].format(day=day)
     when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
-        when = "compresses only when asked to (compression.enabled is false)"
+        when = "compresses only by `sessions compress` (compression.enabled is false)"
     text = f"the engine {settings.context.engine} {when}"
     tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
     if tools < window * MUCH_FOR_TOOLS:
         return ok("context", text)
     hint = (
         f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "
-        "(toolsets.disabled), or take a model with a larger window."
+        "(toolsets.disabled), or use a model with a larger window."
     )
     return warn("context", text, hint)
 
@@ -203,7 +201,7 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
         )
         return fail("commands", text, "The agent's terminal tool would not be safe to use here.")
     if sys.platform != "linux":
-        text = "run; what leaves a command's process group is not found again on this system"
+        text = "run; processes that leave a command's process group cannot be found on this system"
         return warn("commands", text)
     return ok("commands", "run, and leave no process behind")
 

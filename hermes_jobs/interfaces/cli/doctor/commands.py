@@ -75,9 +75,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     except Misconfigured as error:
         hint = error.hint
         if checks.is_up(context.environ):
-            hint = (
-                f"{hint} `hermes-jobs up` continues with what it read before, until this is mended.".strip()
-            )
+            hint = f"{hint} `hermes-jobs up` continues with what it read before, until this is fixed.".strip()
         yield checks.fail("config", error.message, hint, code=USAGE)
         return
     yield from checks.home(settings)

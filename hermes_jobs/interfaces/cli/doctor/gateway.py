@@ -37,14 +37,14 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
     text = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
     if workers_lack_token(application):
         text += "; the workers have no token, or another one: answers do not arrive"
-        hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); what runs reads it again."
+        hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); running processes reread it."
         yield warn(CHECK, text, hint)
         return
     known = statuses(application.log)
     problem = next((known[each].unreachable for each in gateways if each in known), "")
     if problem:
         text = f"{who}; a gateway asks, and nothing arrives: {problem}"
-        yield warn(CHECK, text, f"It asks again by itself; {settings.paths.logs / 'gateway.log'}")
+        yield warn(CHECK, text, f"It retries automatically; {settings.paths.logs / 'gateway.log'}")
         return
     yield DoctorFinding(
         check=CHECK,

@@ -11,7 +11,7 @@ from hermes_jobs.domain.memory.memory import TARGETS, chars
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
 from hermes_jobs.text.plural import pluralize
 
-HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or `memory add --anyway`."
+HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or use `memory add --anyway`."
 
 
 def memory(application: Application) -> Iterator[DoctorFinding]:

@@ -26,8 +26,8 @@ def model(settings: Settings) -> DoctorFinding:
     if choice.rehearsal:
         return warn(
             "model",
-            "the rehearsal model answers: a script that shows what happens, not a language model.",
-            "`hermes-jobs setup` connects a real one.",
+            "the rehearsal model answers: a script for trying hermes-jobs out, not a language model.",
+            "Connect a real one: hermes-jobs setup",
         )
     try:
         check_choice(settings, choice)

@@ -42,11 +42,11 @@ def log(application: Application) -> DoctorFinding:
         position = application.log.last_position()
         was_written = _writes(application)
     except HermesJobsError as error:
-        hint = "Start its database, or mend log_url." if settings.log_url else ""
+        hint = "Start its database, or correct log_url." if settings.log_url else ""
         return fail("log", str(error), hint, code=LOG)
     if not was_written:
         message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
-        return fail("log", message, "It is named above: let it continue, or end it.", code=LOG)
+        return fail("log", message, "Let that process continue, or stop it.", code=LOG)
     return ok("log", f"{where}, {pluralize(position, 'event')}")
 
 
@@ -77,7 +77,7 @@ def broker(settings: Settings) -> DoctorFinding:
             server = find_server()
         except Rejected as error:
             return fail("broker", error.message, error.hint)
-        text = f"none runs; `up` starts the embedded one ({server})"
+        text = f"none is running; `up` starts the embedded one ({server})"
         return warn("broker", text, f"{UP} `send` works without.")
     try:
         url = require_broker(settings)
@@ -85,7 +85,7 @@ def broker(settings: Settings) -> DoctorFinding:
         return fail("broker", error.message, error.hint, code=LOG)
     text = f"{settings.secrets.redact(url)} answers"
     if not carries_live_text(url):
-        text += "; answers are shown when they are complete: only Redis carries them as they are written"
+        text += "; answers appear when they are complete: only Redis carries live text"
     return ok("broker", text)
 
 
@@ -94,10 +94,10 @@ def workers(application: Application) -> DoctorFinding:
     alive = [worker for worker in live_processes(application) if worker.queues]
     missing = [name for name in ALL_QUEUES if not any(name in worker.queues for worker in alive)]
     if not alive:
-        return warn("workers", "none is alive", f"{UP} `send` works by itself meanwhile.")
+        return warn("workers", "none is alive", f"{UP} Meanwhile `send` runs turns itself.")
     text = f"{len(alive)} alive"
     if missing:
-        text += f"; nobody consumes {', '.join(missing)}"
+        text += f"; no worker consumes {', '.join(missing)}"
         return warn("workers", text, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
     return ok("workers", text)
 
@@ -111,7 +111,7 @@ def worker_settings(application: Application) -> Iterator[DoctorFinding]:
             continue
         if status.problem:
             text = f"{worker.id} continues with what it read before: {status.problem}"
-            yield warn("settings", text, "Mend the file; it is read again by itself.")
+            yield warn("settings", text, "Correct the file; it is reread automatically.")
         if status.outdated:
             text = f"{worker.id} began with another {', '.join(status.outdated)}"
             yield warn("settings", text, "`hermes-jobs down`, then `hermes-jobs up`.")
@@ -131,10 +131,10 @@ def beat(application: Application) -> DoctorFinding:
     if beats:
         return ok("beat", f"{len(beats)} alive")
     if due_at is None:
-        return ok("beat", "none is alive, and no schedule waits for one")
+        return ok("beat", "none is alive, and there is no schedule")
     if any("schedules" in worker.queues for worker in alive):
-        return ok("beat", "none is alive; the workers wake due schedules by themselves")
-    return warn("beat", "none is alive, nor any worker that fires schedules: nothing runs when it is due", UP)
+        return ok("beat", "none is alive; the workers start due schedules")
+    return warn("beat", "none is alive, and no worker either: schedules do not run", UP)
 
 
 def flower(settings: Settings) -> DoctorFinding:
@@ -153,7 +153,7 @@ def flower(settings: Settings) -> DoctorFinding:
 
 PORTS = {"http": 80, "https": 443}
 ANSWER_SECONDS = 3.0
-START_IT = "Start the collector with a receiver for OTLP over HTTP, or mend OTEL_EXPORTER_OTLP_ENDPOINT."
+START_IT = "Start the collector with a receiver for OTLP over HTTP, or correct OTEL_EXPORTER_OTLP_ENDPOINT."
 
 
 def traces(environ: Mapping[str, str]) -> DoctorFinding:

@@ -21,7 +21,7 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
     """Whether the configured provider's requirements are met; with `live` one search, which may cost."""
     name = settings.web.search.provider
     if name is None:
-        yield ok(CHECK, "no web search; `hermes-jobs setup --search NAME` chooses who searches")
+        yield ok(CHECK, "no web search; choose a provider: hermes-jobs setup --search NAME")
         return
     if not {"web"} & set(settings.toolsets.enabled) - set(settings.toolsets.disabled):
         text = f"{SEARCH_PROVIDERS[name].title}, and the toolset web is off"

@@ -94,11 +94,13 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     from hermes_jobs.system.randomness import random_bits
 
     if allow_reads and not follow:
-        raise click.UsageError("--allow-reads is for --follow: without it no tool is ever asked for.")
+        raise click.UsageError("--allow-reads requires --follow.")
     if not NAME.fullmatch(name):
-        raise click.UsageError("A name has up to 40 small letters, digits and hyphens: brief-answers.")
+        raise click.UsageError(
+            "A name has up to 40 lower-case letters, digits and hyphens, such as brief-answers."
+        )
     if name.startswith(NAMES):
-        raise click.UsageError(f"Names that begin with {NAMES} are those of verifications: give another one.")
+        raise click.UsageError(f"Names that begin with {NAMES} belong to verifications: choose another one.")
     application = context.application
     design = read_design(application, file)
     turns = _recorded(application, chosen_turns(application, query), whole=follow)
@@ -318,5 +320,5 @@ def _require_effects(
                 raise Rejected(
                     f"The variants {other.name!r} and {variant.name!r} ask the same of all these turns.",
                     kind="usage",
-                    hint="A variant needs another model, another system prompt, or something to leave out.",
+                    hint="Give a variant another model, another system prompt, or something to leave out.",
                 )

@@ -282,7 +282,7 @@ def import_servers(
 
     def tell() -> None:
         if not text:
-            note("No servers were found." if paths else "None of the usual files is there; name one.")
+            note("No servers were found." if paths else "None of the usual files exists; name one.")
             return
         print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in text])
         if taken and not dry_run:

@@ -111,7 +111,7 @@ def known_row(context: CliContext, name: str) -> ServerRow:
 def unknown_server(context: CliContext, name: str) -> Rejected:
     """The error for an unknown server."""
     known = ", ".join(sorted(context.settings.mcp_servers))
-    hint = f"There are: {known}." if known else "None is configured; `hermes-jobs mcp add` adds one."
+    hint = f"There are: {known}." if known else "None is configured. Add one: hermes-jobs mcp add"
     return Rejected(f"There is no MCP server {name!r}.", kind="unknown", hint=hint)
 
 
@@ -244,9 +244,12 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
     print_prompts(row.name, listed)
     note_left_out(listed)
     if row.state.waiting is not None:
-        note(f"This differs from what you know of it. Look at it: hermes-jobs mcp accept {row.name}")
+        note(f"Its tools have changed since you accepted them. Review: hermes-jobs mcp accept {row.name}")
     elif not row.config.trusted and listed.tools:
-        note("Each call asks you. For servers that you trust: --trust, or `trusted: true` in config.yaml.")
+        note(
+            "Each call needs your approval. For servers that you trust: --trust, or `trusted: true` in "
+            "config.yaml."
+        )
 
 
 def note_left_out(listed: McpToolsListed, server: str = "") -> None:
@@ -274,7 +277,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
         ("env", ", ".join(row.config.env)),
         ("headers", ", ".join(row.config.headers)),
         ("login", _login_text(row.login) if row.login else ""),
-        ("trusted", "yes" if row.config.trusted else "no: what it says of its tools is not believed"),
+        ("trusted", "yes" if row.config.trusted else "no: its descriptions of effects are ignored"),
         ("required", "yes" if row.config.required else ""),
         ("specification", listed.protocol if listed else ""),
         ("version", printable(listed.version) if listed else ""),
@@ -290,7 +293,7 @@ SERVERS: Resource[ServerRow] = Resource(
         Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),
     ),
-    "No MCP servers. `hermes-jobs mcp add --help` says how to add one.",
+    "No MCP servers. To add one, see: hermes-jobs mcp add --help",
     server_json,
     _fields,
 )

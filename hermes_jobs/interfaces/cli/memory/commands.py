@@ -183,7 +183,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
         raise Rejected(
             f"Write {number} cannot be taken back: {gone_since(forgotten)}.",
             kind="memory_forgotten",
-            hint="Add what you want to be remembered: hermes-jobs memory add TEXT",
+            hint="Add an entry: hermes-jobs memory add TEXT",
         )
     fact = writes[number - 1].fact
     changes = [Undo(number, fact), *_trials(application, number, fact)]

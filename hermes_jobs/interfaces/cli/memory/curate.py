@@ -44,7 +44,7 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     if not every and not numbers:
         _proposals().print_list(list(enumerate(found, start=1)), as_json=as_json)
         if found and not as_json:
-            note("To do it: hermes-jobs memory curate --apply, or --only N.")
+            note("To apply: hermes-jobs memory curate --apply, or --only N.")
             for review in sorted({str(each.entry.review) for each in found if each.rule == "harmful"}):
                 note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
         return
@@ -73,9 +73,9 @@ def _apply(context: CliContext, wanted: Sequence[MemoryProposal], version: int, 
     done = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
 
     def print_text() -> None:
-        note(f"Done: {str(done.answer).strip()}." if wanted else "There is nothing to do.")
+        note(f"Done: {str(done.answer).strip()}." if wanted else "There is nothing to apply.")
         if wanted:
-            note("To take it back: hermes-jobs memory curate --undo")
+            note("To undo: hermes-jobs memory curate --undo")
 
     print_result(lambda: [_as_object(each) for each in wanted], print_text, as_json=as_json)
 

@@ -83,7 +83,7 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
             Column("TURN", lambda write: (write.fact.evidence and write.fact.evidence.turn) or "", rank=3),
             Column("WHAT", what, telling=True),
         ),
-        "Nothing was ever written.",
+        "Nothing has been written yet.",
         lambda write: write_json(write, undone, forgotten),
         by_day=True,
     )
@@ -202,7 +202,7 @@ def entries_with(
             f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
             + (f" The nearest:\n{listed(near)}" if near else ""),
             kind="memory_not_found",
-            hint="`hermes-jobs memory show` lists what is there."
+            hint="`hermes-jobs memory show` lists the entries."
             + (
                 f" Texts of {pluralize(len(forgotten), 'write')} were removed: see `memory log`."
                 * bool(forgotten)
@@ -245,7 +245,7 @@ class Provenance:
     def as_text(self, entry: MemoryEntry, now: Memory) -> str:
         """The evidence for users."""
         is_there = entry.text in now.entries(entry.target)
-        head = f"{entry.target}: {entry.text}" + ("" if is_there else " (not there any more)")
+        head = f"{entry.target}: {entry.text}" + ("" if is_there else " (removed since)")
         return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
 
     def _lines(self, write: RecordedWrite) -> Iterator[str]:

@@ -12,7 +12,7 @@ from hermes_jobs.domain.memory.memory import chars
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.plural import pluralize
 
-SCANNED = "Say it without that. If it is harmless, `memory add --anyway` takes it as it is."
+SCANNED = "Rephrase it. If it is harmless, add it with `memory add --anyway`."
 
 
 def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
@@ -22,7 +22,7 @@ def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence
     if size > limit:
         fill += "; what prompts have no room for is recalled"
     done = [_done(event) for event in events]
-    return f"{', '.join(done) or 'Nothing to do: it reads so already'}. {target.capitalize()}: {fill}."
+    return f"{', '.join(done) or 'Nothing to do: it has this text already'}. {target.capitalize()}: {fill}."
 
 
 def _done(event: e.Event) -> str:
@@ -47,9 +47,9 @@ def for_people(refused: Rejected, *, adds: bool) -> Rejected:
     """The refusal with a hint for users."""
     match refused.kind:
         case "memory_old_text":
-            return Rejected("OLD is empty.", kind="usage", hint="Give a part of the entry that is meant.")
+            return Rejected("OLD is empty.", kind="usage", hint="Give a part of one entry.")
         case "memory_scan":
-            hint = SCANNED if adds else "Say it without that: what is remembered goes into every prompt."
+            hint = SCANNED if adds else "Rephrase it: memory entries go into every prompt."
             return Rejected(refused.message, kind=refused.kind, hint=hint)
         case _:
             return refused

@@ -185,7 +185,7 @@ def answer_effect(command: c.ApproveCall | c.DenyCall) -> str:
     """The effect of an answer, in words."""
     if isinstance(command, c.ApproveCall):
         return TOLD[command.scope]
-    return "Refused; the agent is told why." if command.reason else "Refused."
+    return "Refused; the agent gets your reason." if command.reason else "Refused."
 
 
 def _command(asked: ToolCall) -> str:

@@ -22,8 +22,8 @@ from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, 
 
 TOLD: dict[e.InputAction, str] = {
     "accept": "Answered.",
-    "decline": "Declined; the server is told.",
-    "cancel": "Cancelled; the server is told that nobody has decided.",
+    "decline": "Declined; the server is informed.",
+    "cancel": "Dismissed; the server is informed.",
 }
 KEYS = "ync"
 
@@ -78,7 +78,9 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """The time left, and a warning about secrets."""
         until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
         what = (
-            "it is never opened by itself" if self.asked.url else "the server gets what you type: no secrets"
+            "it is never opened automatically"
+            if self.asked.url
+            else "your answer is sent to the server: no secrets"
         )
         return f"{what}; without an answer it is cancelled at {until:%H:%M:%S}"
 
@@ -105,7 +107,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
     """Raise `Rejected` if an answer contains a secret known to `redact`."""
     if redact(content) != content:
-        raise Rejected("The answer holds one of your secrets. Nothing was recorded.", kind="secret")
+        raise Rejected("The answer contains one of your secrets. Nothing was recorded.", kind="secret")
 
 
 def input_questions(

@@ -54,7 +54,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
         return 0
     note(f"Review {review} looks through the skills …")
     if not run_or_wait(context, stream_of(review), lambda session: not session.is_under_review, timeout):
-        note(f"Waited long enough; it continues: hermes-jobs reviews show {review}")
+        note(f"Timed out; the review continues: hermes-jobs reviews show {review}")
         return TIMED_OUT
     return _print_end(context, review, as_json=as_json)
 
@@ -80,11 +80,11 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
 
     def print_text() -> None:
         if ended.status == "completed":
-            note(ended.saved or "There is nothing to merge or to archive.")
+            note(ended.saved or "There is nothing to merge or archive.")
             proposal_format.print_proposals(application, review)
         else:
             note(f"Review {review} {ended.status}: {ended.message}")
-            note(f"To take it up again: hermes-jobs reviews retry {review}")
+            note(f"To resume it: hermes-jobs reviews retry {review}")
 
     print_result(lambda: details_json(context, ended), print_text, as_json=as_json)
     return 0 if ended.status == "completed" else FAILED
@@ -138,7 +138,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
     def print_text() -> None:
         note(f"Applied: {applied.answer} of review {review.id}.")
         for stream in sorted(done):
-            note(f"To take it back: hermes-jobs skills undo {stream.removeprefix('skill-')}")
+            note(f"To undo: hermes-jobs skills undo {stream.removeprefix('skill-')}")
 
     print_result(lambda: details_json(context, review), print_text, as_json=as_json)
 

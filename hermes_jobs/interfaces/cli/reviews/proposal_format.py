@@ -69,7 +69,7 @@ def print_proposals(application: Application, review: str) -> None:
             present = skills.get(proposal.into)
             print_text("\n".join(_difference(present.main if present else "", proposal.content)))
     if any(each.status == "open" for each in proposals):
-        note(f"Nothing is changed yet. To carry it out: hermes-jobs reviews apply {review} [--only N]")
+        note(f"Nothing has changed yet. To apply: hermes-jobs reviews apply {review} [--only N]")
 
 
 def _shown(proposal: CurationProposal, skills: Collection[Skill]) -> ProposalView:

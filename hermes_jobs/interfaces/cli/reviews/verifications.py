@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.memory.entries import Entry
     from hermes_jobs.views.verifications import VerificationView
 
-NOT_YET = "not tried out yet"
+NOT_YET = "not tested yet"
 Found = dict[tuple[str, str, str], "VerificationView"]
 
 
@@ -67,9 +67,9 @@ def finding_lines(review: str, found: VerificationView | None) -> Iterator[str]:
         yield f"to take it back: hermes-jobs reviews apply {review}"
         yield f"to keep it: hermes-jobs reviews keep {review}"
     elif found.standing == "open" and found.keep is None:
-        yield f"to keep it all the same: hermes-jobs reviews show {review}, then reviews keep"
+        yield f"to keep it: hermes-jobs reviews show {review}, then reviews keep"
         if found.pairs:
-            yield f"to ask what has no answer: hermes-jobs experiments run {found.experiment}"
+            yield f"to run the missing calls: hermes-jobs experiments run {found.experiment}"
 
 
 def print_findings(application: Application, found: Sequence[VerificationView]) -> None:
@@ -83,13 +83,13 @@ def print_findings(application: Application, found: Sequence[VerificationView]) 
         print_text("\n   ".join([*lines, *filter(None, [figures_of(each)])]))
     review = found[0].review
     if any(each.is_proposal for each in found):
-        note(f"To take back what is harmful: hermes-jobs reviews apply {review}, or --only N")
+        note(f"To undo what makes answers worse: hermes-jobs reviews apply {review}, or --only N")
         note(f"To keep it: hermes-jobs reviews keep {review}, or --only N")
     left = [each for each in found if each.standing == "open" and each.keep is None]
     if left:
-        note(f"To keep what is provisional all the same: hermes-jobs reviews keep {review} --only N")
+        note(f"To keep what is provisional: hermes-jobs reviews keep {review} --only N")
     for name in dict.fromkeys(each.experiment for each in left if each.pairs):
-        note(f"To ask what has no answer: hermes-jobs experiments run {name}")
+        note(f"To run the missing calls: hermes-jobs experiments run {name}")
 
 
 def thing_of(application: Application, found: VerificationView) -> str:
@@ -126,7 +126,7 @@ def decide(
 def _chosen(found: Sequence[VerificationView], numbers: Collection[int]) -> Sequence[VerificationView]:
     unknown = next((number for number in numbers if number > len(found)), None)
     if unknown is not None:
-        hint = f"There are 1 to {len(found)}." if found else "Nothing was tried out."
+        hint = f"There are 1 to {len(found)}." if found else "Nothing was tested."
         raise Rejected(f"There is no number {unknown}.", kind="usage", hint=hint)
     if numbers:
         return [found[number - 1] for number in sorted(set(numbers))]

@@ -29,8 +29,8 @@ from hermes_jobs.interfaces.cli.schedules.model import interpret
 from schedules.phrases import Refused, Understood
 
 _YES = yes_option("Do not ask for confirmation.")
-SAY_WHEN = 'Say when: "every weekday at 9", or one of --cron, --every, --at, --in.'
-UNCHANGED = "Nothing would change: say what, for example with --task TEXT or a sentence."
+SAY_WHEN = 'Give a time: "every weekday at 9", or one of --cron, --every, --at, --in.'
+UNCHANGED = "Nothing to change: give an option such as --task TEXT, or a sentence."
 UNNAMED = "schedule"
 
 
@@ -142,7 +142,7 @@ def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
     """The plan with an unused name."""
     if not plan.text.strip():
         raise Rejected(
-            "That says when, and not what.",
+            "The sentence has a time, but no task.",
             kind="usage",
             hint="Add the task to the sentence, or give it with --task.",
         )
@@ -186,7 +186,7 @@ def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bo
 def _note_who_fires(context: CliContext) -> None:
     """Print a note if no process would fire the schedule."""
     if not context.application.workers.has_consumer("schedules"):
-        note("No worker is alive: it runs when it is due only while `hermes-jobs up` runs.")
+        note("No worker is alive: schedules run only while `hermes-jobs up` is running.")
 
 
 def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:

@@ -140,7 +140,9 @@ def _zone(name: str) -> ZoneInfo:
         raise Rejected(
             f"There is no time zone {name!r}.",
             kind="usage",
-            hint=f"The nearest known one is {nearest[0]!r}." if nearest else "Name one as Europe/Berlin.",
+            hint=f"The nearest known one is {nearest[0]!r}."
+            if nearest
+            else "Time zones look like Europe/Berlin.",
         ) from error
 
 

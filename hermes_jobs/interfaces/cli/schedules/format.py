@@ -31,7 +31,7 @@ ANSWER_SHOWN = 600  # characters of the last answer
 
 WHY: dict[str, str] = {
     "down": "nothing was running when it was due",
-    "overlap": "the run before it was still under way",
+    "overlap": "the previous run was still running",
     "edited": "the schedule was changed before it ran",
     "session_ended": "the session that it continues has ended",
 }
@@ -196,7 +196,7 @@ def run_line(rule: TimingInZone, run: RunView) -> str:
         more = f" to {due_time(rule, run.until)}, {missed_count(run)} in all" if run.until is not None else ""
         return f"missed: {due}{more} ({WHY[run.reason]})"
     if run.outcome == "queued":
-        return f"{due}: waits for the run before it"
+        return f"{due}: waits for the previous run"
     asked = "" if run.by == "clock" else f", asked for by {run.by}"
     failed = f": {run.message}" if run.message else ""
     cost = "cost unknown" if run.cost_usd is None else money(run.cost_usd)
@@ -228,11 +228,11 @@ def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
 def _status(schedule: ScheduleView) -> str:
     text: list[str] = [schedule.status]
     if schedule.status == "paused" and schedule.pause_reason:
-        text.append(f"it has paused itself: {schedule.pause_reason}")
+        text.append(f"paused automatically: {schedule.pause_reason}")
     if schedule.running:
         text.append(f"running: {', '.join(schedule.running)}")
     if schedule.queued:
-        text.append(f"{len(schedule.queued)} waiting for the run before them")
+        text.append(f"{len(schedule.queued)} waiting for the previous run")
     if schedule.failures and schedule.status != "paused":
         text.append(f"{schedule.failures} failed in a row")
     return "; ".join(text)

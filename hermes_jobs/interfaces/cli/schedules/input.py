@@ -119,7 +119,7 @@ def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | R
     flags = wanted.timings
     if len(flags) > 1 or (flags and wanted.sentence is not None):
         given = [*flags, *(["a sentence"] if wanted.sentence is not None else [])]
-        raise click.UsageError(f"{' and '.join(given)} exclude each other: say when in one way.")
+        raise click.UsageError(f"{' and '.join(given)} exclude each other: give one time.")
     moment = datetime.fromtimestamp(now, UTC)
     if wanted.sentence is not None:
         return parse(wanted.sentence, moment, zone)
@@ -170,7 +170,7 @@ def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
     said = found.task if found is not None else None
     if said is not None and wanted.task is not None:
         raise click.UsageError(
-            f"The sentence holds a task already ({said!r}): leave out --task, or say only when."
+            f"The sentence has a task already ({said!r}): leave out --task, or say only when."
         )
     return wanted.task if wanted.task is not None else said
 
@@ -218,9 +218,7 @@ def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
     """The folder of its runs: the given one, else the current one if runs get their own sessions."""
     if plan.session is not None:
         if wanted.workdir not in {None, NONE}:
-            raise click.UsageError(
-                "--workdir is for runs with a session of their own: a session keeps the folder it began in."
-            )
+            raise click.UsageError("--workdir is for runs with a new session: a session keeps its folder.")
         return None
     if wanted.workdir is None:
         is_new = not before.text or before.session is not None
@@ -244,8 +242,8 @@ def _check_price(context: CliContext, plan: Plan) -> None:
     prices = context.application.endpoints.by_name
     if prices.cost_usd(name, Usage(1)) is None:
         raise click.BadParameter(
-            f"the price of {name!r} is not known: a limit in money alone cannot be held. Set one in tokens "
-            "beside it: hermes-jobs config set budgets.turn_tokens 200000",
+            f"the price of {name!r} is not known: a limit in money alone cannot be enforced. Also set one in "
+            "tokens: hermes-jobs config set budgets.turn_tokens 200000",
             param_hint="--budget",
         )
 

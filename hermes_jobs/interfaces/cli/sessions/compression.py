@@ -44,7 +44,7 @@ def session_summary(context: CliContext, session_id: str, as_json: bool) -> None
 
     def show() -> None:
         if not text:
-            note(f"Session {session.id} has no summary: nothing of it is compressed.")
+            note(f"Session {session.id} has no summary: it was not compressed.")
             return
         print_fields([("Session", session.id), *_sizes(layers, state.num_compressed)])
         _print(layers)
@@ -124,11 +124,11 @@ def compress_session(
     command = RequestCompression(reason="manual", focus=focus.strip())
     application.engine().execute(session.stream, command)
     if not wait:
-        text = f"Session {session.id} will be compressed by the next process that works."
+        text = f"Session {session.id} will be compressed when a worker is available."
         _say_there_is_none(session.lineage, text, as_json=as_json)
         return 0
     if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
-        text = f"Waited long enough; session {session.id} will be compressed."
+        text = f"Timed out; session {session.id} will be compressed."
         _say_there_is_none(session.lineage, text, as_json=as_json)
         return TIMED_OUT
     news = [each.event for each in application.log.tail(before, stream=session.stream)]

@@ -52,7 +52,7 @@ def consolidate_session(
     once. With `memory.consolidate: true`, workers do this automatically.
     """
     if (session_id is None) is not all_finished:
-        raise click.UsageError("Give either the ID of a session, or --all-finished.")
+        raise click.UsageError("Give the ID of a session, or --all-finished.")
     lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
     done = list(_consolidated(context, lineages, whole=session_id is not None))
     print_result(lambda: list(map(review_json, done)), partial(_tell, done), as_json=as_json)
@@ -131,7 +131,7 @@ def _is_done(application: Application, lineage: str) -> bool:
 
 def _tell(done: list[ReviewView]) -> None:
     if not done:
-        note("Nothing to read: all that is finished was read before.")
+        note("Nothing to do: all finished conversations are consolidated.")
     for each in done:
         found = each.saved or ("nothing new" if each.status == "completed" else each.status)
         text = f" ({each.message})" if each.message else ""
@@ -141,4 +141,4 @@ def _tell(done: list[ReviewView]) -> None:
         costs = [each.cost_usd for each in done]
         note(f"{calls}, {money(None if None in costs else sum(filter(None, costs)))}.")
     if any(each.saved for each in done):
-        note("To see them: hermes-jobs memory show; where one came from: hermes-jobs memory why TEXT")
+        note("To list them: hermes-jobs memory show; to see an origin: hermes-jobs memory why TEXT")

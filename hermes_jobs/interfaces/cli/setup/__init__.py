@@ -56,7 +56,7 @@ def setup(
 
     asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
     if search_url is not None and search is None:
-        raise click.UsageError("--search-url says where --search NAME is: give both.")
+        raise click.UsageError("--search-url requires --search.")
     named = (provider, model, base_url) != (None, None, None)
     written = ModelDialog(context, asking).run(provider, model, base_url) if named or search is None else None
     if search is not None or (asking.can_ask and not named):

@@ -123,7 +123,7 @@ def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) ->
     say("")
     say(f"Written: {paths.config}" + (f" and the key to {paths.env_file} (mode 600)" if secrets else ""))
     if wanted.key_is_set and context.environ.get(wanted.key):
-        say(f"{wanted.key} is in the environment alone: workers and schedules need it there too, or in .env.")
+        say(f"{wanted.key} is only in this environment. Workers and schedules need it in theirs, or in .env.")
     _warn_of_others(context, say)
 
 
@@ -141,4 +141,4 @@ def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:
     """Warn about variables that override the written settings."""
     winning = [name for name in ABOUT_THE_MODEL if context.environ.get(name, "").strip()]
     if winning:
-        say(f"The environment wins over what was written; unset there: {', '.join(winning)}.")
+        say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")

@@ -23,7 +23,7 @@ class Questions:
     def require(self, what: str, flag: str) -> None:
         """Raise a usage error without a terminal."""
         if not self.can_ask:
-            raise click.UsageError(f"There is no terminal to ask for {what} on: give {flag}.")
+            raise click.UsageError(f"There is no terminal to ask for {what}: give {flag}.")
 
     def choose(self, question: str, options: Sequence[tuple[str, str]], default: str | None) -> str:
         """One of the names, by number, name or another text; each with a description."""

@@ -129,16 +129,14 @@ class ModelDialog:
                 f"Keys: {at.keys_at or at.docs}",
             )
         if at.keys_at:
-            self._ask.say(f"A key of {at.title} is had at {at.keys_at}")
+            self._ask.say(f"Get a key of {at.title} at {at.keys_at}")
         for _ in range(TRIES):
             value = self._ask.secret(f"{at.keys[0]} (not shown)")
             meant = provider_of_key(value)
             if not (value.isascii() and value.isprintable()) or " " in value:
-                self._ask.say("That holds characters that no key has. Once more, please.")
+                self._ask.say("A key does not contain such characters. Try again.")
             elif meant is not None and at.needs_key and meant.name != at.name:
-                self._ask.say(
-                    f"That looks like a key of {meant.title}, not of {at.title}. Once more, please."
-                )
+                self._ask.say(f"That looks like a key of {meant.title}, not of {at.title}. Try again.")
             else:
                 return wanted.with_key(at.keys[0], value)
         raise Rejected("No usable key was given.", kind="auth", hint=UNCHANGED)
@@ -198,7 +196,7 @@ class ModelDialog:
             return self._ask.text("Model", usual)
         shown = [*filter(None, [usual]), *(name for name in names if name != usual)][:SHOWN]
         if len(names) > len(shown):
-            self._ask.say(f"{len(names)} models; these are the first. Any other name will do too.")
+            self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
         meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in offered.models}
         return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in shown], usual)
 

@@ -55,7 +55,7 @@ class WebSearchSetup:
         secrets = self._context.settings.secrets
         found = [each for each in SEARCH_PROVIDERS.values() if each.key and secrets.get(each.key)]
         self._ask.say("")
-        self._ask.say("May it search the web? It reads pages by their address either way.")
+        self._ask.say("Enable web search? Pages can be fetched by their address either way.")
         options = [
             (NONE, "no web search"),
             *((each.name, _titled(each)) for each in SEARCH_PROVIDERS.values()),
@@ -92,7 +92,7 @@ class WebSearchSetup:
                 hint=f"Set it in the environment or in {self._context.settings.paths.env_file} (mode 600). "
                 f"Keys: {provider.keys_at}",
             )
-        self._ask.say(f"A key of {provider.title} is had at {provider.keys_at}")
+        self._ask.say(f"Get a key of {provider.title} at {provider.keys_at}")
         return self._typed(provider)
 
     def _typed(self, provider: SearchProvider) -> str:
@@ -100,7 +100,7 @@ class WebSearchSetup:
             secret = self._ask.secret(f"{provider.key} (not shown)")
             if secret.isascii() and secret.isprintable() and " " not in secret:
                 return secret
-            self._ask.say("That holds characters that no key has. Once more, please.")
+            self._ask.say("A key does not contain such characters. Try again.")
 
     def _try(self, provider: SearchProvider, address: str | None, secret: str) -> None:
         """One search. Raises `SearchFailed`."""
@@ -136,7 +136,7 @@ class WebSearchSetup:
         )
         if provider.key and not secrets and self._context.environ.get(provider.key):
             self._ask.say(
-                f"{provider.key} is in the environment alone: workers need it there too, or in .env."
+                f"{provider.key} is only in this environment. Workers need it in theirs, or in .env."
             )
         self._warn_of_variables()
 
@@ -153,7 +153,7 @@ class WebSearchSetup:
             _variable(key) for key in (PROVIDER_KEY, URL_KEY) if self._context.environ.get(_variable(key))
         ]
         if winning:
-            self._ask.say(f"The environment wins over what was written; unset there: {', '.join(winning)}.")
+            self._ask.say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")
 
 
 def _named(given: str) -> SearchProvider | None:

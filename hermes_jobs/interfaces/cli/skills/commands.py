@@ -54,13 +54,11 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
     for row in () if as_json else found:
         if row.rules:
             rules = ", ".join(f"“{rule}”" for rule in row.rules)
-            note(
-                f"{row.name} fits rules of the scan ({rules}); look at it: hermes-jobs skills show {row.name}"
-            )
+            note(f"{row.name} matches rules of the scan ({rules}): hermes-jobs skills show {row.name}")
         if row.provisional.startswith("harmful"):
             note(f"{row.name} made answers worse: hermes-jobs skills why {row.name}")
         if row.proposals:
-            note(f"Waits for you: hermes-jobs skills show {row.name}, then approve or deny it.")
+            note(f"Waits for approval: hermes-jobs skills show {row.name}, then approve or deny it.")
 
 
 @skills.command("show", epilog=example("hermes-jobs skills show code-review"))
@@ -187,7 +185,7 @@ def approve(context: CliContext, name: str, number: int | None, anyway: bool, as
     findings are printed, and recorded with your approval.
     """
     if anyway and number is not None:
-        raise click.UsageError("--anyway is about a refused write, which has no --version.")
+        raise click.UsageError("--anyway is for a refused write, which has no --version.")
     skills = context.application.skills
     changed = skills.allow(name) if anyway else skills.approve(name, number)
     _print_outcome(context, name, f"approved, {changed.answer}", as_json=as_json)

@@ -297,6 +297,6 @@ def _accepted(name: str, concerns: Sequence[Concern], done: str, *, anyway: bool
         raise Rejected(
             f"The guard calls {name} dangerous. It was not {done}.",
             kind="guard",
-            hint="Look at these lines. With --anyway it is, and your decision is recorded.",
+            hint="Check these lines. --anyway installs it, and records your decision.",
         )
     return tuple(dict.fromkeys(each.rule for each in concerns))

@@ -56,7 +56,7 @@ def _ask_for(context: CliContext, variable: str) -> bool:
         set_secret(find_home(context.environ), variable, typed)
         note(f"{variable} is in .env (mode 600).")
     return click.confirm(
-        f"May the agent's commands read {variable}? What they print of it is hidden from the model.",
+        f"May the agent's commands read {variable}? Where they print it, it is hidden from the model.",
         default=False,
         err=True,
     )

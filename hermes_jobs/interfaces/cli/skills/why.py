@@ -134,7 +134,7 @@ def print_why(found: SkillWhy) -> None:
     """Print it for users."""
     print_fields(
         [
-            ("Skill", found.name + ("" if found.there else " (not there any more)")),
+            ("Skill", found.name + ("" if found.there else " (removed since)")),
             ("Origin", found.installed_from),
             *use_fields(found.use),
         ]

@@ -109,7 +109,7 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     after = application.views.turn(found.turn)
     text = f"Turn {after.id} is cancelled."
     if after.status != "cancelled":
-        text = f"Turn {after.id}: asked to stop; what is under way for it is being ended."
+        text = f"Turn {after.id}: stopping; its running steps are being cancelled."
     print_result(lambda: turn_json(after), text, as_json=as_json)
 
 
@@ -275,7 +275,7 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
         raise Rejected(
             f"Calls of {len(asking)} turns wait: {', '.join(calls)}.",
             kind="ambiguous",
-            hint=f"Say which: --call {calls[0]}",
+            hint=f"Choose one: --call {calls[0]}",
         )
     if not asking:
         return found

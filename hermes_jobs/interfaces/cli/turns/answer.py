@@ -119,9 +119,7 @@ def _given(
         return question.answer("decline" if decline else "cancel", now)
     if question.asked.url and (fields or content is not None):
         lines = "\n".join(how_to_answer(question.asked, question.request.turn))
-        raise click.UsageError(
-            f"There is no field to fill in: an address is to be opened. Say --accept once you have.\n{lines}"
-        )
+        raise click.UsageError(f"There is no field to fill in: open the address, then use --accept.\n{lines}")
     if content is not None:
         return question.answer("accept", now, content)
     pairs = [each.partition("=") for each in fields]
@@ -146,7 +144,7 @@ def _ask_here(context: CliContext, question: InputQuestion) -> AnswerInput:
     clock = context.application.clock
     if not can_ask():
         lines = "\n".join(how_to_answer(question.asked, question.request.turn))
-        raise click.UsageError(f"Nobody is at a terminal: say the answer with flags.\n{lines}")
+        raise click.UsageError(f"There is no terminal: give the answer with flags.\n{lines}")
 
     def show(lines: Sequence[str]) -> None:
         for line in lines:
@@ -154,6 +152,6 @@ def _ask_here(context: CliContext, question: InputQuestion) -> AnswerInput:
 
     answer = ask_for_input(question, show, lambda: clock.now() < question.expires_at, clock.now)
     if answer is None:
-        raise click.ClickException("It was not answered in time.")
+        raise click.ClickException("The question expired.")
     sys.stderr.flush()
     return answer

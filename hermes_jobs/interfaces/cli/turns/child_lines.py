@@ -17,7 +17,7 @@ from hermes_jobs.text.plural import pluralize
 LEAST_GOAL = 16  # columns of a goal in a line, however narrow it is
 DOING = 28  # columns of what it does
 QUIET = 60.0  # seconds after which the time without an event is shown
-HELD, ASKS, WAITS = "waits for its place", "waiting for the model", "waits for you"
+HELD, ASKS, WAITS = "waits for a slot", "waiting for the model", "waits for you"
 ENDS: dict[e.ChildStatus, str] = {
     "completed": "done",
     "out_of_budget": "out of budget",

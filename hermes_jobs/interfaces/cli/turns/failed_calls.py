@@ -24,7 +24,7 @@ def failure_notice(event: ModelCallFailed, at: float) -> str:
         return (
             f"{refused if event.back_to else ''}"
             f"The quota of {event.back_to or event.model or 'the model'} is used up until "
-            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and continues by itself."
+            f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and continues automatically."
         )
     return ""
 

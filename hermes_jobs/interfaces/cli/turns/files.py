@@ -90,7 +90,7 @@ def rewind_turn(
             other = "" if undo else " --undo"
             note(f"To change it back: hermes-jobs turns rewind {done.turn}{other}")
         if not undo and rewind.files().commands:
-            note("Commands ran in this turn; what they changed is not kept.")
+            note("Commands ran in this turn; their changes are not recorded.")
 
     print_result(lambda: _rewound_json(done), print_text, as_json=as_json)
 
@@ -241,10 +241,10 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
 def _print_notes(rewind: TurnRewind, known: TurnFiles) -> None:
     turn = rewind.turn.id
     if not known.files:
-        note(f"Turn {turn} has changed no files by file tools.")
+        note(f"Turn {turn} has changed no files with file tools.")
     for each in known.files:
         if each.unsure:
-            note(f"{rewind.shown(each.path)}: the last write was killed; it may not have happened.")
+            note(f"{rewind.shown(each.path)}: the last write was killed, and may not have happened.")
     for call in known.lost:
         note(f"{call} was killed; what it wrote, if anything, is not known here.")
     if known.commands:

@@ -25,7 +25,7 @@ from hermes_jobs.interfaces.cli.turns.output import TurnOutput
 
 PACE = 0.08  # the least seconds between two drawings
 SPARE = 3  # lines of the terminal that are not used
-AGAIN = "· (that answer broke off; here is another)"
+AGAIN = "· (the answer was interrupted; here is another)"
 
 
 class Surface(Protocol):

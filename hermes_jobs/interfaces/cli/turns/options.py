@@ -58,13 +58,13 @@ def resolve_session(context: CliContext, choice: SessionChoice) -> SessionView |
 
 def _nothing_to_continue(elsewhere: SessionView | None, folder: str | None) -> str:
     if elsewhere is None or folder is None:
-        return "There is no session to continue yet: leave out --continue."
+        return "There is no session to continue yet: omit --continue."
     place = short_path(elsewhere.workdir) if elsewhere.workdir else "no folder"
     return (
         f"There is no session in {short_path(folder)} to continue.\n"
         f"The newest elsewhere: {elsewhere.id} ({one_line(elsewhere.label)}), in {place},"
         f" {format_time(elsewhere.last_at)}.\n"
-        "Add --anywhere to continue that one; leave out --continue for a new one here."
+        "Add --anywhere to continue that one; omit --continue to start a new one here."
     )
 
 
@@ -107,12 +107,12 @@ def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, st
     for each in given:
         name, equals, value = each.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise click.BadParameter(f"{name!r} is not a name of a variable.", param_hint="--env")
+            raise click.BadParameter(f"{name!r} is not the name of a variable.", param_hint="--env")
         if not equals and name not in context.environ:
             raise click.BadParameter(f"{name} is not set here.", param_hint="--env")
         value = value if equals else context.environ[name]
         if is_withheld(name, value) or context.settings.secrets.redact(value) != value:
-            text = f"{name} looks like a secret or is hermes-jobs' own, and the agent's commands get neither."
+            text = f"{name} looks like a secret or belongs to hermes-jobs; the agent's commands get neither."
             raise click.BadParameter(text, param_hint="--env")
         found[name] = value
     return found
@@ -145,9 +145,9 @@ def resolve_settings(
     if not wait and not application.workers.are_live(carried.requires):
         names = ", ".join(application.workers.lacking(carried.requires))
         raise Misconfigured(
-            f"The workers do not have what is set here ({names}), and with --no-wait nobody does the turn.",
-            hint="Leave out --no-wait: this command does it then. Or put it into .env or config.yaml in the "
-            "home, which the workers read again.",
+            f"The workers do not have the settings of this shell ({names}), and --no-wait needs them.",
+            hint="Omit --no-wait to run the turn in this command, or put the settings into .env or "
+            "config.yaml in the home, which workers reread.",
         )
     return carried
 
@@ -165,10 +165,10 @@ def named_variables(
     missing = [each for each in named if each in context.environ and each not in {*passed, *EVERYWHERE}]
     withheld = [each for each in missing if is_withheld(each, context.environ[each])]
     if withheld:
-        yield f"{', '.join(withheld)}: looks like a secret or is hermes-jobs' own; commands get neither."
+        yield f"{', '.join(withheld)}: looks like a secret or belongs to hermes-jobs; commands get neither."
     others = [each for each in missing if each not in withheld]
     if others and context.application.workers.are_live():
-        yield f"{', '.join(others)}: set in this shell, and not where the commands run. {how(others)}"
+        yield f"{', '.join(others)}: set in this shell, but not where the commands run. {how(others)}"
 
 
 def by_flags(names: Sequence[str]) -> str:
@@ -194,7 +194,7 @@ def unheeded_environment(context: CliContext) -> Iterator[str]:
         yield f"{', '.join(staying)}: does not travel with a turn; the workers use their own settings."
     if requires and not application.workers.are_live(requires):
         names = ", ".join(application.workers.lacking(requires))
-        yield f"The workers do not have what is set here ({names}): this chat does its turns itself."
+        yield f"The workers do not have the settings of this shell ({names}): turns run in this chat."
 
 
 def working_folder() -> str:
@@ -202,5 +202,5 @@ def working_folder() -> str:
     try:
         return os.getcwd()  # noqa: PTH109
     except FileNotFoundError as error:
-        message = "The folder that you are in has been deleted, and a new session works in it."
-        raise Rejected(message, kind="usage", hint="Change into another one.") from error
+        message = "The current folder has been deleted, so a new session cannot work in it."
+        raise Rejected(message, kind="usage", hint="Change to another folder.") from error

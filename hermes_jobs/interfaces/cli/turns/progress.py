@@ -28,7 +28,7 @@ LONG_THOUGHT = 15.0  # and a model call
 SOON = 1.0  # and either, on a live display
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
 FAILURE = 400  # columns of why a call failed
-REPEATED = "the same call with the same result, again and again"
+REPEATED = "the same call with the same result, repeated"
 WITHOUT_TERMINAL = 200  # columns of a line about a sub-agent
 ARGUMENTS = 40  # characters of a call's arguments: a line fits into 80 columns
 
@@ -112,7 +112,7 @@ class ProgressLines:
             case e.ToolInterrupted():
                 self._ended(event.call, "interrupted", "", at)
             case e.StepAbandoned():
-                self._ended(event.step, "its worker has ended", "", at)
+                self._ended(event.step, "its worker stopped", "", at)
             case e.AnswerRejected():
                 self._tell(f"· the answer does not fit the schema: {cut(event.faults[0], ARGUMENTS)}")
             case e.SessionStarted():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HELP = (
     "Keys: label:NAME, rated:up, rated:down, status:failed (or completed, stopped …), session:ID, "
-    "model:NAME, source:NAME, since:DAY, cost:USD (at least), turn:ID, expensive:N (the dearest), newest:N. "
+    "model:NAME, source:NAME, since:DAY, cost:USD (at least), turn:ID, expensive:N, newest:N. "
     "Other words have to be in the turn's text."
 )
 Keep = Callable[["TurnView"], bool]
@@ -62,7 +62,7 @@ def _parsed(query: str) -> tuple[dict[str, str], list[str]]:
         if not colon:
             words.append(part)
         elif key not in KEYS or not value or key in pairs:
-            raise Rejected(f"{part!r} is not understood in a query.", kind="usage", hint=HELP)
+            raise Rejected(f"{part!r} is not a valid part of a query.", kind="usage", hint=HELP)
         else:
             pairs[key] = value
     if not pairs and not words:
@@ -94,7 +94,7 @@ def _test(application: Application, key: str, value: str) -> Keep:
             return lambda turn: turn.id == wanted
         case _:
             pass
-    raise Rejected(f"{key}:{value} is not understood in a query.", kind="usage", hint=HELP)
+    raise Rejected(f"{key}:{value} is not a valid part of a query.", kind="usage", hint=HELP)
 
 
 def _count(key: str, value: str | None) -> int:
@@ -102,7 +102,7 @@ def _count(key: str, value: str | None) -> int:
     if value is None:
         return sys.maxsize
     if not value.isdecimal() or not int(value):
-        raise Rejected(f"{key}:{value} needs a number from 1 on.", kind="usage", hint=HELP)
+        raise Rejected(f"{key}:{value} needs a number of at least 1.", kind="usage", hint=HELP)
     return int(value)
 
 

@@ -92,12 +92,12 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     from hermes_jobs.engine.replays import require_effect
 
     if allow_reads and not follow:
-        raise click.UsageError("--allow-reads is for --follow: without it no tool is ever asked for.")
+        raise click.UsageError("--allow-reads requires --follow.")
     application = context.application
     known = find_replay(application, given)
     if known is not None:
         if model or system or without or samples > 1 or follow:
-            raise click.UsageError(f"{given} is a replay: what it asks is settled. Leave the options out.")
+            raise click.UsageError(f"{given} is a replay: its calls are fixed. Omit the options.")
         return _go_on(context, known, budget, as_json=as_json)
     named = context.settings.models.aliases.get(model, model) if model else ""
     turn = recorded_turn(application, given)
@@ -157,7 +157,7 @@ def read_prompt(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected(f"{file} cannot be read as text: {error}.", kind="usage") from error
     if not text.strip():
-        raise Rejected(f"{file} is empty: a system prompt needs words.", kind="usage")
+        raise Rejected(f"{file} is empty.", kind="usage")
     return text
 
 
@@ -170,9 +170,9 @@ def left_out(application: Application, given: str) -> e.LeftOut:
         return e.LeftOut(kind="skill", name=name)
     if kind != "memory" or not name.isdecimal() or not int(name):
         raise Rejected(
-            f"{given!r} names nothing to leave out.",
+            f"{given!r} is not something that can be left out.",
             kind="usage",
-            hint="Say memory:N, where N is a number of `hermes-jobs memory log`, or skill:NAME.",
+            hint="Use memory:N, where N is a number of `hermes-jobs memory log`, or skill:NAME.",
         )
     writes = application.memory.writes()
     if int(name) > len(writes):

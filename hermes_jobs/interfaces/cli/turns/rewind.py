@@ -120,9 +120,9 @@ class TurnRewind:
             return changes
         if not known.files:
             raise Rejected(
-                f"Turn {self.turn.id} has changed no files by file tools.",
+                f"Turn {self.turn.id} has changed no files with file tools.",
                 kind="nothing_to_do",
-                hint="What commands change is not kept." if known.commands else "",
+                hint="Changes by commands are not recorded." if known.commands else "",
             )
         return known.standing
 

@@ -208,7 +208,7 @@ def _print_end(turn: TurnView, below: Tree) -> None:
             note(line)
     if turn.waits_until is not None:
         click.echo()
-        note("It continues by itself.")
+        note("It continues automatically.")
         for line in wait_commands(turn.id) if turn.waits_for else quota_commands(turn.id):
             note(line)
     elif any(each.waiting for each in below.walk()):

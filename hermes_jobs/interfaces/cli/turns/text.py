@@ -35,7 +35,7 @@ def read_text(
     `MAX_BYTES` together.
     """
     if [text, *files].count(STDIN) > 1:
-        raise click.UsageError("Standard input (-) is named twice; it can be read once.")
+        raise click.UsageError("Standard input (-) can only be read once.")
     named = [each for each in files if each != STDIN]
     inputs = Inputs()
     contents = [inputs.read_file(each) for each in named]
@@ -49,7 +49,7 @@ def read_text(
         parts.append(inputs.read(sys.stdin.buffer, PIPED))
     whole = "\n\n".join(part for part in parts if part.strip())
     if not whole and not may_be_empty:
-        raise click.UsageError('There is nothing to send: give TEXT, --file, or standard input ("-").')
+        raise click.UsageError('Nothing to send: give TEXT, --file, or standard input ("-").')
     return whole
 
 
@@ -78,8 +78,8 @@ class Inputs:
         if len(content) > self._left:
             raise click.UsageError(
                 f"{name} is too large: files and piped input may have {MAX_BYTES:,} bytes together.\n"
-                "Send the part that matters (head, tail, grep), or name the file's path in TEXT: the agent"
-                " reads files of its folder itself."
+                "Send a part of it (head, tail, grep), or name its path in TEXT: the agent can read files of "
+                "its folder."
             )
         self._left -= len(content)
         return _decoded(content, name)
@@ -89,14 +89,14 @@ def _decoded(content: bytes, name: str) -> str:
     if b"\0" in content:
         raise click.UsageError(
             f"{name} is a binary file (it has a NUL at byte {content.index(0)}).\n"
-            "Convert it to text first, or name its path in TEXT: the agent can look at it with its tools."
+            "Convert it to text first, or name its path in TEXT: the agent can inspect it with its tools."
         )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.UsageError(
             f"{name} is not UTF-8 text (byte {error.start}).\n"
-            "Where it is text of another encoding, convert it: iconv -f LATIN1 -t UTF-8."
+            "If it has another encoding, convert it: iconv -f LATIN1 -t UTF-8."
         ) from error
 
 

@@ -43,7 +43,7 @@ PATIENCE = 120.0  # seconds that a process without workers waits for a quota or 
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn
 CANCEL_SECONDS = 10.0  # seconds for a cancelled turn to end in this process
 LATER = "continues when a worker is available"
-ALONE = "No worker is alive: this process continues with the turn."
+ALONE = "No worker is alive: this process runs the turn."
 
 
 def follow(
@@ -137,11 +137,11 @@ class TurnWaiter:
                 with self._subscribed() as news:
                     return self._wait_with(LogWaiter(application, news=news, requires=requires), timeout)
             except NoLiveWorker:
-                alone = "The workers have ended; this process continues with the turn."
+                alone = "The workers have stopped; this process runs the turn."
                 timeout = None if until is None else max(0.0, until - now())
         if requires and application.workers.are_live():
             names = ", ".join(application.workers.lacking(requires))
-            alone = f"The workers do not have what was set for this turn ({names}): this process does it."
+            alone = f"The workers do not have the settings of this turn ({names}): this process runs it."
         if alone:
             self._printer.note(alone)
         self._continues = LATER
@@ -282,13 +282,13 @@ class TurnWaiter:
         self._printer.end(result, done=done)
         if not done:
             if self._printer.options.form == "text":
-                self._print_next_commands("Waited long enough")
+                self._print_next_commands("Timed out")
             return TIMED_OUT
         last = turn_json(views.turn(last_turn(engine, self._submitted)))
         if result.result is not None:
             self._print_footer(engine, last)
         if last.waits_until is not None and self._printer.options.form == "text":
-            self._print_next_commands("Not waiting here any longer")
+            self._print_next_commands("Timed out")
         for line in processes_left(self._application, lineage_of(self._submitted.stream)):
             self._printer.note(line)
         return self._code(last)
@@ -326,11 +326,11 @@ class TurnWaiter:
         jobs = worker.remaining_steps()
         if not jobs or self._application.workers.are_live():
             return
-        self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them for later.")
+        self._printer.note(f"Finishing {pluralize(jobs, 'more job')}; Ctrl-C leaves them to workers.")
         try:
             worker.drain()
         except KeyboardInterrupt:
-            self._printer.note("Left for the next process that works.")
+            self._printer.note("Left to the next worker.")
 
     # --- users ---------------------------------------------------------------------------------
 
