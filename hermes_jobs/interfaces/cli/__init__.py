@@ -217,7 +217,7 @@ def run(arguments: Sequence[str]) -> int:
     context = CliContext(os.environ)
     stdio.prepare()
     if "_HERMES_JOBS_COMPLETE" in os.environ:
-        from hermes_jobs.interfaces.cli.bash_words import use_bash_words
+        from hermes_jobs.interfaces.cli.completion import use_bash_words
 
         use_bash_words()
     stdout = sys.stdout
