@@ -33,10 +33,10 @@ def conflicts(
                 )
 
 
-def conflict(fact: MemoryConflicted) -> str:
+def conflict(event: MemoryConflicted) -> str:
     """A sentence about an entry that both sides changed, and which version was stored."""
-    was = _quoted(fact.old)
-    match fact.ours, fact.theirs:
+    was = _quoted(event.old)
+    match event.ours, event.theirs:
         case str(ours), None:
             return f"you removed {was} while the agent changed it; the agent's is kept: {_quoted(ours)}"
         case None, str(theirs):

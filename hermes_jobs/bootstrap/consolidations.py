@@ -100,14 +100,14 @@ class ConsolidationPlans:
         turns = fitting(self._portion(unread.lineage, unread.done, unread.until))
         if not turns:
             return []
-        asked = ConsolidationRequested(
+        requested = ConsolidationRequested(
             review=self._ids.name("o"),
             after=unread.done,
             until=turns[-1].version,
             by=by,
             reason=f"{pluralize(len(turns), 'turn')} that no consolidation has read",
         )
-        made = engine.change(request(asked, unread.lineage, keys), "consolidation")
+        made = engine.change(request(requested, unread.lineage, keys), "consolidation")
         return [write.stream for write in made.writes if write.stream == stream_of(unread.lineage)]
 
     def _free_keys(self) -> Iterator[str]:

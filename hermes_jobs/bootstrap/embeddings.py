@@ -59,9 +59,12 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         digests = {each.digest for each in wanted}
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
         exchanges = self.views.exchanges(digests - entries.keys())
-        said = {digest: "\n".join(each.texts(self.views.texts_at)) for digest, each in exchanges.items()}
+        exchange_texts = {
+            digest: "\n".join(each.texts(self.views.texts_at)) for digest, each in exchanges.items()
+        }
         return {
-            digest: text[: self.settings.embeddings.max_chars] for digest, text in {**entries, **said}.items()
+            digest: text[: self.settings.embeddings.max_chars]
+            for digest, text in {**entries, **exchange_texts}.items()
         }
 
     def _calls(self, model: str, quiet: float) -> Iterator[list[EmbeddedText]]:
@@ -73,9 +76,11 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         ]
         if self.settings.memory.recall:
             before = iso(self.clock.now() - quiet)
-            said = self.views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
+            exchanges = self.views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
             longest = self.settings.embeddings.max_chars
-            waiting += [(EmbeddedText(each.stream, each.digest), min(each.chars, longest)) for each in said]
+            waiting += [
+                (EmbeddedText(each.stream, each.digest), min(each.chars, longest)) for each in exchanges
+            ]
         call: list[EmbeddedText] = []
         chars = 0
         for text, size in waiting[: CALLS * TEXTS]:

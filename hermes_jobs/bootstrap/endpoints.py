@@ -204,8 +204,8 @@ class ModelRouter:
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. The reply's model is a name that resolves to the same endpoint."""
         choice = self._settings.choice(request.model)
-        asked = request if choice.model == request.model else replace(request, model=choice.model)
-        reply = self._endpoints.model(choice).reply(asked, cancel, on_text)
+        routed = request if choice.model == request.model else replace(request, model=choice.model)
+        reply = self._endpoints.model(choice).reply(routed, cancel, on_text)
         return replace(reply, model=self._booked(choice, reply.model or choice.model))
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:

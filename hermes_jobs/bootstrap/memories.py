@@ -72,8 +72,8 @@ def create_memory(
     try:
         factory, setup = factory_and_setup(settings, name)
     except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-        said = settings.secrets.redact(f"{type(error).__name__}: {error}")
-        logger.warning("memory provider %s cannot be loaded: %s", name, said)
+        reason = settings.secrets.redact(f"{type(error).__name__}: {error}")
+        logger.warning("memory provider %s cannot be loaded: %s", name, reason)
         return providers
     circuit = CircuitBreaker(f"memory provider {name}", clock, settings.secrets.redact)
     providers.add(ProviderHost(name, factory, setup, circuit, TimeLimits(), switch))

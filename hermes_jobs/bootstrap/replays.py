@@ -66,10 +66,10 @@ def without_recalled(message: Message, entry: str) -> Message:
         return message
     line = re.compile(rf"- \d{{4}}-\d\d-\d\d: {re.escape(' '.join(entry.split()))}\Z")
     parts = recall.removesuffix(f"\n{CLOSE}").split("\n\n")
-    kept = ["\n".join(each for each in part.split("\n") if not line.match(each)) for part in parts]
-    if kept == parts:
+    remaining = ["\n".join(each for each in part.split("\n") if not line.match(each)) for part in parts]
+    if remaining == parts:
         return message
-    left = "\n\n".join(part for part in kept if part != HEADING)
+    left = "\n\n".join(part for part in remaining if part != HEADING)
     return with_recall(UserMessage(before), left)
 
 
@@ -91,9 +91,9 @@ def _unread(messages: Sequence[Message], name: str) -> Sequence[Message]:
         for call in each.tool_calls
         if call.name == READING and _named(call.arguments) == name
     }
-    gone = GONE.format(name=name)
+    missing = GONE.format(name=name)
     return [
-        replace(each, content=gone, failed=True)
+        replace(each, content=missing, failed=True)
         if isinstance(each, ToolMessage) and each.tool_call in calls
         else each
         for each in messages

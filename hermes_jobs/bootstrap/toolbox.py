@@ -246,12 +246,12 @@ def asking(settings: Settings, endpoints: ModelEndpoints, call: ToolCall) -> Ask
     """The model calls that a tool call makes, at most; None where it makes none."""
     consulted = _consult(settings, endpoints).asking(call) if call.name == CONSULT else None
     if consulted is not None:
-        names, sent, said = consulted
+        names, sent, answered = consulted
         return Asking(
             ", ".join(dict.fromkeys(names)),
             SharedPrice(names, endpoints.by_name),
             sent * len(names),
-            said * len(names),
+            answered * len(names),
             limited=True,
         )
     tokens = summary_tokens(call)

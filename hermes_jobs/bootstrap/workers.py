@@ -81,10 +81,10 @@ def cover_required_queues(
     if not requires or not queues >= NEEDED:
         return queues >= NEEDED
     known = statuses(log)
-    wanted = {"turns": requires, "tools": of_tools(requires)}
+    required = {"turns": requires, "tools": of_tools(requires)}
     return all(
         any(queue in worker.queues and worker.id in known and known[worker.id].meets(need) for worker in live)
-        for queue, need in wanted.items()
+        for queue, need in required.items()
     )
 
 

@@ -82,10 +82,10 @@ def with_variable(text: str, name: str, value: str | None) -> str:
             written = True
         else:
             parts.append(original)
-    kept = "".join(parts)
+    content = "".join(parts)
     if written:
-        return kept
-    return f"{kept}\n{line}" if kept and not kept.endswith("\n") else f"{kept}{line}"
+        return content
+    return f"{content}\n{line}" if content and not content.endswith("\n") else f"{content}{line}"
 
 
 def _quoted(value: str) -> str:

@@ -302,8 +302,8 @@ def check_ensembles(models: ModelsSettings, origin: str) -> None:
             raise Misconfigured(
                 f"models.{name}: an alias has the same name ({origin}).", hint="Rename one of the two."
             )
-        asked = (*ensemble.members, ensemble.aggregator)
-        nested = [each for each in asked if models.aliases.get(each, each) in models.ensembles]
+        called = (*ensemble.members, ensemble.aggregator)
+        nested = [each for each in called if models.aliases.get(each, each) in models.ensembles]
         if nested:
             raise Misconfigured(
                 f"models.{name}: {nested[0]!r} is an ensemble itself ({origin}).",

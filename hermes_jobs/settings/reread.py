@@ -69,15 +69,15 @@ class LiveSettings:
         self.problem = ""
         if read.secrets.fingerprint == self._current.secrets.fingerprint:  # what was made with them can stay
             read = msgspec.structs.replace(read, secrets=self._current.secrets)
-        kept = {
+        unchanged = {
             name: Given(name, value, self._first.origins[name])
             for name, key in known_keys().items()
             if needs_restart(name) and (value := self._first.value(key)) != read.value(key)
         }
-        self.outdated = tuple(kept)
-        changed = with_values(read, kept)
+        self.outdated = tuple(unchanged)
+        changed = with_values(read, unchanged)
         if msgspec.structs.replace(changed, stamps=self._current.stamps) != self._current:
             self._current = changed
             logger.info("config.yaml or .env has changed and was read again")
-        if kept:
-            logger.warning("these keys hold from the next start on: %s", ", ".join(kept))
+        if unchanged:
+            logger.warning("these keys hold from the next start on: %s", ", ".join(unchanged))

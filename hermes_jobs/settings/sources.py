@@ -157,9 +157,9 @@ def named_key(name: str, origin: str, *, sets: bool = False) -> Key:
     if sets or name in known_sections():
         return _known(name, origin)
     near = near_keys(name)
-    told = f" Near it: {', '.join(near)}." if near else ""
+    suggestion = f" Near it: {', '.join(near)}." if near else ""
     hint = "`hermes-jobs config show` lists every key."
-    raise Misconfigured(f"There is no key {name!r}.{told}", hint=hint)
+    raise Misconfigured(f"There is no key {name!r}.{suggestion}", hint=hint)
 
 
 def from_text(name: str, text: str) -> tuple[Key, object]:

@@ -87,8 +87,8 @@ def read_checkpoint(text: str) -> Checkpoint:
 def condensed(prose: str) -> tuple[str, ...]:
     """The prose line by line, used if the summariser did not condense it."""
     lines = (line for name, body in _sections(prose) if name != SECTIONS[0][0] for line in body)
-    said = (entry_text(unmarked(line)) for line in lines)
-    return distinct(line for line in said if plain(line) not in _NOTHING)
+    entries = (entry_text(unmarked(line)) for line in lines)
+    return distinct(line for line in entries if plain(line) not in _NOTHING)
 
 
 def _sections(text: str) -> Iterator[tuple[str, Sequence[str]]]:

@@ -97,9 +97,9 @@ class Compressor:
 
     def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
         """Whether a compression would save enough of the request to be worth a summary."""
-        _, said = without_notes(messages)
+        _, conversation = without_notes(messages)
         before = fixed + tokens_of(messages)
-        parts = self._cut(said, window, fixed, before)
+        parts = self._cut(conversation, window, fixed, before)
         least = WORTH if before < window * NEARLY_FULL else WORTH_WHEN_FULL
         return before - _after(parts, window, fixed) >= before * least
 
@@ -122,8 +122,8 @@ class Compressor:
 
         Raises `ModelError`: the summariser's error, or kind `invalid_summary`.
         """
-        before, said = without_notes(history.messages)
-        parts = self._cut_of(history, said)
+        before, conversation = without_notes(history.messages)
+        parts = self._cut_of(history, conversation)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary=before, removed=0)
         summary = self._summarised(before, repaired(flat(parts.middle)), history, ask)
@@ -131,8 +131,8 @@ class Compressor:
 
     def set_aside(self, history: History) -> CompressedHistory:
         """The history without its middle, with a note in its place instead of a summary."""
-        before, said = without_notes(history.messages)
-        parts = self._cut_of(history, said)
+        before, conversation = without_notes(history.messages)
+        parts = self._cut_of(history, conversation)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary="", removed=0)
         middle, layers = flat(parts.middle), parsed(self._redact(before))
@@ -147,14 +147,14 @@ class Compressor:
         shortened = self._shortened(parts, rendered(fitted(layers, budget, history.session)), history)
         return msgspec.structs.replace(shortened, summary="")
 
-    def _cut_of(self, history: History, said: Sequence[Message]) -> HistorySplit:
+    def _cut_of(self, history: History, conversation: Sequence[Message]) -> HistorySplit:
         before = history.fixed + tokens_of(history.messages)
-        return self._cut(said, history.window, history.fixed, before)
+        return self._cut(conversation, history.window, history.fixed, before)
 
-    def _cut(self, said: Sequence[Message], window: int, fixed: int, before: int) -> HistorySplit:
+    def _cut(self, conversation: Sequence[Message], window: int, fixed: int, before: int) -> HistorySplit:
         """The history in its parts. If the request of `before` tokens must become
         smaller, and protecting many messages prevents that, only the newest are protected."""
-        units = message_groups(said)
+        units = message_groups(conversation)
         share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
         ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
         budget, protected = int(share * ratio), int(share * PROTECTED_SHARE)
@@ -197,24 +197,24 @@ class Compressor:
             text = self._redact(transcript(part))
             form = LAYERED if so_far and not answers else UPDATE if answers else FIRST
             words = words_of(int(budget * EARLIER_SHARE) // 2)
-            asked = form.format(summary=so_far, conversation=text, words=words)
-            so_far = self._checked(message, asked, f"{so_far}\n{text}", answer_budget, ask)
+            prompt = form.format(summary=so_far, conversation=text, words=words)
+            so_far = self._checked(message, prompt, f"{so_far}\n{text}", answer_budget, ask)
             answers.append(so_far)
         return rendered(continued(layers, observed, answers, history.session, budget))
 
-    def _checked(self, told: str, asked: str, source: str, budget: int, ask: AskSummariser) -> str:
+    def _checked(self, system: str, prompt: str, source: str, budget: int, ask: AskSummariser) -> str:
         """The validated summary. If it names things missing from the source it is requested once more, then
         marked."""
-        summary = self._redact(ask(told, asked, budget)).strip()
+        summary = self._redact(ask(system, prompt, budget)).strip()
         if not is_checkpoint(summary):
-            summary = self._redact(ask(told, asked, budget)).strip()
+            summary = self._redact(ask(system, prompt, budget)).strip()
         if not is_checkpoint(summary):
             raise ModelError("invalid_summary", "the summariser wrote no summary", retryable=False)
         wrong = hallucinated_references(summary, source)
         if not wrong:
             return summary
-        mend = f"{asked}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
-        mended = self._redact(ask(told, mend, budget)).strip()
+        mend = f"{prompt}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
+        mended = self._redact(ask(system, mend, budget)).strip()
         summary = mended if is_checkpoint(mended) else summary
         left = hallucinated_references(summary, source)
         return summary + UNVERIFIED.format(invented=", ".join(left)) if left else summary
@@ -235,8 +235,8 @@ def from_setup(setup: EngineSetup) -> Compressor:
 
 def summary_budget(tokens: int, window: int) -> int:
     """The budget, in tokens, for a summary of so many tokens."""
-    wanted = max(SUMMARY_LEAST, int(tokens * SUMMARY_SHARE))
-    return max(1, min(wanted, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
+    budget = max(SUMMARY_LEAST, int(tokens * SUMMARY_SHARE))
+    return max(1, min(budget, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
 def portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:

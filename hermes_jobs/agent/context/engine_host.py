@@ -219,7 +219,7 @@ class PluginContextEngines:
             self._set_model(instance, engine, self._model_of(session))
         return engine
 
-    def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, heard: int) -> ContextEngine:
+    def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, position: int) -> ContextEngine:
         """Pass on events up to version `upto`; a failure up to version `heard` is only logged."""
         engine = instance.engine
         if engine is None:
@@ -228,24 +228,24 @@ class PluginContextEngines:
             try:
                 self._tell(instance, engine, each)
             except Exception as error:
-                if each.after.version > heard:
+                if each.after.version > position:
                     raise
                 self._circuit.passed_over(type(each.event).__name__, error)
             instance.version = each.after.version
         return engine
 
-    def _tell(self, instance: _EngineInstance, engine: ContextEngine, heard: ReplayedEvent) -> None:
-        match heard.event:
+    def _tell(self, instance: _EngineInstance, engine: ContextEngine, replayed: ReplayedEvent) -> None:
+        match replayed.event:
             case e.SessionStarted():
-                self._call(engine, "on_session_start", session_info(heard.after))
-                self._set_model(instance, engine, self._model_of(heard.after))
+                self._call(engine, "on_session_start", session_info(replayed.after))
+                self._set_model(instance, engine, self._model_of(replayed.after))
             case e.ModelReplied() as reply:
                 response = Response(
                     turn=reply.turn, model=reply.model, purpose=reply.purpose, usage=reply.usage
                 )
                 self._call(engine, "update_from_response", response)
             case e.SessionEnded() as ended if ended.reason != "compression":
-                self._call(engine, "on_session_end", session_info(heard.before), heard.before.messages)
+                self._call(engine, "on_session_end", session_info(replayed.before), replayed.before.messages)
             case _:
                 pass
 

@@ -109,8 +109,8 @@ def _again(before: FileTouched | None, now: FileTouched) -> FileTouched:
     if before is None:
         return now
     tools = tuple(dict.fromkeys((*before.tools, *now.tools)))
-    kept = before if before.is_changed and not now.is_changed else now
-    return FileTouched(now.path, tools[:MAX_TOOLS], kept.outcome)
+    newest = before if before.is_changed and not now.is_changed else now
+    return FileTouched(now.path, tools[:MAX_TOOLS], newest.outcome)
 
 
 def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) -> EntityState:
@@ -130,15 +130,15 @@ def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) ->
     return NOTHING
 
 
-def _of_command(command: str, told: str) -> EntityState:
-    return EntityState(commands=(CommandState(command, told),)) if command else NOTHING
+def _of_command(command: str, result: str) -> EntityState:
+    return EntityState(commands=(CommandState(command, result),)) if command else NOTHING
 
 
-def _of_file(path: str, tool: str, told: str) -> EntityState:
+def _of_file(path: str, tool: str, result: str) -> EntityState:
     """A path of more than a line is omitted: half of one names another file."""
     if not path or path != entry_text(path):
         return NOTHING
-    return EntityState(files=(FileTouched(posixpath.normpath(path), (tool,), told),))
+    return EntityState(files=(FileTouched(posixpath.normpath(path), (tool,), result),))
 
 
 def _outcome(result: ToolMessage) -> str:
@@ -198,7 +198,7 @@ def fitted(state: EntityState, room: int) -> EntityState:
         ("files", read),
     )
     in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in found] for kind, found in kinds)))
-    left, kept = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
+    left, included = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
     headed = set[str]()
     for entry in filter(None, in_turn):
         kind, value = entry
@@ -207,12 +207,12 @@ def fitted(state: EntityState, room: int) -> EntityState:
         if left < 0:
             break
         headed.add(kind)
-        kept.add(entry)
+        included.add(entry)
     return EntityState(
-        open_ends=tuple(each for each in state.open_ends if ("open_ends", each) in kept),
-        decisions=tuple(each for each in state.decisions if ("decisions", each) in kept),
-        commands=tuple(each for each in state.commands if ("commands", each) in kept),
-        files=tuple(each for each in state.files if ("files", each) in kept),
+        open_ends=tuple(each for each in state.open_ends if ("open_ends", each) in included),
+        decisions=tuple(each for each in state.decisions if ("decisions", each) in included),
+        commands=tuple(each for each in state.commands if ("commands", each) in included),
+        files=tuple(each for each in state.files if ("files", each) in included),
     )
 
 

@@ -158,17 +158,17 @@ def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> b
     at = newest_request(units)
     if at is None:
         return True
-    said = [line for line in units[at][0].content.splitlines() if line.strip()]
-    kept = "\n".join(each.content for each in after if isinstance(each, UserMessage))
-    return not said or any(line in kept for line in said)
+    lines = [line for line in units[at][0].content.splitlines() if line.strip()]
+    remaining = "\n".join(each.content for each in after if isinstance(each, UserMessage))
+    return not lines or any(line in remaining for line in lines)
 
 
 def _is_whole(unit: Unit) -> bool:
     """Whether each call has a result and each result a call, in any order."""
     first = unit[0]
-    asked = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
+    requested = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
     answered = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
-    return sorted(asked) == sorted(answered)
+    return sorted(requested) == sorted(answered)
 
 
 def _repetitions(messages: Sequence[Message]) -> int:

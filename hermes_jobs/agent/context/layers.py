@@ -74,8 +74,8 @@ def shown(layers: Layers) -> str:
 def room_for_answer(before: Layers, state: EntityState, budget: int) -> int:
     """The tokens that a summariser may write, so that the whole summary has about `budget`."""
     older = EARLIER_SHARE if before.recent or before.earlier else 0.0
-    kept = rendered(Layers(state=entity_state.fitted(state, int(budget * STATE_SHARE))))
-    return max(int(budget * RECENT_LEAST), budget - tokens(kept) - int(budget * older), 1)
+    layers = rendered(Layers(state=entity_state.fitted(state, int(budget * STATE_SHARE))))
+    return max(int(budget * RECENT_LEAST), budget - tokens(layers) - int(budget * older), 1)
 
 
 def continued(
@@ -128,15 +128,15 @@ def fitted(layers: Layers, budget: int, session: str) -> Layers:
 
 def _once(prose: str, seen: set[str]) -> str:
     """The prose without list lines in `seen`; its own lines are added to that."""
-    kept: list[str] = []
+    unique: list[str] = []
     for line in prose.splitlines():
         if _LISTED.match(line):
             event = plain(line)
             if event and event in seen:
                 continue
             seen.add(event)
-        kept.append(line)
-    return "\n".join(kept).strip()
+        unique.append(line)
+    return "\n".join(unique).strip()
 
 
 def _cut(prose: str, room: int) -> str:
@@ -144,9 +144,9 @@ def _cut(prose: str, room: int) -> str:
     most = room * CHARACTERS_A_TOKEN
     if token_weight(prose) <= most:
         return prose
-    kept = head(prose, max(most - len(CUT) - 1, 0))
-    whole, _, _ = kept.rpartition("\n")
-    return f"{(whole or kept).rstrip()}\n{CUT}".strip()
+    beginning = head(prose, max(most - len(CUT) - 1, 0))
+    whole, _, _ = beginning.rpartition("\n")
+    return f"{(whole or beginning).rstrip()}\n{CUT}".strip()
 
 
 def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
@@ -164,17 +164,17 @@ def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode,
 def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
     """The episodes that fit into `room` tokens, and the rest."""
     left = room * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
-    kept: list[Episode] = []
+    fitting: list[Episode] = []
     for at, episode in enumerate(episodes):
         left -= token_weight(FROM.format(session=episode.session)) + 1
         for number, line in enumerate(episode.lines):
             left -= token_weight(line) + 3
             if left < 0:
                 rest = Episode(episode.session, episode.lines[number:])
-                kept += [Episode(episode.session, episode.lines[:number])] if number else []
-                return tuple(kept), (rest, *episodes[at + 1 :])
-        kept.append(episode)
-    return tuple(kept), ()
+                fitting += [Episode(episode.session, episode.lines[:number])] if number else []
+                return tuple(fitting), (rest, *episodes[at + 1 :])
+        fitting.append(episode)
+    return tuple(fitting), ()
 
 
 # --- as text --------------------------------------------------------------------------------------
@@ -222,13 +222,13 @@ def parsed(text: str) -> Layers:
 
 
 def _episodes(lines: Iterable[str]) -> Iterator[Episode]:
-    session, said = "", list[str]()
+    session, texts = "", list[str]()
     for line in lines:
         if found := _FROM.fullmatch(line):
-            if said:
-                yield Episode(session, tuple(said))
-            session, said = found["session"], []
+            if texts:
+                yield Episode(session, tuple(texts))
+            session, texts = found["session"], []
         elif line.startswith("- "):
-            said.append(line[2:])
-    if said:
-        yield Episode(session, tuple(said))
+            texts.append(line[2:])
+    if texts:
+        yield Episode(session, tuple(texts))

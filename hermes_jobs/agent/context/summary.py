@@ -132,10 +132,10 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
     is only a note is removed with its answer.
     """
     summary = ""
-    kept: list[Message] = []
+    messages_left: list[Message] = []
     for message in messages:
         content = message.content
-        if message in _ANSWERS and kept and isinstance(kept[-1], AssistantMessage):
+        if message in _ANSWERS and messages_left and isinstance(messages_left[-1], AssistantMessage):
             continue
         if not summary and not isinstance(message, ToolMessage) and (found := _SUMMARY.match(content)):
             summary = found["summary"].strip()
@@ -143,10 +143,10 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
         if isinstance(message, UserMessage) and (found := _TODOS.search(content)):
             content = content[: found.start()].rstrip("\n")
         if content == message.content:
-            kept.append(message)
+            messages_left.append(message)
         elif content or (isinstance(message, AssistantMessage) and message.tool_calls):
-            kept.append(_with(message, content))
-    return summary, tuple(kept)
+            messages_left.append(_with(message, content))
+    return summary, tuple(messages_left)
 
 
 def transcript(messages: Iterable[Message]) -> str:
@@ -194,13 +194,13 @@ def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[
     """The history with the summary in place of the middle, and the open `todos`."""
     head = repaired(pruned(flat(parts.head)))
     tail = repaired(flat(parts.tail))
-    said = _with_summary(head, enclosed(summary), tail)
+    messages = _with_summary(head, enclosed(summary), tail)
     if not todos:
-        return said
+        return messages
     note = todos_note(todos)
-    if said and isinstance(said[-1], UserMessage):
-        return (*said[:-1], UserMessage(f"{said[-1].content}\n\n{note}"))
-    return (*said, UserMessage(note))
+    if messages and isinstance(messages[-1], UserMessage):
+        return (*messages[:-1], UserMessage(f"{messages[-1].content}\n\n{note}"))
+    return (*messages, UserMessage(note))
 
 
 def _with_summary(head: tuple[Message, ...], summary: str, tail: tuple[Message, ...]) -> tuple[Message, ...]:

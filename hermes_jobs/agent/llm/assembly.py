@@ -51,22 +51,22 @@ class ReplyAssembler:
         choice = mapping_of(choices[0])
         reason = text_of(choice.get("finish_reason")).lower()
         self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
-        said = mapping_of(choice.get("delta")) or mapping_of(choice.get("message"))
-        self.draft.attached.take(said)
-        self._feed_calls(said)
-        return self._feed_text(said)
+        delta = mapping_of(choice.get("delta")) or mapping_of(choice.get("message"))
+        self.draft.attached.take(delta)
+        self._feed_calls(delta)
+        return self._feed_text(delta)
 
-    def _feed_calls(self, said: Mapping[str, object]) -> None:
-        self.draft.calls.feed(said.get("tool_calls"))
-        if isinstance(said.get("function_call"), Mapping):
-            self.draft.calls.feed([{"index": 0, "function": said["function_call"]}])
+    def _feed_calls(self, delta: Mapping[str, object]) -> None:
+        self.draft.calls.feed(delta.get("tool_calls"))
+        if isinstance(delta.get("function_call"), Mapping):
+            self.draft.calls.feed([{"index": 0, "function": delta["function_call"]}])
 
-    def _feed_text(self, said: Mapping[str, object]) -> str:
-        thought = next((text for field in _REASONING_FIELDS if (text := text_of(said.get(field)))), "")
-        spoken, thought_parts = _parts(said.get("content"))
-        self.draft.think(thought or thought_parts or _details(said.get("reasoning_details")))
-        spoken += text_of(said.get("refusal"))
-        return self.draft.say(spoken)
+    def _feed_text(self, delta: Mapping[str, object]) -> str:
+        thought = next((text for field in _REASONING_FIELDS if (text := text_of(delta.get(field)))), "")
+        answer, thought_parts = _parts(delta.get("content"))
+        self.draft.think(thought or thought_parts or _details(delta.get("reasoning_details")))
+        answer += text_of(delta.get("refusal"))
+        return self.draft.say(answer)
 
 
 def _details(entries: object) -> str:
@@ -84,11 +84,11 @@ def _parts(content: object) -> tuple[str, str]:
         return content, ""
     if not isinstance(content, Sequence):
         return "", ""
-    spoken, thought = "", ""
+    text, thought = "", ""
     for part in map(mapping_of, content):
         if part.get("type") == "thinking":
             inner = part.get("thinking")
             thought += inner if isinstance(inner, str) else _parts(inner)[0]
         else:
-            spoken += text_of(part.get("text"))
-    return spoken, thought
+            text += text_of(part.get("text"))
+    return text, thought

@@ -204,16 +204,16 @@ def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
 
 
 def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
-    said = decoded(body)
-    return None if said is None else named(said, needs_arguments=needs_arguments)
+    call = decoded(body)
+    return None if call is None else named(call, needs_arguments=needs_arguments)
 
 
-def named(said: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
+def named(call: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
     """The call in an object with `name` and `arguments` (or `parameters`); None if it is none."""
-    name = said.get("name")
+    name = call.get("name")
     if not isinstance(name, str) or not name.strip():
         return None
-    given = [said[key] for key in ("arguments", "parameters") if key in said]
+    given = [call[key] for key in ("arguments", "parameters") if key in call]
     if needs_arguments and not given:
         return None
     arguments = given[0] if given else {}

@@ -20,8 +20,8 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
 
     Such ids stay unchanged; if all are such, the given messages are returned.
     """
-    asked = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
-    if len(set(asked)) == len(asked) and all(re.fullmatch(valid, each) for each in asked):
+    ids = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
+    if len(set(ids)) == len(ids) and all(re.fullmatch(valid, each) for each in ids):
         return messages
     taken: set[str] = set()
     current: dict[str, str] = {}  # the current id of each original one

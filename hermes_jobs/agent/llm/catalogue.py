@@ -102,9 +102,9 @@ def _diagnosis(
     """The diagnosis of an address whose response is not a list."""
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
-        said = redacted(_message(body) or shortened(answer.text), (key or "",))
+        message = redacted(_message(body) or shortened(answer.text), (key or "",))
         given = "refuses the key" if key else "wants a key"
-        return Listing(trouble="auth", problem=f"{at} {given} ({answer.status_code}: {said})")
+        return Listing(trouble="auth", problem=f"{at} {given} ({answer.status_code}: {message})")
     if api == "openai" and _has_anthropic_error(body):
         return _other_api("anthropic", url)
     if api == "openai" and (better := _better_address(client, url, key)) is not None:
@@ -113,8 +113,8 @@ def _diagnosis(
         title = shortened(answer.text, 60)
         hint = "model.base_url is the address of the API, not of the website; often it ends in /v1."
         return Listing(trouble="page", problem=f"{at} answers a web page ({title!r}), not an API.", hint=hint)
-    said = redacted(_message(body) or shortened(answer.text, 80), (key or "",))
-    text = f"{at} lists no models ({answer.status_code}: {said})."
+    message = redacted(_message(body) or shortened(answer.text, 80), (key or "",))
+    text = f"{at} lists no models ({answer.status_code}: {message})."
     return Listing(trouble="unlisted", problem=text, hint="Check model.base_url; often it ends in /v1.")
 
 
@@ -167,8 +167,8 @@ def _has_anthropic_error(body: Any) -> bool:
 
 def _message(body: Any) -> str:
     error = body.get("error", body) if isinstance(body, Mapping) else None
-    said = error.get("message", error.get("detail")) if isinstance(error, Mapping) else error
-    return shortened(said) if isinstance(said, str) else ""
+    message = error.get("message", error.get("detail")) if isinstance(error, Mapping) else error
+    return shortened(message) if isinstance(message, str) else ""
 
 
 _WINDOWS = (
@@ -201,8 +201,8 @@ def _price(pricing: Any) -> Price | None:
         names, each = ("prompt", "completion", "input_cache_read", "input_cache_write"), _MILLION
     else:
         names, each = ("input", "output", "cached_input", "cache_write"), 1
-    paid, said, read, written = (_amount(pricing.get(name), each) for name in names)
-    return None if paid is None or said is None else Price(paid, said, read, written)
+    paid, output, read, written = (_amount(pricing.get(name), each) for name in names)
+    return None if paid is None or output is None else Price(paid, output, read, written)
 
 
 def _amount(value: Any, each: int) -> float | None:

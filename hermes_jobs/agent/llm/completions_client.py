@@ -243,15 +243,15 @@ class CompletionsClient:
         return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
 
 
-def _keep(kept: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:
+def _keep(cache: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:
     """Remember a value for a session; the oldest is forgotten for one too many."""
-    if len(kept) >= _MOST_SESSIONS and session not in kept:
-        kept.pop(next(iter(kept)))
-    kept[session] = value
+    if len(cache) >= _MOST_SESSIONS and session not in cache:
+        cache.pop(next(iter(cache)))
+    cache[session] = value
 
 
 def _note(refusal: ApiRefusal, changed: Dialect) -> str:
     done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
     consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
-    said = shortened(refusal.message)
-    return f"The endpoint refused what earlier messages carried: {said} {consequence}"
+    message = shortened(refusal.message)
+    return f"The endpoint refused what earlier messages carried: {message} {consequence}"

@@ -57,5 +57,5 @@ def _explained(error: ModelError, model: str, found: Listing) -> ModelError:
     near = found.nearest(model)
     offered = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."
     hint = "`hermes-jobs models list` shows all."
-    said = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
-    return ModelError(error.kind, f"{said} {offered}", hint=hint)
+    sentence = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+    return ModelError(error.kind, f"{sentence} {offered}", hint=hint)

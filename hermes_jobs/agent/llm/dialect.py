@@ -207,18 +207,18 @@ def _without_schema(dialect: Dialect, refused: _Refused) -> Dialect | None:
 
 
 def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    said = refused.said
-    if not refused.is_about_the_request or not _REFUSALS.search(said):
+    message = refused.said
+    if not refused.is_about_the_request or not _REFUSALS.search(message):
         return None
     for name, pattern in _FIELDS:
-        if getattr(dialect, name) and re.search(pattern, said):
+        if getattr(dialect, name) and re.search(pattern, message):
             return replace(dialect, **{name: False})
-    if dialect.limit_field in said and "too large" not in said:
+    if dialect.limit_field in message and "too large" not in message:
         other: Literal["max_tokens", "max_completion_tokens"] = (
             "max_tokens" if dialect.limit_field == "max_completion_tokens" else "max_completion_tokens"
         )
         return replace(dialect, limit_field=other)
-    if dialect.streams and _STREAM.search(said.replace("stream_options", "")):
+    if dialect.streams and _STREAM.search(message.replace("stream_options", "")):
         return replace(dialect, streams=False)
     return None
 

@@ -43,10 +43,10 @@ class _Rule(msgspec.Struct, frozen=True):
     statuses: frozenset[int] = frozenset()
     words: re.Pattern[str] | None = None
 
-    def fits(self, status: int | None, said: str) -> bool:
+    def fits(self, status: int | None, text: str) -> bool:
         if self.statuses and status not in self.statuses:
             return False
-        return self.words is None or self.words.search(said) is not None
+        return self.words is None or self.words.search(text) is not None
 
 
 def _any(*patterns: str) -> str:
@@ -218,10 +218,10 @@ _EXPLAINED = re.compile(
 def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE) -> ModelError:
     """The refusal as an error with kind and hint."""
     text = f"{refusal.code} {refusal.message}"[:_READ]
-    said = text.lower()
+    lowered = text.lower()
     wait = retry_after(refusal.headers, text, refusal.at)
-    hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(said) else ""
-    kind, limit = ("bad_request", None) if hint else _kind(refusal.status, said)
+    hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(lowered) else ""
+    kind, limit = ("bad_request", None) if hint else _kind(refusal.status, lowered)
     status = f"{refusal.status}: " if refusal.status else ""
     message = status + _one_line(refusal.message or refusal.code or "no message")
     error = model_error(
@@ -234,7 +234,7 @@ def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage =
         usage=usage,
     )
     error.unexplained = (
-        kind == "bad_request" and refusal.status in _REFUSED and _EXPLAINED.search(said) is None
+        kind == "bad_request" and refusal.status in _REFUSED and _EXPLAINED.search(lowered) is None
     )
     return error
 
@@ -310,14 +310,14 @@ def shortened(text: str, limit: int = 160) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _kind(status: int | None, said: str) -> tuple[str, int | None]:
+def _kind(status: int | None, text: str) -> tuple[str, int | None]:
     """The kind, and the limit in tokens if the refusal names it."""
     for rule in _FIRST_RULES:
-        if rule.fits(status, said):
+        if rule.fits(status, text):
             return rule.kind, None
-    if (limit := limit_in(said, status)) is not None:
+    if (limit := limit_in(text, status)) is not None:
         return limit.kind, limit.tokens
-    return next((rule.kind for rule in _RULES if rule.fits(status, said)), "unknown"), None
+    return next((rule.kind for rule in _RULES if rule.fits(status, text)), "unknown"), None
 
 
 def _one_line(message: str) -> str:

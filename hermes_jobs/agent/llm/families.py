@@ -227,12 +227,12 @@ def served_elsewhere(family: Family) -> Family:
 
 def filling(family: Family, refused: str) -> Family:
     """The family, with a filler for the fields that a refusal calls missing beside another model's calls."""
-    said = refused.lower()
+    message = refused.lower()
     for wording, name in _MISSING:
-        if re.search(wording, said):
-            wanted = next(each for each in FAMILIES if each.name == name)
+        if re.search(wording, message):
+            chosen = next(each for each in FAMILIES if each.name == name)
             return msgspec.structs.replace(
-                family, fills=".", filler=wanted.filler, call_filler=wanted.call_filler
+                family, fills=".", filler=chosen.filler, call_filler=chosen.call_filler
             )
     return family
 
@@ -246,11 +246,11 @@ _MISSING = (
 
 def ordered(family: Family, refused: str) -> Family:
     """The family, adapted to a refusal about ids or the order of roles."""
-    said = refused.lower()
+    message = refused.lower()
     mistral = next(each for each in FAMILIES if each.name == "mistral")
-    if "length of 9" in said:
+    if "length of 9" in message:
         return msgspec.structs.replace(family, call_ids=mistral.call_ids)
-    if re.search(r"unexpected role .user. after role .tool.", said):
+    if re.search(r"unexpected role .user. after role .tool.", message):
         return msgspec.structs.replace(family, closes_rounds=True)
     return family
 

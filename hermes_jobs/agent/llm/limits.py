@@ -170,25 +170,25 @@ _LIMIT_AFTER = _pattern(
 )
 
 
-def limit_in(said: str, status: int | None = None) -> NamedLimit | None:
+def limit_in(text: str, status: int | None = None) -> NamedLimit | None:
     """The limit in a refusal; None if it is about something else."""
-    if (found := _shares(said)) is not None:
+    if (found := _shares(text)) is not None:
         return found
-    if below := _BELOW.search(said):
+    if below := _BELOW.search(text):
         return NamedLimit("output_limit", value(below["above"]) - 1)
-    answer = None if _ONLY_ONE_SIDE.search(said) else _ANSWER_WORDS.search(said)
-    window = _WINDOW_WORDS.search(said) or (_LOOSELY.search(said) if status in _REFUSED else None)
+    answer = None if _ONLY_ONE_SIDE.search(text) else _ANSWER_WORDS.search(text)
+    window = _WINDOW_WORDS.search(text) or (_LOOSELY.search(text) if status in _REFUSED else None)
     if answer is not None and (window is None or answer.start() < window.start()):
-        return NamedLimit("output_limit", _first(_LONGEST, said) or _smallest(said, answer, LEAST_ANSWER))
+        return NamedLimit("output_limit", _first(_LONGEST, text) or _smallest(text, answer, LEAST_ANSWER))
     if window is not None:
-        return NamedLimit("context_overflow", _first(_WINDOWS, said) or _smallest(said, window, LEAST_WINDOW))
+        return NamedLimit("context_overflow", _first(_WINDOWS, text) or _smallest(text, window, LEAST_WINDOW))
     return None
 
 
-def _shares(said: str) -> NamedLimit | None:
+def _shares(text: str) -> NamedLimit | None:
     """The limit where window and prompt are named: no room for an answer, or only for a shorter one."""
     for pattern in _SHARES:
-        if found := pattern.search(said):
+        if found := pattern.search(text):
             named = {name: value(number) for name, number in found.groupdict().items() if number}
             window = named["window"]
             prompt = named["total"] - named["answer"] if "answer" in named else named["prompt"]
@@ -198,28 +198,28 @@ def _shares(said: str) -> NamedLimit | None:
     return None
 
 
-def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> int | None:
-    found = (match for pattern in patterns if (match := pattern.search(said)))
+def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    found = (match for pattern in patterns if (match := pattern.search(text)))
     match = next(found, None)
     return (value(match[1]) or None) if match else None
 
 
-def _smallest(said: str, found: re.Match[str], least: int) -> int | None:
+def _smallest(text: str, found: re.Match[str], least: int) -> int | None:
     """The limit in a text of unknown form, at least `least`: the smaller of its two largest numbers, or the
     only one, if it follows a word for a limit.
     """
-    if "character" in said:
+    if "character" in text:
         return None
-    sizes = sorted({number for number in numbers_in(said) if number >= least})
+    sizes = sorted({number for number in numbers_in(text) if number >= least})
     if len(sizes) > 1:
         return sizes[-2]
-    behind = _LIMIT_AFTER.search(said, max(found.start(), found.end() - len(" exceeded")))
+    behind = _LIMIT_AFTER.search(text, max(found.start(), found.end() - len(" exceeded")))
     return sizes[0] if sizes and behind and value(behind["limit"]) == sizes[0] else None
 
 
-def names_answer(said: str) -> bool:
+def names_answer(text: str) -> bool:
     """Whether the text names the parameter for an answer's length. `said` is in lower case."""
-    return re.search(_ANSWER, said) is not None
+    return re.search(_ANSWER, text) is not None
 
 
 def value(number: str) -> int:
@@ -228,6 +228,6 @@ def value(number: str) -> int:
     return int(float(digits.rstrip("k ")) * (1000 if digits.endswith("k") else 1))
 
 
-def numbers_in(said: str) -> Iterator[int]:
+def numbers_in(text: str) -> Iterator[int]:
     """All numbers in a text, in order, except digits within names and versions."""
-    return (value(match[0]) for match in _NUMBER.finditer(said))
+    return (value(match[0]) for match in _NUMBER.finditer(text))

@@ -31,10 +31,10 @@ class Attachments:
         self._fields = tuple(fields)
         self._found: Json = {}
 
-    def take(self, said: Mapping[str, object]) -> None:
+    def take(self, delta: Mapping[str, object]) -> None:
         """Add the fields of the next delta, or of a whole message."""
         for name in self._fields:
-            value = said.get(name)
+            value = delta.get(name)
             if isinstance(value, str):
                 self._found[name] = str(self._found.get(name, "")) + value
             elif isinstance(value, Sequence):

@@ -70,9 +70,9 @@ def _reply(request: ModelRequest, text: str) -> Reply:
     return Reply(content=text, usage=_estimated(request, text), model=REHEARSAL)
 
 
-def _estimated(request: ModelRequest, said: str) -> Usage:
+def _estimated(request: ModelRequest, text: str) -> Usage:
     """The estimated usage of such a request to a real model."""
-    return Usage(estimated_tokens(request), max(1, tokens(said)))
+    return Usage(estimated_tokens(request), max(1, tokens(text)))
 
 
 def _open_results(request: ModelRequest) -> list[ToolMessage]:
@@ -85,8 +85,8 @@ def _open_results(request: ModelRequest) -> list[ToolMessage]:
 
 
 def _last_user_text(messages: tuple[Message, ...]) -> str:
-    said = (message.content for message in reversed(messages) if isinstance(message, UserMessage))
-    return _FENCE.sub("", next(said, "")).strip()
+    texts = (message.content for message in reversed(messages) if isinstance(message, UserMessage))
+    return _FENCE.sub("", next(texts, "")).strip()
 
 
 def _earlier_user_texts(messages: tuple[Message, ...]) -> list[str]:

@@ -82,8 +82,8 @@ class ReplyBuilder:
     @property
     def says_something(self) -> bool:
         """Whether any text, reasoning or call has arrived."""
-        said = any(self._content) or any(self._reasoning) or any(self._thoughts)
-        return said or bool(self.calls.calls())
+        has_text = any(self._content) or any(self._reasoning) or any(self._thoughts)
+        return has_text or bool(self.calls.calls())
 
     @property
     def usage(self) -> Usage:
@@ -159,8 +159,10 @@ def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
 
     Calls are parsed from the text if the tools are in the prompt's text, or if the history has such calls.
     """
-    asked = [message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)]
-    taken = [call.id for calls in asked for call in calls]
+    earlier_calls = [
+        message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)
+    ]
+    taken = [call.id for calls in earlier_calls for call in calls]
     return ReplyBuilder(
         calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken),
         taken=taken,

@@ -109,14 +109,14 @@ def _here(now: float, zone: tzinfo | None) -> datetime:
 
 
 def _clock(found: re.Match[str]) -> time:
-    said = found["clock"].lower()
-    if said in {"midnight", "noon"}:
-        return time(12 if said == "noon" else 0)
+    text = found["clock"].lower()
+    if text in {"midnight", "noon"}:
+        return time(12 if text == "noon" else 0)
     if found["half"] is None:
         return time(int(found["hour24"]) % 24, int(found["minute24"]))
     hour = int(found["hour"])
     if not 1 <= hour <= 12:
-        raise ValueError(f"{said!r} is not a time of day")
+        raise ValueError(f"{text!r} is not a time of day")
     return time(hour % 12 + (12 if found["half"].lower() == "p" else 0), int(found["minute"] or 0))
 
 

@@ -70,17 +70,21 @@ def _items(message: Json) -> Iterator[Json]:
     says = message["role"] != "system" and bool(content or not calls)
     # By the API's types only the API's own items have parts of output; other texts of the model are a string.
     parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
-    said = {"type": "message", "role": message["role"], "content": parts}
+    rendered = {"type": "message", "role": message["role"], "content": parts}
     for item in message.get("items", ()):
         if item["type"] == "reasoning":
             yield item
         elif item["type"] == "message" and says:
             says = False
-            yield {**item, **said, "content": [{"type": "output_text", "text": content, "annotations": []}]}
+            yield {
+                **item,
+                **rendered,
+                "content": [{"type": "output_text", "text": content, "annotations": []}],
+            }
         elif item["type"] == "function_call" and item["call_id"] in calls:
             yield {**item, **calls.pop(item["call_id"])}
     if says:
-        yield said
+        yield rendered
     for call_id, function in calls.items():
         yield {"type": "function_call", "call_id": call_id, **function}
 
@@ -185,5 +189,5 @@ def _texts(parts: object) -> str:
     """The text of typed parts, refusals included."""
     if not isinstance(parts, Sequence) or isinstance(parts, str):
         return ""
-    said = [mapping_of(part).get("text") or mapping_of(part).get("refusal") for part in parts]
-    return "".join(text for text in said if isinstance(text, str))
+    texts = [mapping_of(part).get("text") or mapping_of(part).get("refusal") for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -54,9 +54,9 @@ class TailFilter:
             end = text.find("\n", at)
             stop = len(text) if end < 0 else end + 1
             if not self._line:
-                begun = text[at : min(stop, at + _LOOKED_AT)].lstrip(" \t")
-                self._open = self._opens(begun)
-                if self._open or (end < 0 and self._may_open(begun)):
+                beginning = text[at : min(stop, at + _LOOKED_AT)].lstrip(" \t")
+                self._open = self._opens(beginning)
+                if self._open or (end < 0 and self._may_open(beginning)):
                     break
             self._let_through(text[at:stop], ended=end >= 0)
             at = stop
@@ -129,9 +129,9 @@ class TailFilter:
             read = read_tagged(text, Opened("", Braces(len(_TAG))), True)
             return (read.calls, read.end) if read is not None and read.calls else None
         end = Braces(0).end(text) if text.startswith("{") else None
-        said = decoded(text[:end]) if end is not None else None
-        if said is None or end is None or not said.keys() <= _BARE_FIELDS:
+        decoded_call = decoded(text[:end]) if end is not None else None
+        if decoded_call is None or end is None or not decoded_call.keys() <= _BARE_FIELDS:
             return None
-        inner = said.get("function")
-        call = named(inner if isinstance(inner, dict) else said, needs_arguments=True)
+        inner = decoded_call.get("function")
+        call = named(inner if isinstance(inner, dict) else decoded_call, needs_arguments=True)
         return ((call,), end) if call is not None else None

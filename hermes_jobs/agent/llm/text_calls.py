@@ -70,8 +70,8 @@ class TextCallFilter:
         text, offset = self._before + self._held, len(self._before)
         found = [(match, form) for form in FORMS if (match := form.opening.search(text, offset))]
         if not found:
-            begun = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
-            return self._taken((len(text) if final else min(begun, default=len(text))) - offset)
+            openings = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
+            return self._taken((len(text) if final else min(openings, default=len(text))) - offset)
         match, form = min(found, key=lambda each: each[0].start())
         self._open = (form, Opened(match.groupdict().get("name", ""), Braces(len(match[0]))))
         return self._taken(match.start() - offset)

@@ -57,29 +57,29 @@ def training_turns(
     summaries and failed attempts are left out.
     """
     waiting: dict[str, TrainingTurn] = {}
-    begun: dict[str, TrainingTurn] = {}
+    turns: dict[str, TrainingTurn] = {}
     for event, at in events:
         match event:
             case e.TurnSubmitted():
                 waiting[event.turn] = TrainingTurn(turn=event.turn, at=at, said=[UserMessage(event.text)])
             case e.ContextPrefetched() if event.turn in waiting:
-                begun.setdefault(event.turn, waiting[event.turn])
+                turns.setdefault(event.turn, waiting[event.turn])
             case e.TurnMerged():
-                into = begun.get(event.into) or waiting[event.into]
+                into = turns.get(event.into) or waiting[event.into]
                 into.said.extend(waiting[event.turn].said)
-            case e.ModelReplied() if event.turn in begun and event.purpose == ANSWERING:
-                _add_reply(begun[event.turn], event)
-            case e.ToolFinished() if event.turn in begun:
-                _add_result(begun[event.turn], event.call, event.content)
-            case e.ToolInterrupted() if event.turn in begun:
-                _add_result(begun[event.turn], event.call, interrupted[event.reason])
-            case e.TurnCompleted() if event.turn in begun:
-                begun[event.turn].completed = True
-            case e.TurnRated() if event.turn in begun:
-                begun[event.turn].rated = event
+            case e.ModelReplied() if event.turn in turns and event.purpose == ANSWERING:
+                _add_reply(turns[event.turn], event)
+            case e.ToolFinished() if event.turn in turns:
+                _add_result(turns[event.turn], event.call, event.content)
+            case e.ToolInterrupted() if event.turn in turns:
+                _add_result(turns[event.turn], event.call, interrupted[event.reason])
+            case e.TurnCompleted() if event.turn in turns:
+                turns[event.turn].completed = True
+            case e.TurnRated() if event.turn in turns:
+                turns[event.turn].rated = event
             case _:
                 pass
-    return list(begun.values())
+    return list(turns.values())
 
 
 def _add_reply(turn: TrainingTurn, reply: e.ModelReplied) -> None:
@@ -109,14 +109,14 @@ class ShareGptMessage(msgspec.Struct, frozen=True):
 
 def share_gpt(turn: TrainingTurn) -> list[ShareGptMessage]:
     """What was said in the turn; consecutive texts of one speaker are one entry."""
-    said: list[ShareGptMessage] = []
+    lines: list[ShareGptMessage] = []
     for index, message in enumerate(turn.said):
         entry = _entry(message, turn.reasoning.get(index, ""))
-        if said and said[-1].speaker == entry.speaker:
-            said[-1] = ShareGptMessage(entry.speaker, f"{said[-1].value}\n{entry.value}")
+        if lines and lines[-1].speaker == entry.speaker:
+            lines[-1] = ShareGptMessage(entry.speaker, f"{lines[-1].value}\n{entry.value}")
         else:
-            said.append(entry)
-    return said
+            lines.append(entry)
+    return lines
 
 
 def _entry(message: Message, reasoning: str) -> ShareGptMessage:
@@ -170,9 +170,9 @@ def pair(
     system: str, history: Sequence[Message], preferred: str, other: str, tools: Sequence[ToolSpec]
 ) -> Chat:
     """Two answers after the same messages, one of which is preferred."""
-    said = [*_system(system), *map(chat_message, history)]
+    prompt = [*_system(system), *map(chat_message, history)]
     return {
-        "input": _with_tools({"messages": said}, tools),
+        "input": _with_tools({"messages": prompt}, tools),
         "preferred_output": [{"role": "assistant", "content": preferred}],
         "non_preferred_output": [{"role": "assistant", "content": other}],
     }
@@ -203,9 +203,9 @@ def chat_message(message: Message) -> Chat:
             assert_never(message)
 
 
-def is_calling(said: Iterable[Message]) -> bool:
+def is_calling(messages: Iterable[Message]) -> bool:
     """Whether a tool is called in it."""
-    return any(isinstance(each, AssistantMessage) and each.tool_calls for each in said)
+    return any(isinstance(each, AssistantMessage) and each.tool_calls for each in messages)
 
 
 def _system(prompt: str) -> list[Chat]:

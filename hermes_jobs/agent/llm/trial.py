@@ -98,9 +98,9 @@ class Trial:
         payloads sent back, and caching.
         """
         system = self._long_beginning()
-        asked = UserMessage(_ASK)
+        question = UserMessage(_ASK)
         try:
-            second = self._ask(system, asked, tools=(_NOTE,))
+            second = self._ask(system, question, tools=(_NOTE,))
         except ModelError as error:
             yield _not_supported("tools", "A request that offers a tool is refused", error)
             return
@@ -115,11 +115,11 @@ class Trial:
             )
             hint = "An agent needs tools: take another model, or try model.tool_calling: text."
             yield TrialVerdict(name="tools", status="warn", message=message, hint=hint)
-        said = AssistantMessage(second.content or ("" if calls else "-"), calls, second.payload)
+        reply = AssistantMessage(second.content or ("" if calls else "-"), calls, second.payload)
         results: list[Message] = [ToolMessage(call.id, call.name, "Written.") for call in calls]
         again = results or [UserMessage("Go on.")]
         try:
-            third = self._ask(system, asked, said, *again, tools=(_NOTE,))
+            third = self._ask(system, question, reply, *again, tools=(_NOTE,))
         except ModelError as error:
             yield _not_supported("reasoning", "What it said was refused when it was sent back", error)
             return

@@ -152,9 +152,9 @@ def estimated_tokens(request: ModelRequest) -> int:
 
     Called before every model call: it counts characters, and renders nothing.
     """
-    said = sum(map(_weight, request.messages), token_weight(request.system_prompt))
+    tokens = sum(map(_weight, request.messages), token_weight(request.system_prompt))
     tools = sum(spec.num_characters for spec in request.offered)
-    return (said + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
+    return (tokens + tools) // CHARACTERS_A_TOKEN + TOKENS_A_MESSAGE * (len(request.messages) + 1)
 
 
 def _weight(message: Message) -> int:
@@ -162,8 +162,8 @@ def _weight(message: Message) -> int:
     if isinstance(message, UserMessage):
         return token_weight(message.content)
     if isinstance(message, AssistantMessage):
-        asked = sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
-        return token_weight(message.content) + asked + payload_weight(message)
+        calls = sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
+        return token_weight(message.content) + calls + payload_weight(message)
     return token_weight(message.name) + token_weight(message.content)
 
 

@@ -65,8 +65,8 @@ async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
     async def wait() -> AuthorizationCodeResult:
         found = await redirect.answer(address)
         if "error" in found:
-            said = clean(f"{found['error']} {found.get('error_description', '')}")[:300]
-            raise OAuthFlowError(f"the authorization server refused it: {said}")
+            problem = clean(f"{found['error']} {found.get('error_description', '')}")[:300]
+            raise OAuthFlowError(f"the authorization server refused it: {problem}")
         return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
 
     metadata = _metadata(["authorization_code", "refresh_token"], redirect.uri)
@@ -153,10 +153,10 @@ async def _drive(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> None:
     if wish.before is not None and wish.before.wanted:
         scope = union_scopes(union_scopes(wish.before.scope, scope), wish.before.wanted)
     given = {"resource_metadata": challenge.get("resource_metadata"), "scope": scope}
-    said = ", ".join(f'{name}="{value}"' for name, value in given.items() if value)
+    parameters = ", ".join(f'{name}="{value}"' for name, value in given.items() if value)
     async with aclosing(grant.async_auth_flow(request)) as flow:
         await anext(flow)
-        answer = httpx2.Response(401, headers={"WWW-Authenticate": f"Bearer {said}"}, request=request)
+        answer = httpx2.Response(401, headers={"WWW-Authenticate": f"Bearer {parameters}"}, request=request)
         while (outgoing := await flow.asend(answer)) is not request:  # to be sent again, with the token
             answer = await http.send(outgoing)
 

@@ -300,8 +300,10 @@ class ServerConnection:
             case NotAccepted():
                 return self._failed("asks", "the user did not agree to visit the address that it needs")
             case MCPError() if error.error.code == URL_ELICITATION_REQUIRED:
-                asked = input_request_of_error(error.error.data)
-                return self._failed("refused", said(error)) if asked is None else self._without_tokens(asked)
+                request = input_request_of_error(error.error.data)
+                return (
+                    self._failed("refused", said(error)) if request is None else self._without_tokens(request)
+                )
             case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
                 return self._failed("lost", f"{self._lost}, during the call", sent=True)
             case MCPError():

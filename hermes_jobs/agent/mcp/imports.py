@@ -121,8 +121,8 @@ def disabled_by_claude(path: Path, home: str) -> frozenset[str]:
         *(folder / ".claude" / name for name in ("settings.json", "settings.local.json")),
         Path(home, ".claude", "settings.json"),
     ]
-    kept = _table(_table(_read_or_nothing(Path(home, ".claude.json"))).get("projects"))
-    places = [*map(_read_or_nothing, settings), kept.get(str(folder))]
+    projects = _table(_table(_read_or_nothing(Path(home, ".claude.json"))).get("projects"))
+    places = [*map(_read_or_nothing, settings), projects.get(str(folder))]
     return frozenset(name for each in places for name in _disabled(each, "disabledMcpjsonServers"))
 
 
@@ -145,22 +145,24 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     plain = _by_variables(_named_by_codex(entry))
     renamed = {RENAMED.get(key, key): value for key, value in plain.items()}
     known = {field.name for field in msgspec.structs.fields(McpServer)}
-    kept = {key: value for key, value in renamed.items() if key in known}
+    known_fields = {key: value for key, value in renamed.items() if key in known}
     left_out = tuple(sorted(key for key in renamed if key not in known and key not in OFF))
     if renamed.get("disabled") is True:
-        kept["enabled"] = False
-    if kept.get("type") == "sse" or str(kept.get("url", "")).rstrip("/").endswith("/sse"):
+        known_fields["enabled"] = False
+    if known_fields.get("type") == "sse" or str(known_fields.get("url", "")).rstrip("/").endswith("/sse"):
         problem = "it uses the old SSE transport, which is not supported; ask for its /mcp address"
         return ImportedServer(name=legal, entry={}, problem=problem)
-    tools = kept.pop("tools", None)
+    tools = known_fields.pop("tools", None)
     chosen = {key: value for key, value in _table(tools).items() if key in {"include", "exclude"}}  # Hermes
-    kept |= chosen
+    known_fields |= chosen
     if tools is not None and (not isinstance(tools, dict) or len(chosen) < len(tools)):
         left_out = (*left_out, "tools")
-    if "oauth" in kept:
-        kept["oauth"], unknown = _oauth(kept["oauth"] if "url" in kept else None)
+    if "oauth" in known_fields:
+        known_fields["oauth"], unknown = _oauth(known_fields["oauth"] if "url" in known_fields else None)
         left_out = (*left_out, *unknown)
-    entry, secrets = without_secrets(legal, {key: value for key, value in kept.items() if value is not None})
+    entry, secrets = without_secrets(
+        legal, {key: value for key, value in known_fields.items() if value is not None}
+    )
     try:
         msgspec.convert(entry, McpServer)
     except msgspec.ValidationError as error:
@@ -213,9 +215,11 @@ def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     if isinstance(port, int) and port > 0 and "redirect_uri" not in renamed:
         renamed["redirect_uri"] = f"http://localhost:{port}/callback"
     known = {field.name for field in msgspec.structs.fields(McpOauth)}
-    kept = {key: value for key, value in renamed.items() if key in known and isinstance(value, str) and value}
+    known_fields = {
+        key: value for key, value in renamed.items() if key in known and isinstance(value, str) and value
+    }
     unknown = tuple(f"oauth.{key}" for key in sorted(map(str, renamed)) if key not in known)
-    return kept or None, unknown
+    return known_fields or None, unknown
 
 
 def without_secrets(name: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

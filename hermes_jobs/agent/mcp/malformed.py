@@ -76,14 +76,14 @@ class MalformedEntries:
         entries = result.get(field)
         if not isinstance(entries, list):
             return
-        rest, kept = {**result, field: []}, []
+        rest, valid = {**result, field: []}, []
         for number, entry in enumerate(entries, 1):
             wrong = self._what_is_wrong(method, {**rest, field: [entry]})
             if wrong:
                 self._leave_out(method, _name_of(entry) or f"number {number} of the list", wrong)
             else:
-                kept.append(_with_checkable_output(entry))
-        result[field] = kept
+                valid.append(_with_checkable_output(entry))
+        result[field] = valid
 
     def _leave_out(self, method: str, name: str, wrong: str) -> None:
         self._note(f"[hermes-jobs] left out of {method}: {name}: {wrong}")
@@ -172,5 +172,5 @@ def broken_form(error: ValidationError, *, skip: int = 0) -> str:
     """What is wrong with an answer, and where; the first `skip` steps to that place are left out."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = clean(".".join(map(str, first["loc"][skip:])))[:200]
-    said = f"{place}: {first['msg']}" if place else first["msg"]
-    return f"it does not have the form that the specification demands ({said})"
+    message = f"{place}: {first['msg']}" if place else first["msg"]
+    return f"it does not have the form that the specification demands ({message})"

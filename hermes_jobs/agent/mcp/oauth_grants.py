@@ -128,8 +128,8 @@ class DeviceGrant(Grant):
             form["scope"] = self.context.client_metadata.scope
         response = await self.http.send(self._request(await self._endpoint(), form))
         if response.status_code != 200:
-            said = f"{response.status_code} {error_of(response)}".rstrip()
-            raise OAuthFlowError(f"the authorization server gave no device code: {said}")
+            problem = f"{response.status_code} {error_of(response)}".rstrip()
+            raise OAuthFlowError(f"the authorization server gave no device code: {problem}")
         try:
             code = msgspec.json.decode(response.content, type=DeviceCode)
         except msgspec.DecodeError as error:

@@ -57,8 +57,8 @@ class Loopback:
 
     async def __aenter__(self) -> Loopback:
         self._found = asyncio.get_running_loop().create_future()
-        wanted = urlsplit(self.uri or f"http://127.0.0.1{CALLBACK}")
-        host, port = wanted.hostname or "127.0.0.1", wanted.port or 0
+        address = urlsplit(self.uri or f"http://127.0.0.1{CALLBACK}")
+        host, port = address.hostname or "127.0.0.1", address.port or 0
         try:
             self._server = await asyncio.start_server(self._visit, host, port)
         except OSError as error:

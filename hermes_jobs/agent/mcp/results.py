@@ -32,7 +32,7 @@ def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
 
 
 def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
-    kept = 0
+    stored = 0
     for block in blocks:
         if not isinstance(block, dict):
             continue
@@ -40,8 +40,8 @@ def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
             case "text":
                 yield str(block.get("text", ""))
             case "image" | "audio" as kind:
-                kept += 1
-                yield _file(str(kind), block.get("data"), block.get("mimeType"), kept, keep)
+                stored += 1
+                yield _file(str(kind), block.get("data"), block.get("mimeType"), stored, keep)
             case "resource_link":
                 about = f" ({block['description']})" if block.get("description") else ""
                 yield f"[resource {block.get('uri', '')}: {block.get('name', '')}{about}]"
@@ -52,9 +52,9 @@ def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
                 if isinstance(resource.get("text"), str):
                     yield f"{name}\n{resource['text']}"
                 else:
-                    kept += 1
+                    stored += 1
                     yield f"{name} " + _file(
-                        "file", resource.get("blob"), resource.get("mimeType"), kept, keep
+                        "file", resource.get("blob"), resource.get("mimeType"), stored, keep
                     )
             case other:
                 yield f"[content of the unknown kind {str(other)[:40]!r}]"

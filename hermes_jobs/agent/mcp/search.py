@@ -63,17 +63,17 @@ class SearchableToolbox:
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
     ) -> ToolOutcome:
         """See the port."""
-        asked = meant(call)
+        target = meant(call)
         found = [each for each in self._inner.specs(toolsets) if each.name in self._hidden]
-        own = self._own.get(asked.name)
+        own = self._own.get(target.name)
         if own is not None:
-            return _answered(own, asked, found)
+            return _answered(own, target, found)
         names = [each.name for each in found]
-        if asked is not call and asked.name not in names:
-            near = did_you_mean(asked.name, names)
-            text = f"Error: there is no tool `{asked.name}`{near} Search with {SEARCH}."
+        if target is not call and target.name not in names:
+            near = did_you_mean(target.name, names)
+            text = f"Error: there is no tool `{target.name}`{near} Search with {SEARCH}."
             return ToolOutcome(content=text, ok=False, invalid=True)
-        return self._inner.run(asked, context, toolsets, cancel)
+        return self._inner.run(target, context, toolsets, cancel)
 
 
 def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutcome:

@@ -121,8 +121,8 @@ class ServerProcess:
     def how_it_ended(self) -> str:
         """How the server has ended, after the end of its pipes: the supervisor has reported it then."""
         self._reader.join(1)  # its last lines
-        said = self._supervisor.stdout
-        words = said.read(200).decode() if said is not None and not said.closed else ""
+        output = self._supervisor.stdout
+        words = output.read(200).decode() if output is not None and not output.closed else ""
         found = re.search(r"ended exit (\d+)", words)
         if found is None:
             return "it was killed"
@@ -134,9 +134,9 @@ class ServerProcess:
 
         Its input has ended before: that is how it is asked to end by itself.
         """
-        control, said = self._supervisor.stdin, self._supervisor.stdout
+        control, output = self._supervisor.stdin, self._supervisor.stdout
         assert control is not None
-        assert said is not None
+        assert output is not None
         with suppress(subprocess.TimeoutExpired):
             self._supervisor.wait(LAST_SECONDS)
         with suppress(OSError):
@@ -146,8 +146,8 @@ class ServerProcess:
             self._supervisor.wait(LAST_SECONDS)
         with suppress(OSError):
             control.close()
-        if not said.closed:
-            said.close()
+        if not output.closed:
+            output.close()
         try:
             self._supervisor.wait(15)
         except subprocess.TimeoutExpired:

@@ -129,9 +129,11 @@ def _pause(state: Mapping[str, Any], age: float) -> float:
 
 def _new_requests(state: Mapping[str, Any], task: OpenTask, context: ToolContext) -> dict[str, Any]:
     """The task's unanswered questions: a server may repeat answered ones for a while."""
-    asked = state.get("inputRequests")
+    requests = state.get("inputRequests")
     given = {each.key for each in context.input.answers} if context.input is not None else set()
     answered = given.union(task.answered)
     return (
-        {key: each for key, each in asked.items() if key not in answered} if isinstance(asked, dict) else {}
+        {key: each for key, each in requests.items() if key not in answered}
+        if isinstance(requests, dict)
+        else {}
     )

@@ -108,9 +108,9 @@ def start(folder: Path, launch: Launch) -> None:
     for _ in range(3):  # the previous one may have been ending
         try:
             host = hold_host(folder.parent)
-            with host, host.makefile("rb") as said:
+            with host, host.makefile("rb") as stream:
                 host.sendall(LENGTH.pack(len(text)) + text)
-                if said.readline():
+                if stream.readline():
                     return
         except OSError:
             continue

@@ -88,7 +88,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
 
     def run(arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         given = context.input
-        asked = CallTool(
+        request = CallTool(
             tool=tool.name,
             arguments=msgspec.json.encode(dict(arguments)),
             timeout=timeout,
@@ -96,7 +96,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
             answers=as_mcp(given) if given is not None else b"",
             state=given.request.state if given is not None else None,
         )
-        reply = call(asked, context, cancel)
+        reply = call(request, context, cancel)
         if isinstance(reply, Waits):
             return ToolOutcome(content="", waits=reply)
         if isinstance(reply, Result):

@@ -48,11 +48,13 @@ class EntryIndex:
 
     def best(self, text: str) -> tuple[Entry, ...]:
         """The entries that match the text, best first; none if only common words match."""
-        asked, of = roots(text), len(self._entries)
-        rare = {root for root in asked if is_telling(root) and 0 < self._holding[root] <= max(1, COMMON * of)}
+        question, of = roots(text), len(self._entries)
+        rare = {
+            root for root in question if is_telling(root) and 0 < self._holding[root] <= max(1, COMMON * of)
+        }
         ranked = sorted(
             (
-                (sum(rarity(self._holding[root], of) for root in asked & own) / weight, -at)
+                (sum(rarity(self._holding[root], of) for root in question & own) / weight, -at)
                 for at, (own, weight) in enumerate(zip(self._roots, self._weights, strict=True))
                 if rare & own
             ),
@@ -127,16 +129,18 @@ def distinct(found: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, Re
     Left out is what a later entry contains; that one takes the better place of the two. What is later and
     contained stays: it may take back what the longer one says.
     """
-    kept: list[Fused[Entry, RecallTrack]] = []
+    distinct_hits: list[Fused[Entry, RecallTrack]] = []
     for each in found:
-        at = next((at for at, other in enumerate(kept) if _is_one_enough(each.thing, other.thing)), None)
+        at = next(
+            (at for at, other in enumerate(distinct_hits) if _is_one_enough(each.thing, other.thing)), None
+        )
         if at is None:
-            kept.append(each)
-        elif each.thing.touched > kept[at].thing.touched:
-            kept[at] = each
+            distinct_hits.append(each)
+        elif each.thing.touched > distinct_hits[at].thing.touched:
+            distinct_hits[at] = each
     first: list[Fused[Entry, RecallTrack]] = []
     alike: list[Fused[Entry, RecallTrack]] = []
-    for each in kept:
+    for each in distinct_hits:
         own = roots(each.thing.text)
         (alike if any(are_alike(own, roots(other.thing.text)) for other in first) else first).append(each)
     return [*first, *alike]

@@ -156,9 +156,9 @@ def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after:
     match event:
         case e.TurnCompleted():
             turn = before.find(event.turn)
-            said = "\n\n".join(turn.texts) if turn is not None else ""
-            external.tell(session_info(before), lambda each: each.sync_turn(said, event.answer))
-            external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(said))
+            user = "\n\n".join(turn.texts) if turn is not None else ""
+            external.tell(session_info(before), lambda each: each.sync_turn(user, event.answer))
+            external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(user))
         case e.ChildEnded():
             goals = (each.ref.goal for each in before.children if each.ref.session == event.child)
             task, result = next(goals, ""), event.answer or f"{event.status}: {event.message}"
@@ -183,12 +183,12 @@ def _hook(provider: MemoryProvider, name: str, *values: object, **named: object)
 def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     """The user's messages and the answers, without the work in between."""
     turns: list[Turn] = []
-    said = ""
+    user = ""
     for message in messages:
         if isinstance(message, UserMessage):
-            said = message.content
+            user = message.content
         elif isinstance(message, AssistantMessage) and not message.tool_calls:
-            turns.append(Turn(said, message.content))
+            turns.append(Turn(user, message.content))
     return tuple(turns)
 
 

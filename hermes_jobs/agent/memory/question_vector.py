@@ -57,28 +57,30 @@ class QuestionVectors:
 
     def of(self, text: str) -> QuestionVector:
         """The vector of the text. Never raises `ModelError`. Raises `LogUnavailable`."""
-        asked = text[: self._longest]
-        if not asked.strip() or not self.index.has_vectors(self.model):
+        question = text[: self._longest]
+        if not question.strip() or not self.index.has_vectors(self.model):
             return NO_VECTOR
         try:
-            answer = self._circuit.call(lambda: self._ask(asked), SECONDS + GRACE)
+            answer = self._circuit.call(lambda: self._ask(question), SECONDS + GRACE)
         except CircuitOpen as circuit:
             return QuestionVector(failed=f"{circuit}.")
         except ModelError as error:
             logger.warning("recall continues without vectors (%s): %s", error.kind, error.message)
-            paid = self._paid(self.model, error.usage, asked) if error.kind in UNREPORTED else ()
+            paid = self._paid(self.model, error.usage, question) if error.kind in UNREPORTED else ()
             return QuestionVector(failed=f"{error.kind}: {error.message}", paid=paid)
         except CallTimeout as late:
-            return QuestionVector(failed=f"timeout: it {late}.", paid=self._paid(self.model, NO_USAGE, asked))
-        return QuestionVector(vector=answer.vectors[0], paid=self._paid(answer.model, answer.usage, asked))
+            return QuestionVector(
+                failed=f"timeout: it {late}.", paid=self._paid(self.model, NO_USAGE, question)
+            )
+        return QuestionVector(vector=answer.vectors[0], paid=self._paid(answer.model, answer.usage, question))
 
     def _ask(self, text: str) -> Vectors:
         return self._embedder.embed([text], CancelToken(), seconds=SECONDS)
 
-    def _paid(self, model: str, used: Usage, asked: str) -> tuple[PaidCall, ...]:
+    def _paid(self, model: str, used: Usage, question: str) -> tuple[PaidCall, ...]:
         """The call, with an estimate if no usage was reported: it may be billed."""
         cost = self._embedder.cost_usd
-        estimated = Usage(tokens(asked)) if used == NO_USAGE else NO_USAGE
+        estimated = Usage(tokens(question)) if used == NO_USAGE else NO_USAGE
         call = PaidCall(
             model=model,
             usage=used,

@@ -101,7 +101,7 @@ class BeginReview(msgspec.Struct, frozen=True, eq=False):
             if review is None or step.id != f"{review.id}-begin" or conversation.started is None:
                 return DecisionResult()
             toolsets = review_toolsets(self.toolsets_on(conversation.started.toolsets))
-            begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
+            review_started = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = replace(
                 conversation.started,
                 session=review.id,
@@ -123,7 +123,7 @@ class BeginReview(msgspec.Struct, frozen=True, eq=False):
             )
             return DecisionResult(
                 writes=(
-                    StreamEvents(conversation.stream, (begun,)),
+                    StreamEvents(conversation.stream, (review_started,)),
                     StreamEvents(stream_of(review.id), (started, submitted)),
                 )
             )
@@ -145,8 +145,8 @@ def requesting(review: str, reason: str) -> Decision:
     """The change that requests a review of all skills."""
 
     def change(load: StateLoader) -> DecisionResult:  # noqa: ARG001 - the port's
-        fact = ReviewRequested(review=review, kind="curate", reason=reason)
-        return DecisionResult.of(stream_of(review), fact)
+        requested = ReviewRequested(review=review, kind="curate", reason=reason)
+        return DecisionResult.of(stream_of(review), requested)
 
     return change
 
@@ -170,7 +170,7 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
             if not stock:
                 ended = ReviewCompleted(review=review.id, saved="")
                 return DecisionResult.of(session.stream, ended)
-            begun = ReviewStarted(review=review.id, session=review.id, turn=turn)
+            review_started = ReviewStarted(review=review.id, session=review.id, turn=turn)
             started = SessionStarted(
                 session=review.id,
                 kind="review",
@@ -187,6 +187,6 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
                 toolsets=TOOLSETS,
                 attended=False,
             )
-            return DecisionResult.of(session.stream, begun, started, submitted)
+            return DecisionResult.of(session.stream, review_started, started, submitted)
 
         return change

@@ -169,28 +169,28 @@ class SkillCatalog:
         """Carry out a user's change of the home's skills. Raises `Rejected`."""
         return self._home.change(change, cause)
 
-    def writing(self, asked: SkillWriteRequest) -> Decision:
+    def writing(self, write: SkillWriteRequest) -> Decision:
         """The change for an agent's request. Raises `Rejected` for a request that this host refuses."""
-        self.check(asked)
-        return writing(asked, guard=self._guard)
+        self.check(write)
+        return writing(write, guard=self._guard)
 
-    def check(self, asked: SkillWriteRequest) -> None:
+    def check(self, write: SkillWriteRequest) -> None:
         """Raise `Rejected` for a request that this host refuses."""
         home = self._home
         home.sync()
-        if not is_read(asked.name) and asked.request.action != "create":
-            raise unknown(asked.name, (skill.name for skill in home.all_known()))
-        skill = home.known(asked.name)
+        if not is_read(write.name) and write.request.action != "create":
+            raise unknown(write.name, (skill.name for skill in home.all_known()))
+        skill = home.known(write.name)
         if not skill.exists:
-            self._refuse_foreign(asked.name)
-            if asked.request.action != "create":
-                self._refuse_bundled(asked.name)
-                raise unknown(asked.name, home.sync())
-        _refuse_nested(asked, [each for each in home.all_known() if each.exists])
-        blocked = home.why_blocked(asked.name, asked.request.path or MAIN_FILE)
+            self._refuse_foreign(write.name)
+            if write.request.action != "create":
+                self._refuse_bundled(write.name)
+                raise unknown(write.name, home.sync())
+        _refuse_nested(write, [each for each in home.all_known() if each.exists])
+        blocked = home.why_blocked(write.name, write.request.path or MAIN_FILE)
         if blocked is not None:
-            path = asked.request.path or MAIN_FILE
-            raise Rejected(f"{path} of {asked.name} cannot be written: {blocked}.", kind="skill_path")
+            path = write.request.path or MAIN_FILE
+            raise Rejected(f"{path} of {write.name} cannot be written: {blocked}.", kind="skill_path")
 
     def approve(self, name: str, number: int | None = None) -> DecisionResult:
         """Approve a proposed write. Raises `Rejected`."""
@@ -205,11 +205,11 @@ class SkillCatalog:
                 kind="no_proposal",
                 hint="`hermes-jobs skills list` shows what waits; without --anyway that is approved.",
             )
-        asked = SkillWriteRequest(
+        write = SkillWriteRequest(
             name=name, request=refused.request, author="turn", evidence=refused.evidence
         )
-        self.check(asked)
-        return self._home.change(allowing(asked), "skills approve")
+        self.check(write)
+        return self._home.change(allowing(write), "skills approve")
 
     def install(
         self,
@@ -288,16 +288,16 @@ class SkillCatalog:
                     )
 
 
-def _refuse_nested(asked: SkillWriteRequest, skills: Sequence[Skill]) -> None:
+def _refuse_nested(write: SkillWriteRequest, skills: Sequence[Skill]) -> None:
     """Refuse a skill in the folder of another."""
-    category = asked.request.category or ""
+    category = write.request.category or ""
     if category in {skill.name for skill in skills if not skill.category}:
         raise Rejected(
             f"{category!r} is a skill, and cannot be a category.", kind="skill_name", hint="Name another one."
         )
-    if asked.request.action == "create" and not category and asked.name in {s.category for s in skills}:
+    if write.request.action == "create" and not category and write.name in {s.category for s in skills}:
         raise Rejected(
-            f"{asked.name!r} is a category of skills, and cannot be a skill.",
+            f"{write.name!r} is a category of skills, and cannot be a skill.",
             kind="skill_name",
             hint="Give the skill another name, or a category.",
         )

@@ -73,11 +73,11 @@ def needs_of(fields: Mapping[str, Any]) -> Needs:
     places = (fields, metadata, _mapping(metadata.get("hermes")))
     found: dict[str, list[str]] = {"variables": [], "commands": [], "packages": []}
     for place in places:
-        said = _mapping(place.get("prerequisites"))
-        found["variables"] += _names(said.get("env_vars"), _VARIABLE)
+        prerequisites = _mapping(place.get("prerequisites"))
+        found["variables"] += _names(prerequisites.get("env_vars"), _VARIABLE)
         found["variables"] += _names(place.get("required_environment_variables"), _VARIABLE)
-        found["commands"] += _names(said.get("commands"), _PROGRAM)
-        found["packages"] += _names(said.get("packages"), _PACKAGE)
+        found["commands"] += _names(prerequisites.get("commands"), _PROGRAM)
+        found["packages"] += _names(prerequisites.get("packages"), _PACKAGE)
     requires = _mapping(_mapping(metadata.get("openclaw")).get("requires"))
     found["variables"] += _names(requires.get("env"), _VARIABLE)
     found["commands"] += _names(requires.get("bins"), _PROGRAM)

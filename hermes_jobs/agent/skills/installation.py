@@ -120,12 +120,12 @@ def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, 
 
     Also the conflicting files, for which `theirs` is used.
     """
-    kept = {
+    unchanged = {
         path: _merged_file(base.get(path), mine.get(path), theirs.get(path))
         for path in {*base, *mine, *theirs}
     }
-    conflicts = tuple(sorted(path for path, (_, clash) in kept.items() if clash))
-    return {path: file for path, (file, _) in sorted(kept.items()) if file is not None}, conflicts
+    conflicts = tuple(sorted(path for path, (_, clash) in unchanged.items() if clash))
+    return {path: file for path, (file, _) in sorted(unchanged.items()) if file is not None}, conflicts
 
 
 def _merged_file(

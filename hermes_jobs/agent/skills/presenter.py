@@ -45,7 +45,7 @@ class SkillPresenter:
         """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
         text = self._listed(toolsets)
         if category:
-            wanted = "" if category == GENERAL else category
+            searched = "" if category == GENERAL else category
             categories = sorted({each.place.category or GENERAL for each in text})
             if category not in categories:
                 raise Rejected(
@@ -53,7 +53,7 @@ class SkillPresenter:
                     kind="unknown_category",
                     hint=f"There are: {', '.join(categories)}." if categories else "There are no skills yet.",
                 )
-            text = [each for each in text if each.place.category == wanted]
+            text = [each for each in text if each.place.category == searched]
         return "\n".join(_lines(text)) or "There are no skills yet."
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
@@ -83,7 +83,7 @@ class SkillPresenter:
         provisional: bool = False,
     ) -> Decision:
         """The change for a request. Raises `Rejected`."""
-        asked = SkillWriteRequest(
+        write = SkillWriteRequest(
             name=name,
             request=request,
             author=author,
@@ -91,7 +91,7 @@ class SkillPresenter:
             lineage=lineage,
             provisional=provisional,
         )
-        return self._shelf.writing(asked)
+        return self._shelf.writing(write)
 
     def _file(self, volume: SkillEntry, path: str) -> str:
         file = self._shelf.file(volume, path)

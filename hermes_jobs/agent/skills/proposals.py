@@ -159,9 +159,9 @@ def _carried_out(load: StateLoader, proposal: CurationProposal) -> Iterator[Stre
         yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
         return
     into: Skill = load(stream_of(proposed.into))
-    fact = event_for(into, write_request_of(proposed, into))
-    if fact is not None:
-        yield StreamEvents(into.stream, (fact,))
+    event = event_for(into, write_request_of(proposed, into))
+    if event is not None:
+        yield StreamEvents(into.stream, (event,))
     for name in proposed.skills:
         yield _archived(load(stream_of(name)), proposed.evidence)
 
@@ -181,8 +181,8 @@ def write_request_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteReques
 
 
 def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
-    fact = e.SkillEdited(name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence)
-    return StreamEvents(skill.stream, (fact,))
+    event = e.SkillEdited(name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence)
+    return StreamEvents(skill.stream, (event,))
 
 
 # --- checks of proposals -----------------------------------------------------------------------
@@ -226,14 +226,14 @@ def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
     """Raise `Rejected` if the merged text is invalid, or the guard has new findings in it."""
     if into.is_archived:
         raise _refused(f"The skill {into.name} is archived.", "Merge into another one.")
-    asked = SkillWriteRequest(name=into.name, request=merge.request(into), author=BY, evidence=evidence)
-    fact = event_for(into, asked)
-    if fact is None:
+    request = SkillWriteRequest(name=into.name, request=merge.request(into), author=BY, evidence=evidence)
+    event = event_for(into, request)
+    if event is None:
         raise _refused(
             f"{into.name} reads so already: nothing would be merged.",
             "Propose to archive the others, where it says all that they say.",
         )
-    after = evolve(into, fact)
+    after = evolve(into, event)
     missing = sorted(set(_FILE.findall(merge.content)) - set(after.files))
     if missing:
         raise _refused(

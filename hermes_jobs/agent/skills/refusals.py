@@ -78,9 +78,9 @@ def _arguments_of(log: EventLog, stream: str, finished: e.ToolFinished) -> _Argu
         event = recorded.event
         if not isinstance(event, e.ModelReplied):
             continue
-        for asked, planned in zip(event.tool_calls, event.plan, strict=False):
-            if planned.call == finished.call and asked.name == TOOL:
-                return _decoded(asked.arguments)
+        for call, planned in zip(event.tool_calls, event.plan, strict=False):
+            if planned.call == finished.call and call.name == TOOL:
+                return _decoded(call.arguments)
     return None
 
 

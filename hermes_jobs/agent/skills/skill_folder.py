@@ -247,5 +247,5 @@ def _usable(skill: Skill, found: OnDisk | None) -> FolderFiles | None:
     """The files found, with the log's content in place of unusable ones."""
     if found is None:
         return None
-    kept = {path: skill.files[path] for path in found.blocked & skill.files.keys()}
-    return FolderFiles(category=found.place.category, files={**kept, **found.files})
+    blocked = {path: skill.files[path] for path in found.blocked & skill.files.keys()}
+    return FolderFiles(category=found.place.category, files={**blocked, **found.files})

@@ -20,9 +20,9 @@ STANDARD = ("name", "description", "license", "compatibility", "allowed-tools", 
 
 def strict(text: str, name: str) -> str:
     """The text in strict form for the skill of that name; unchanged if it is strict. Raises `Rejected`."""
-    said = _checked(text, name)
-    if not _is_strict(said):
-        text = f"---\n{_front(said)}---\n\n{said.body}\n"
+    skill = _checked(text, name)
+    if not _is_strict(skill):
+        text = f"---\n{_front(skill)}---\n\n{skill.body}\n"
     if len(text) > MAX_CHARACTERS:
         raise Rejected(
             f"SKILL.md would have {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed.",
@@ -47,48 +47,48 @@ def checked_file(path: str, content: str) -> str:
 def _checked(text: str, name: str) -> SkillText:
     if len(text) > MAX_CHARACTERS * 2:
         raise Rejected(f"SKILL.md has {len(text):,} characters.", kind="skill_size", hint="Shorten it.")
-    said = read(text)
-    if said.name != name:
-        given = f"says `name: {said.name}`" if said.name else "has no `name`"
+    skill = read(text)
+    if skill.name != name:
+        given = f"says `name: {skill.name}`" if skill.name else "has no `name`"
         raise refused(f"The front matter {given}; the skill is called {name}.")
-    if len(said.description) > MAX_DESCRIPTION:
+    if len(skill.description) > MAX_DESCRIPTION:
         raise refused(
-            f"The description has {len(said.description):,} characters; {MAX_DESCRIPTION:,} are allowed."
+            f"The description has {len(skill.description):,} characters; {MAX_DESCRIPTION:,} are allowed."
         )
-    if not said.body:
+    if not skill.body:
         raise refused("There is no text below the front matter.")
-    compatibility = said.fields.get("compatibility", "")
+    compatibility = skill.fields.get("compatibility", "")
     if not isinstance(compatibility, str) or len(compatibility) > MAX_COMPATIBILITY:
         raise refused(f"`compatibility` is a text of at most {MAX_COMPATIBILITY} characters.")
-    return said
+    return skill
 
 
-def _is_strict(said: SkillText) -> bool:
-    fields = said.fields
+def _is_strict(skill: SkillText) -> bool:
+    fields = skill.fields
     texts = (fields.get(key, "-") for key in ("name", "description", "license", "compatibility"))
     return (
-        said.is_plain
+        skill.is_plain
         and set(fields) <= set(STANDARD)
         and all(isinstance(text, str) and text.strip() for text in texts)
         and isinstance(fields["description"], str)
         and len(fields["description"]) <= MAX_DESCRIPTION
         and isinstance(fields.get("metadata", {}), dict)
         and not {"version", *LISTS} & set(mapping(fields.get("metadata")))
-        and is_written(said.name)
+        and is_written(skill.name)
     )
 
 
-def _front(said: SkillText) -> str:
+def _front(skill: SkillText) -> str:
     """The front matter, its fields in the standard's order, unknown ones under `metadata`."""
-    metadata = dict(mapping(said.fields.get("metadata")))
-    foreign = {key: value for key, value in said.fields.items() if key not in STANDARD}
+    metadata = dict(mapping(skill.fields.get("metadata")))
+    foreign = {key: value for key, value in skill.fields.items() if key not in STANDARD}
     for key in ("version", *LISTS):
         metadata.pop(key, None)
         foreign.pop(key, None)
-    metadata = {**foreign, **metadata, OWN: {**owned(said.fields), **_lists(said)}}
-    fields = {key: said.fields.get(key) for key in STANDARD} | {
-        "name": said.name,
-        "description": said.description,
+    metadata = {**foreign, **metadata, OWN: {**owned(skill.fields), **_lists(skill)}}
+    fields = {key: skill.fields.get(key) for key in STANDARD} | {
+        "name": skill.name,
+        "description": skill.description,
         "metadata": metadata,
     }
     dumped = yaml.dump(
@@ -102,19 +102,19 @@ def _front(said: SkillText) -> str:
     return dumped.replace("---", "-\\x2d-")  # only in double quotes: the end mark is nowhere else
 
 
-def _lists(said: SkillText) -> Mapping[str, list[str]]:
+def _lists(skill: SkillText) -> Mapping[str, list[str]]:
     return {
-        "platforms": [*said.platforms],
-        "tags": [*said.tags],
-        "requires_toolsets": [*said.requires_toolsets],
+        "platforms": [*skill.platforms],
+        "tags": [*skill.tags],
+        "requires_toolsets": [*skill.requires_toolsets],
     }
 
 
 def _pruned(value: Any) -> Any:
     """The value without empty collections, which strict readers refuse."""
     if isinstance(value, dict):
-        kept = {str(key): _pruned(each) for key, each in value.items()}
-        return {key: each for key, each in kept.items() if each not in (None, "", [], {})}
+        pruned = {str(key): _pruned(each) for key, each in value.items()}
+        return {key: each for key, each in pruned.items() if each not in (None, "", [], {})}
     if isinstance(value, list):
         return [each for each in map(_pruned, value) if each not in (None, "", [], {})]
     return value

@@ -116,9 +116,9 @@ def _cloned(repository: Repository, into: Path) -> str:
     _refuse_password(repository.address)
     if repository.revision.startswith("-"):
         raise Rejected(f"{repository.revision!r} is not a revision.", kind="usage", hint=NAMED)
-    wanted = repository.revision or "HEAD"
+    revision = repository.revision or "HEAD"
     _git(into, "init", "--quiet")
-    _git(into, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", repository.address, wanted)
+    _git(into, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", repository.address, revision)
     _git(into, "checkout", "--quiet", "--detach", "FETCH_HEAD")
     return _git(into, "rev-parse", "HEAD").strip()
 
@@ -154,9 +154,11 @@ def _git(folder: Path, *words: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise Rejected(f"git took more than {GIT_SECONDS:g} s.", kind="fetch", hint="Try again.") from error
     if ran.returncode:
-        said = _cause(ran.stderr)
+        message = _cause(ran.stderr)
         raise Rejected(
-            f"git {words[0]} failed: {said}", kind="fetch", hint="Is the address right, and may you read it?"
+            f"git {words[0]} failed: {message}",
+            kind="fetch",
+            hint="Is the address right, and may you read it?",
         )
     return ran.stdout
 

@@ -48,19 +48,19 @@ class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
     provisional: bool = False
 
 
-def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
+def writing(write: SkillWriteRequest, *, guard: bool) -> Decision:
     """A change that executes a request; with `guard` its content is scanned first.
 
     The change raises `Rejected`.
     """
 
     def change(load: StateLoader) -> DecisionResult:
-        skill: Skill = load(stream_of(asked.name))
-        fact = event_for(skill, asked)
-        if fact is None:
+        skill: Skill = load(stream_of(write.name))
+        event = event_for(skill, write)
+        if event is None:
             return DecisionResult(answer=f"The skill {skill.name} reads so already; nothing was written.")
-        _check_seen(skill, asked, load)
-        concerns = new_concerns(skill.files, evolve(skill, fact).files) if guard else ()
+        _check_seen(skill, write, load)
+        concerns = new_concerns(skill.files, evolve(skill, event).files) if guard else ()
         found = verdict(concerns)
         if found == "dangerous":
             raise Rejected(
@@ -69,19 +69,19 @@ def writing(asked: SkillWriteRequest, *, guard: bool) -> Decision:
                 hint="Write the skill without it, or leave it and tell the user why, who can allow it.",
             )
         if found == "caution":
-            proposed = _proposed(asked, concerns)
+            proposed = _proposed(write, concerns)
             return DecisionResult.of(skill.stream, proposed, answer=_waits(concerns))
-        return DecisionResult.of(skill.stream, fact, answer=_saved(evolve(skill, fact), fact))
+        return DecisionResult.of(skill.stream, event, answer=_saved(evolve(skill, event), event))
 
     return change
 
 
-def _check_seen(skill: Skill, asked: SkillWriteRequest, load: StateLoader) -> None:
+def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> None:
     """Raise `Rejected` if a whole file would be replaced that a user wrote and the model has never read."""
-    at_stake = _at_stake(skill, asked.request) & skill.persons
-    if not asked.lineage or not at_stake:
+    at_stake = _at_stake(skill, write.request) & skill.persons
+    if not write.lineage or not at_stake:
         return
-    session: Session = load(session_stream(asked.lineage))
+    session: Session = load(session_stream(write.lineage))
     shown = [message.content for message in session.messages]
     for path in sorted(at_stake):
         content, notice = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
@@ -124,30 +124,30 @@ def approving(name: str, number: int | None) -> Decision:
                 kind="stale_proposal",
                 hint=f"`hermes-jobs skills deny {name}`, and have it proposed anew.",
             )
-        asked = SkillWriteRequest(
+        write = SkillWriteRequest(
             name=name, request=proposal.request, author=proposal.author, evidence=proposal.evidence
         )
         approved = e.SkillApproved(name=name, proposal=proposal.version, by="user")
-        fact = event_for(skill, asked)
-        facts = (approved,) if fact is None else (approved, fact)
+        event = event_for(skill, write)
+        events = (approved,) if event is None else (approved, event)
         answer = _done(proposal.request.action, proposal.path)
-        return DecisionResult.of(skill.stream, *facts, answer=answer)
+        return DecisionResult.of(skill.stream, *events, answer=answer)
 
     return change
 
 
-def allowing(asked: SkillWriteRequest) -> Decision:
+def allowing(write: SkillWriteRequest) -> Decision:
     """The change by which a user makes a write that the guard refused."""
 
     def change(load: StateLoader) -> DecisionResult:
-        skill: Skill = load(stream_of(asked.name))
-        fact = event_for(skill, asked)
-        if fact is None:
+        skill: Skill = load(stream_of(write.name))
+        event = event_for(skill, write)
+        if event is None:
             return DecisionResult(answer="it reads so already")
-        found = _rules(new_concerns(skill.files, evolve(skill, fact).files))
-        approved = e.SkillApproved(name=asked.name, proposal=0, by="user", rules=found)
-        answer = f"{_done(asked.request.action, asked.request.path)} although: {'; '.join(found)}"
-        return DecisionResult.of(skill.stream, approved, fact, answer=answer)
+        found = _rules(new_concerns(skill.files, evolve(skill, event).files))
+        approved = e.SkillApproved(name=write.name, proposal=0, by="user", rules=found)
+        answer = f"{_done(write.request.action, write.request.path)} although: {'; '.join(found)}"
+        return DecisionResult.of(skill.stream, approved, event, answer=answer)
 
     return change
 
@@ -171,9 +171,9 @@ def undoing(name: str) -> Decision:
         skill: Skill = load(stream_of(name))
         if not skill.version:
             raise unknown(name, ())
-        fact = undone(skill)
-        answer = f"version {fact.undoes} was taken back"
-        return DecisionResult.of(skill.stream, fact, answer=answer)
+        event = undone(skill)
+        answer = f"version {event.undoes} was taken back"
+        return DecisionResult.of(skill.stream, event, answer=answer)
 
     return change
 
@@ -189,11 +189,11 @@ def restoring(name: str, then: Skill) -> Decision:
     return change
 
 
-def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
+def event_for(skill: Skill, write: SkillWriteRequest) -> e.SkillWritten | None:
     """The event for a request on this skill; None if it changes nothing. Raises `Rejected`."""
-    request = asked.request
-    said: Mapping[str, Any] = {"name": skill.name, "author": asked.author, "evidence": asked.evidence}
-    writes: Mapping[str, Any] = {**said, "provisional": asked.provisional}
+    request = write.request
+    fields: Mapping[str, Any] = {"name": skill.name, "author": write.author, "evidence": write.evidence}
+    writes: Mapping[str, Any] = {**fields, "provisional": write.provisional}
     if request.action == "create":
         return _creation(skill, request, writes)
     if not skill.exists:
@@ -204,7 +204,7 @@ def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
         case "patch":
             return _patch(skill, request, writes)
         case "delete":
-            return e.SkillDeleted(**said)
+            return e.SkillDeleted(**fields)
         case "write_file":
             path = request.path if request.path in _support(skill) else checked_path(request.path)
             content = checked_file(path, request.content)
@@ -212,12 +212,12 @@ def event_for(skill: Skill, asked: SkillWriteRequest) -> e.SkillWritten | None:
                 return None
             return e.SkillFileWritten(path=path, content=content, **writes)
         case "remove_file":
-            return e.SkillFileRemoved(path=_existing(skill, request.path), **said)
+            return e.SkillFileRemoved(path=_existing(skill, request.path), **fields)
         case _:
             assert_never(request.action)
 
 
-def _creation(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillCreated:
+def _creation(skill: Skill, request: e.SkillRequest, fields: Mapping[str, Any]) -> e.SkillCreated:
     checked_name(skill.name)
     if skill.exists:
         raise Rejected(
@@ -226,19 +226,19 @@ def _creation(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) ->
             hint="Improve it with `patch` or `edit`, or give the new one another name.",
         )
     category = checked_name(request.category, "category") if request.category else ""
-    return e.SkillCreated(content=strict(request.content, skill.name), category=category, **said)
+    return e.SkillCreated(content=strict(request.content, skill.name), category=category, **fields)
 
 
-def _edit(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillEdited | None:
+def _edit(skill: Skill, request: e.SkillRequest, fields: Mapping[str, Any]) -> e.SkillEdited | None:
     category = checked_name(request.category, "category") if request.category else request.category
     content = strict(request.content, skill.name)
     moved = None if category in (None, skill.category) else category
     if content == skill.main and moved is None:
         return None
-    return e.SkillEdited(content=content, category=moved, **said)
+    return e.SkillEdited(content=content, category=moved, **fields)
 
 
-def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.SkillPatched | None:
+def _patch(skill: Skill, request: e.SkillRequest, fields: Mapping[str, Any]) -> e.SkillPatched | None:
     path = MAIN_FILE if request.path in ("", MAIN_FILE) else _existing(skill, request.path)
     file = skill.files[path]
     if file.base64:
@@ -250,7 +250,7 @@ def _patch(skill: Skill, request: e.SkillRequest, said: Mapping[str, Any]) -> e.
     if content == file.content:
         return None
     return e.SkillPatched(
-        path=path, old_string=request.old_string, new_string=request.new_string, content=content, **said
+        path=path, old_string=request.old_string, new_string=request.new_string, content=content, **fields
     )
 
 
@@ -269,13 +269,13 @@ def _existing(skill: Skill, path: str) -> str:
     )
 
 
-def _proposed(asked: SkillWriteRequest, concerns: Iterable[Concern]) -> e.SkillProposed:
+def _proposed(write: SkillWriteRequest, concerns: Iterable[Concern]) -> e.SkillProposed:
     return e.SkillProposed(
-        name=asked.name,
-        request=asked.request,
+        name=write.name,
+        request=write.request,
         rules=_rules(concerns),
-        author=asked.author,
-        evidence=asked.evidence,
+        author=write.author,
+        evidence=write.evidence,
     )
 
 
@@ -320,10 +320,10 @@ def _waits(concerns: Iterable[Concern]) -> str:
     )
 
 
-def _saved(after: Skill, fact: e.SkillWritten) -> str:
-    path = getattr(fact, "path", MAIN_FILE)
-    done = _done(_ACTIONS[type(fact)], path)
-    if isinstance(fact, e.SkillDeleted):
+def _saved(after: Skill, event: e.SkillWritten) -> str:
+    path = getattr(event, "path", MAIN_FILE)
+    done = _done(_ACTIONS[type(event)], path)
+    if isinstance(event, e.SkillDeleted):
         return f"Saved: the skill {after.name} was {done}, with all its files."
     files = len(after.files) - 1
     holds = f"SKILL.md has {len(after.main):,} characters; files besides it: {files}"

@@ -205,8 +205,8 @@ class BackgroundProcesses:
         """All of them, oldest first; deletes those that ended long ago, and ends those without a keeper."""
         self._reap()
         found = [each for each in map(self._load, self.files.ids()) if each is not None]
-        kept = [each for each in found if not self._forgotten(each)]
-        return sorted(kept, key=lambda each: each.record.started_at)
+        remaining = [each for each in found if not self._forgotten(each)]
+        return sorted(remaining, key=lambda each: each.record.started_at)
 
     def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
         """The running ones, of one session if given."""

@@ -122,11 +122,11 @@ class Consult:
         if call.name != "consult":
             return None
         try:
-            asked = msgspec.json.decode(call.arguments, type=_Asked)
-            names = self.members(asked.models)
+            arguments = msgspec.json.decode(call.arguments, type=_Asked)
+            names = self.members(arguments.models)
         except (ValueError, RecursionError, ToolFailed):  # msgspec's errors are ValueErrors
             return None
-        return (names, tokens(f"{SYSTEM}{asked.question}"), ANSWER_TOKENS) if names else None
+        return (names, tokens(f"{SYSTEM}{arguments.question}"), ANSWER_TOKENS) if names else None
 
 
 class _Asked(msgspec.Struct):
@@ -156,21 +156,21 @@ def _request(model: str, question: str) -> ModelRequest:
     )
 
 
-def _booked(caller: ToolContext, told: Summary) -> ResponseBooked:
-    assert told.response is not None, "there is nothing to book"
+def _booked(caller: ToolContext, summary: Summary) -> ResponseBooked:
+    assert summary.response is not None, "there is nothing to book"
     return ResponseBooked(
         turn=caller.turn,
         step=caller.call,
         purpose=PURPOSE,
-        model=told.response.model,
-        usage=told.response.usage,
-        cost_usd=told.response.cost_usd,
+        model=summary.response.model,
+        usage=summary.response.usage,
+        cost_usd=summary.response.cost_usd,
     )
 
 
-def _answer(names: Sequence[str], told: Sequence[Summary]) -> str:
+def _answer(names: Sequence[str], summaries: Sequence[Summary]) -> str:
     parts = [
         f"[{name}]\n{each.text}" if each.text is not None else f"[{name} gave no answer: {each.problem}]"
-        for name, each in zip(names, told, strict=True)
+        for name, each in zip(names, summaries, strict=True)
     ]
     return "\n\n".join(parts)

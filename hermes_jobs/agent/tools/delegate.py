@@ -214,15 +214,15 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             raise ToolFailed(
                 f"{at}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
             )
-        asked = task.budget if task.budget is not None else role.budget
-        budget = min((each for each in (asked, most) if each is not None), default=None)
+        requested = task.budget if task.budget is not None else role.budget
+        budget = min((each for each in (requested, most) if each is not None), default=None)
         model = task.model or role.model or context.model
         if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
             raise ToolFailed(
                 f"{at}: the price of `{model}` is not known, so a budget of ${budget:g} cannot be held. "
                 "Take a model whose price is known, or give no budget."
             )
-        return budget if asked is not None else None
+        return budget if requested is not None else None
 
     def _workdir(self, context: ToolContext, task: Task, at: str) -> str | None:
         if task.workdir is None:

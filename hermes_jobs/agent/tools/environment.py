@@ -41,19 +41,19 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     `without_own_venv`.
     """
     known = [each for each in secrets if len(each) >= SHORTEST_SECRET]
-    kept = {
+    filtered = {
         name: value
         for name, value in without_own_venv(environ).items()
         if not is_withheld(name, value) and not any(secret in value for secret in known)
     }
-    return kept | NO_TERMINAL | {INSIDE_TOOL: "1"}
+    return filtered | NO_TERMINAL | {INSIDE_TOOL: "1"}
 
 
 def overlaid(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
     """The environment with other variables over it; a locale (LANG or LC_ALL) replaces the one there."""
     replaced = {"LANG", "LC_ALL"} & chosen.keys()
-    kept = {name: value for name, value in environ.items() if not (replaced and _LOCALE.fullmatch(name))}
-    return {**kept, **chosen}
+    inherited = {name: value for name, value in environ.items() if not (replaced and _LOCALE.fullmatch(name))}
+    return {**inherited, **chosen}
 
 
 def is_withheld(name: str, value: str) -> bool:
@@ -73,15 +73,17 @@ def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> d
         return dict(environ)
     own = os.path.realpath(prefix)
     programs = os.path.realpath(os.path.join(own, "bin"))
-    kept = dict(environ)
-    if "PATH" in kept:
-        folders = [each for each in kept.pop("PATH").split(os.pathsep) if not each or not _is(each, programs)]
+    variables = dict(environ)
+    if "PATH" in variables:
+        folders = [
+            each for each in variables.pop("PATH").split(os.pathsep) if not each or not _is(each, programs)
+        ]
         if folders:  # an empty PATH would mean the current folder; without one a shell has its own default
-            kept["PATH"] = os.pathsep.join(folders)
-    if kept.get("VIRTUAL_ENV") and _is(kept["VIRTUAL_ENV"], own):
+            variables["PATH"] = os.pathsep.join(folders)
+    if variables.get("VIRTUAL_ENV") and _is(variables["VIRTUAL_ENV"], own):
         for name in ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"):
-            kept.pop(name, None)
-    return kept
+            variables.pop(name, None)
+    return variables
 
 
 def _is(path: str, real: str) -> bool:

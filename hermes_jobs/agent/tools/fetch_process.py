@@ -48,13 +48,13 @@ class FetchOutOfTime(BaseException):
 
 def main() -> None:
     """Handle the request in the environment."""
-    wanted = msgspec.json.decode(os.environ[REQUEST], type=PageRequest)
+    page = msgspec.json.decode(os.environ[REQUEST], type=PageRequest)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)
-    signal.alarm(wanted.seconds)
+    signal.alarm(page.seconds)
     try:
-        fetched = fetch(wanted)
+        fetched = fetch(page)
     except (AddressRefused, UnusablePage) as error:
         fetched = FetchedPage(wrong=str(error))
     except InvalidURL as error:
@@ -65,7 +65,7 @@ def main() -> None:
             wrong=f"the server cannot be talked to ({what}{f': {error}' if str(error) else ''})."
         )
     except FetchOutOfTime:
-        fetched = FetchedPage(wrong=f"it took longer than {wanted.seconds} s.")
+        fetched = FetchedPage(wrong=f"it took longer than {page.seconds} s.")
     except (MemoryError, RecursionError):
         fetched = FetchedPage(wrong="the page is too complex: it ran out of memory.")
     signal.alarm(0)

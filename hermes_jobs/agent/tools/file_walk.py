@@ -50,12 +50,12 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     rules = {base: _rules_above(base, top)}
     for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
         own = (*rules.pop(folder, ()), *_own_rules(folder))
-        kept = [
+        found = [
             each
             for each in sorted(folders)
             if each not in REPOSITORIES and not _is_ignored(os.path.join(folder, each) + "/", own)
         ]
-        folders[:] = [each for each in kept if not is_hidden(os.path.join(folder, each))]
+        folders[:] = [each for each in found if not is_hidden(os.path.join(folder, each))]
         rules.update((os.path.join(folder, each), own) for each in folders)
         for name in sorted(files):
             path = os.path.join(folder, name)

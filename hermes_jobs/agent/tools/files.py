@@ -124,8 +124,8 @@ class Files:
         done = self._replace(path, real, data, context)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         what = "Created" if done.change.before is None else "Replaced"
-        said = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
-        return ToolOutcome(content=said, facts=(self._written(done, data, path, context),))
+        answer = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
+        return ToolOutcome(content=answer, facts=(self._written(done, data, path, context),))
 
     def patch_file(
         self,
@@ -155,9 +155,9 @@ class Files:
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
         change = self._replace(path, real, data, context, seen)
-        said = f"Changed {path} in {pluralize(done.count, 'place')}:\n{done.diff}"
+        answer = f"Changed {path} in {pluralize(done.count, 'place')}:\n{done.diff}"
         return ToolOutcome(
-            content=said.encode(errors="replace").decode(),
+            content=answer.encode(errors="replace").decode(),
             facts=(self._written(change, data, path, context),),
         )
 

@@ -50,11 +50,11 @@ def main() -> None:
     input_end, typed = os.pipe()
     os.dup2(errors, 2)
     os.close(errors)
-    begun, beginning = os.pipe()
+    started, beginning = os.pipe()
     child = supervisor.start_command(shell, command, prctl, worker, sandbox, input_end)
     os.close(input_end)
     os.close(beginning)
-    os.read(begun, 1)  # until the child, which checks stdin first, has executed the command
+    os.read(started, 1)  # until the child, which checks stdin first, has executed the command
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 2)
     keeper = Keeper(folder, supervisor.Watch(child, wakeup), (output, typed, control))
@@ -119,7 +119,7 @@ class Keeper:
 
     def say(self, **more: object) -> None:
         """Write the status file."""
-        said = {
+        record = {
             "keeper": os.getpid(),
             "since": self._since,
             "pid": self._watch.child,
@@ -128,7 +128,7 @@ class Keeper:
         }
         temporary = os.path.join(self._folder, "status.tmp")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.write(descriptor, json.dumps(said).encode())
+        os.write(descriptor, json.dumps(record).encode())
         os.close(descriptor)
         os.rename(temporary, os.path.join(self._folder, "status.json"))  # noqa: PTH104
 

@@ -78,12 +78,12 @@ class MemoryTools:
         is true once. It is saved at once, and stands in the prompt from the next session on; what prompts
         have no room for is recalled.
         """
-        asked = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)
+        requested = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)
         self._sync()
         origin = Origin(
             context.author, evidence_of(context), context.lineage, provisional=context.provisional
         )
-        return ToolOutcome(content="", change=Write(asked, origin, self._limits))
+        return ToolOutcome(content="", change=Write(requested, origin, self._limits))
 
 
 def _operations(

@@ -31,11 +31,11 @@ EVERY_COMMAND = "every command asks in the mode `edits`"
 class Permit:
     """The decision on one call. `asked` is its tool's verdict, as if a user could be asked."""
 
-    def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, asked: Verdict) -> None:
+    def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, verdict: Verdict) -> None:
         self._tool = tool
         self._arguments = arguments
         self._context = context
-        self._asked = asked
+        self._asked = verdict
         self._given = context.permissions
 
     def verdict(self) -> Verdict:

@@ -49,20 +49,20 @@ class RecallCompacted:
         terms = () if expression is None else positive_terms(expression)
         if not terms:
             raise ToolFailed("Give words to look for.")
-        said = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
-        text = telling(terms, said)
+        transcript = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
+        text = telling(terms, transcript)
         if not text:
             return f"Nothing in this conversation holds “{query}”. Try fewer or other words."
         matcher = Matcher(text)
-        start, end = best_window(said, matcher, EXCERPT_CHARS)
+        start, end = best_window(transcript, matcher, EXCERPT_CHARS)
         before = "[… earlier messages are left out]\n" if start else ""
-        after = "\n[later messages are left out …]" if end < len(said) else ""
-        return f"{before}{said[start:end]}{after}"
+        after = "\n[later messages are left out …]" if end < len(transcript) else ""
+        return f"{before}{transcript[start:end]}{after}"
 
 
-def telling(terms: Sequence[Term], said: str) -> tuple[Term, ...]:
+def telling(terms: Sequence[Term], text: str) -> tuple[Term, ...]:
     """The occurring terms, without those that are far more frequent than the rarest one: the specific words
     of a question. None if no term occurs."""
-    places = {term: len(Matcher((term,)).spans(said)) for term in terms}
+    places = {term: len(Matcher((term,)).spans(text)) for term in terms}
     fewest = min((count for count in places.values() if count), default=0)
     return tuple(term for term, count in places.items() if 0 < count <= COMMON * fewest)

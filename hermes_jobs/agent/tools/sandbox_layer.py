@@ -149,8 +149,8 @@ def _outermost(paths: list[str], home: str) -> list[str]:
 def _make_read_only(libc: Any, path: str) -> None:
     # Flags that the mount has from outside must be named again: they are locked in a user namespace.
     there = os.statvfs(path).f_flag
-    kept = there & ST_KEPT | (MS_RELATIME if there & ST_RELATIME else 0)
-    _mount(libc, "none", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
+    flags = there & ST_KEPT | (MS_RELATIME if there & ST_RELATIME else 0)
+    _mount(libc, "none", path, "", MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
 
 
 def _mount(libc: Any, source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -258,20 +258,20 @@ def _tried(plan: SandboxPlan) -> str | None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        said = "it ended"
+        reason = "it ended"
         try:
             enter(plan)
-            said = "it hides nothing" if _can_read(plan.home) else ""
+            reason = "it hides nothing" if _can_read(plan.home) else ""
         except (SandboxFailed, OSError) as error:
-            said = str(error)
+            reason = str(error)
         finally:
-            os.write(writer, said.encode()[:4000] or b"\0")
+            os.write(writer, reason.encode()[:4000] or b"\0")
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read().decode()
+        reason = pipe.read().decode()
     os.waitpid(child, 0)
-    return None if said == "\0" else said or "it ended"
+    return None if reason == "\0" else reason or "it ended"
 
 
 def _can_read(home: str) -> bool:

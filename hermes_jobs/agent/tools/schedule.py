@@ -161,8 +161,8 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
     changed = act(load)
     after: Schedule = load(act.stream)
     for write in changed.writes:
-        for fact in write.events:
-            after = evolve(after, fact)  # type: ignore[arg-type]  # an act writes to its schedule alone
+        for event in write.events:
+            after = evolve(after, event)  # type: ignore[arg-type]  # an act writes to its schedule alone
     plan = after.plan
     named = f"“{plan.name}” ({after.id})" if plan is not None else after.id
     rest = (

@@ -138,12 +138,12 @@ def _search(query: Query, page: Page) -> SearchEnding:
     except (re.error, OverflowError) as error:
         return SearchEnding(wrong=f"the pattern is not a valid regular expression: {error}.")
     try:
-        wanted = _wanted(query.glob) if query.glob else lambda _relative: True
+        matches = _wanted(query.glob) if query.glob else lambda _relative: True
     except ValueError as error:
         return SearchEnding(wrong=f"the glob {query.glob} is not valid: {error}.")
     try:
         for candidate in candidates(query.base, query.top, query.paths):
-            if wanted(candidate.relative):
+            if matches(candidate.relative):
                 _look(candidate, pattern, query, page)
     except PageFull:
         return page.ending(more=True)

@@ -60,10 +60,10 @@ def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
     if call.name != "session_search":
         return None
     try:
-        asked = msgspec.json.decode(call.arguments, type=_Asked)
+        arguments = msgspec.json.decode(call.arguments, type=_Asked)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
-    num = min(max(asked.limit, 0), MOST_SESSIONS) if asked.query.strip() else 0
+    num = min(max(arguments.limit, 0), MOST_SESSIONS) if arguments.query.strip() else 0
     return (num * EXCERPT_CHARS // CHARACTERS_A_TOKEN, num * TOKENS) if num else None
 
 
@@ -162,17 +162,17 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
     def _excerpt(self, query: str, hits: Sequence[SearchHit]) -> str:
         """The matches, and the part of the conversation with most of them."""
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
-        said = normal("\n\n".join(map(line_of, self.archive.transcript(hits[0].session))))
+        text = normal("\n\n".join(map(line_of, self.archive.transcript(hits[0].session))))
         room = EXCERPT_CHARS - len(quoted)
         asked_for = question(query)
         expression = parse(query)
         terms = () if expression is None else positive_terms(expression)
         if asked_for is not None and any(hit.relaxed for hit in hits):
-            terms = terms_in(fold(said), asked_for.wanted)
-        start, end = best_window(said, Matcher(terms), room)
+            terms = terms_in(fold(text), asked_for.wanted)
+        start, end = best_window(text, Matcher(terms), room)
         before = "[… earlier messages are left out]\n" if start else ""
-        after = "\n[later messages are left out …]" if end < len(said) else ""
-        return f"Matches:\n{quoted}\n\n{before}{said[start:end]}{after}"
+        after = "\n[later messages are left out …]" if end < len(text) else ""
+        return f"Matches:\n{quoted}\n\n{before}{text[start:end]}{after}"
 
     def _moment(self, name: str, written: str | None) -> str | None:
         """A day or time in the log's format, by default in the local zone. Raises `ToolFailed`."""
@@ -222,11 +222,11 @@ def _groups(passages: Sequence[Passage], sessions: int) -> list[list[Passage]]:
     return list(groups.values())[:sessions]
 
 
-def line_of(said: TranscriptMessage) -> str:
+def line_of(message: TranscriptMessage) -> str:
     """The message as text, with its role."""
-    if said.role != "tool":
-        return f"[{said.role}] {said.content}"
-    return f"[tool {said.name or ''} {said.arguments or ''}]\n{said.content}"
+    if message.role != "tool":
+        return f"[{message.role}] {message.content}"
+    return f"[tool {message.name or ''} {message.arguments or ''}]\n{message.content}"
 
 
 def _as_relaxed(passage: Passage) -> Passage:
@@ -234,7 +234,7 @@ def _as_relaxed(passage: Passage) -> Passage:
     return replace(passage, hit=replace(passage.hit, relaxed=True))
 
 
-def _booked(caller: ToolContext, purpose: str, told: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
+def _booked(caller: ToolContext, purpose: str, summaries: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
     """The usage of the summariser's answers."""
     return tuple(
         ResponseBooked(
@@ -245,7 +245,7 @@ def _booked(caller: ToolContext, purpose: str, told: Sequence[Summary]) -> tuple
             usage=summary.response.usage,
             cost_usd=summary.response.cost_usd,
         )
-        for summary in told
+        for summary in summaries
         if summary.response is not None
     )
 
@@ -266,14 +266,14 @@ def _answer(
     query: str,
     passages: Sequence[Passage],
     groups: Sequence[Sequence[Passage]],
-    told: Sequence[Summary],
+    summaries: Sequence[Summary],
 ) -> str:
     """The conversations, summarised if a model did that, and the best passages of all."""
     parts = [f"{pluralize(len(groups), 'conversation')} about “{query}”:"]
     best = passages[:PASSAGES]
     if any(each.hit.relaxed for each in best):
         parts.append(relaxed_hint(query, sum(not each.hit.relaxed for each in best)))
-    for number, (group, summary) in enumerate(zip(groups, told, strict=True), start=1):
+    for number, (group, summary) in enumerate(zip(groups, summaries, strict=True), start=1):
         first = group[0].hit
         days = sorted({each.hit.at[:10] for each in group})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
@@ -291,6 +291,6 @@ def _answer(
 def _shown(passage: Passage) -> str:
     hit = passage.hit
     itself = Near(role=hit.role, position=hit.position, text=passage.text)
-    said = (near for near in (passage.before, itself, passage.after) if near is not None)
-    lines = (f"  {near.role}: {' '.join(near.text.split())}" for near in said)
+    passages = (near for near in (passage.before, itself, passage.after) if near is not None)
+    lines = (f"  {near.role}: {' '.join(near.text.split())}" for near in passages)
     return "\n".join([f"- session {hit.session}, {hit.at[:10]}", *lines])

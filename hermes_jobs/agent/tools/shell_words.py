@@ -103,8 +103,12 @@ class WordReader(ABC):
                 quoted = quoted or char in "'\"$"
                 braces = braces or char == "{"
                 fields[-1] += self._piece()
-        kept = [each for each in fields if each] or ([""] if quoted else [])
-        return [each for field in kept for each in _expanded(field)] if braces and not quoted else kept
+        fields_left = [each for each in fields if each] or ([""] if quoted else [])
+        return (
+            [each for field in fields_left for each in _expanded(field)]
+            if braces and not quoted
+            else fields_left
+        )
 
     def _split(self, text: str) -> list[str]:
         """The fields of an expansion without quotes; unknown if the text has changed the separators."""

@@ -93,7 +93,7 @@ class Web:
 
         At most 50,000 characters a call; the answer's first line says how to continue. Scripts are not run.
         """
-        wanted = PageRequest(
+        page = PageRequest(
             url=url,
             allow_private=self._options.allow_private,
             max_bytes=self._options.max_bytes,
@@ -103,9 +103,9 @@ class Web:
         )
         completed = request(
             "hermes_jobs.agent.tools.fetch_process",
-            wanted,
+            page,
             env=self._environment,
-            timeout=wanted.seconds + BACKSTOP,
+            timeout=page.seconds + BACKSTOP,
             cancel=cancel,
         )
         if completed.interrupted:
@@ -114,7 +114,7 @@ class Web:
             msgspec.convert(each, FetchedPage) for each in responses(completed) if isinstance(each, dict)
         ]
         if not answers:
-            why = f"it took longer than {wanted.seconds} s" if completed.timed_out else "it broke the parser"
+            why = f"it took longer than {page.seconds} s" if completed.timed_out else "it broke the parser"
             raise ToolFailed(f"nothing was fetched: {why}.")
         return outcome(answers[-1], offset)
 

@@ -46,23 +46,23 @@ def survival(
     settings = replace(settings, compression=small)
     size = -(-len(person.texts) // AFTER[-1])
     parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
-    text = [each for each in person.facts if held((said.says for said in parts[0]), each.words)]
+    text = [each for each in person.facts if held((line.says for line in parts[0]), each.words)]
     with opened(settings, environ, folder) as home:
         for number, part in enumerate(parts, start=1):
-            for said in part:
-                home.say(SESSION, said.says, Opening(toolsets=("memory",)))
+            for line in part:
+                home.say(SESSION, line.says, Opening(toolsets=("memory",)))
             session = home.compress(SESSION)
             if session.num_compressed == number and number in AFTER:
                 yield _survival(home, session, text)
 
 
 def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> Survival:
-    said = "\n".join(message.content for message in session.messages).splitlines()
+    lines = "\n".join(message.content for message in session.messages).splitlines()
     prompt = (session.started.system_prompt if session.started is not None else "").splitlines()
     return Survival(
         session.num_compressed,
         len(facts),
-        in_conversation=fmean(held(said, each.words) for each in facts),
+        in_conversation=fmean(held(lines, each.words) for each in facts),
         in_memory=fmean(held((*prompt, *_recalled(home, session, each)), each.words) for each in facts),
         found=fmean(held(_found(home, each).splitlines(), each.words) for each in facts),
     )

@@ -107,12 +107,12 @@ class BenchHome:
         )
         worker.work(partial(self._has_ended, stream, turn), stream=stream)
         after = worker.engine.sessions.load(stream)
-        facts = [each.event for each in self.application.log.tail(before, stream=stream)]
-        answer = next((each.answer for each in facts if isinstance(each, TurnCompleted)), None)
+        events = [each.event for each in self.application.log.tail(before, stream=stream)]
+        answer = next((each.answer for each in events if isinstance(each, TurnCompleted)), None)
         if answer is None:
-            why = next((each.message for each in facts if isinstance(each, TurnFailed)), "it was cancelled")
+            why = next((each.message for each in events if isinstance(each, TurnFailed)), "it was cancelled")
             raise Rejected(f"A turn of the benchmark did not complete: {why}", kind="bench")
-        recalled = [each.recalled for each in facts if isinstance(each, ContextPrefetched)]
+        recalled = [each.recalled for each in events if isinstance(each, ContextPrefetched)]
         results = tuple(each.content for each in after.messages if isinstance(each, ToolMessage))
         prompt = after.started.system_prompt if after.started is not None else ""
         return Replied(answer, prompt, "".join(recalled), results)

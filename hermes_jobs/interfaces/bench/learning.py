@@ -135,8 +135,8 @@ class LearningBench:
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
                 home.clock.days_ago = person.days - meeting.day
-                for said in meeting.turns:
-                    home.say(f"s{number}", said.says, self._opening(way, person))
+                for text in meeting.turns:
+                    home.say(f"s{number}", text.says, self._opening(way, person))
                 if way.keeps == "observations":
                     home.consolidate(f"s{number}")
                 home.rest()
@@ -145,13 +145,13 @@ class LearningBench:
     def _opening(self, way: Way, person: ScriptedPerson) -> Opening:
         system = TAKE_NOTES if way.keeps == "notes" else None
         if way.all_said:
-            system = "\n".join([ALL_SAID, *(f"- {said.says}" for said in person.texts)])
+            system = "\n".join([ALL_SAID, *(f"- {text.says}" for text in person.texts)])
         return Opening(toolsets=way.toolsets, system=system)
 
     def _left_behind(self, way: Way, person: ScriptedPerson, folder: Path) -> Sequence[str]:
         """The texts that are searched for facts: entries, lines of notes, or all messages."""
         if way.all_said:
-            return [said.says for said in person.texts]
+            return [text.says for text in person.texts]
         if way.keeps == "notes":
             notes = folder / "work" / NOTES
             return notes.read_text("utf-8").splitlines() if notes.exists() else ()

@@ -71,7 +71,7 @@ class ScriptedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def texts(self) -> tuple[ScriptedText, ...]:
         """All texts of the user, in order."""
-        return tuple(said for meeting in self.sessions for said in meeting.turns)
+        return tuple(text for meeting in self.sessions for text in meeting.turns)
 
 
 def people() -> tuple[ScriptedPerson, ...]:

@@ -175,13 +175,13 @@ def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPa
 def _compressed(
     form: str, engine: Compressor, ask: AskSummariser, parts: Sequence[WorkPart]
 ) -> Iterator[Retained]:
-    said: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
+    messages: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
     archive = SaidArchive()
     for number, part in enumerate(parts, start=1):
         new = tuple(_messages(part, number))
         archive.messages += map(_transcribed, new)
         history = History(
-            messages=(*said, *new, UserMessage("What is next?")),
+            messages=(*messages, *new, UserMessage("What is next?")),
             todos=(),
             focus="",
             window=WINDOW,
@@ -189,9 +189,9 @@ def _compressed(
             session=f"s{number}",
         )
         shortened = engine.compress(history, ask)
-        said = (*shortened.messages, AssistantMessage("Tell me."))
+        messages = (*shortened.messages, AssistantMessage("Tell me."))
         if number in AFTER:
-            lines = [*_lines(said)]
+            lines = [*_lines(messages)]
             text = [fact for each in parts[:number] for fact in each.facts]
             yield Retained(
                 form,

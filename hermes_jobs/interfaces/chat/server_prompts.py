@@ -43,8 +43,8 @@ def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> Non
     Raises `Rejected` if an argument is missing, or the prompt is empty.
     """
     arguments = prompts.given(prompt, rest, words(rest))
-    said = chat.reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
-    text = cleaned(said).strip()
+    prompt_text = chat.reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
+    text = cleaned(prompt_text).strip()
     if not text:
         raise Rejected(f"The prompt {prompt.name} of {server} says nothing.", kind="mcp")
     checked = scanned(cut(text, f"the prompt {prompt.name}"))

@@ -149,8 +149,8 @@ def _skills(context: CliContext, review: ReviewView) -> Iterator[str]:
     if review.work is None:
         return
     steps = context.application.views.turn(review.work).steps
-    asked = (step.arguments for step in steps if step.name == SKILL_TOOL and step.outcome == "ok")
-    for name in dict.fromkeys(filter(None, map(_skill_name, asked))):
+    calls = (step.arguments for step in steps if step.name == SKILL_TOOL and step.outcome == "ok")
+    for name in dict.fromkeys(filter(None, map(_skill_name, calls))):
         yield f"Learned meanwhile: the skill {name} (take it back: hermes-jobs skills undo {name})"
 
 

@@ -83,14 +83,14 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
     streams = [stream_of(lineage) for lineage in selection.lineages]
     streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
     found = (_conversation(application.log, stream, selection) for stream in streams)
-    said = (each for each in found if each is not None and each.chosen)
+    chosen = (each for each in found if each is not None and each.chosen)
     lines: Iterable[object]
     if form == "sharegpt":
-        lines = map(_share_gpt, said)
+        lines = map(_share_gpt, chosen)
     elif form == "openai":
-        lines = (_example(application, each) for each in said)
+        lines = (_example(application, each) for each in chosen)
     else:
-        lines = _pairs(application, said)
+        lines = _pairs(application, chosen)
     secrets = application.settings.secrets
 
     def redact(text: str) -> str:
@@ -106,7 +106,7 @@ def _share_gpt(conversation: ConversationTurns) -> TrainingConversation:
     return TrainingConversation(
         id=conversation.stream.removeprefix(SESSIONS),
         model=conversation.chosen[-1].model,
-        conversations=[*prompt, *(said for turn in conversation.chosen for said in share_gpt(turn))],
+        conversations=[*prompt, *(line for turn in conversation.chosen for line in share_gpt(turn))],
         ratings=[RatedTurn(turn=each.turn, rating=each.rating, note=each.note) for each in rated],
     )
 

@@ -41,19 +41,19 @@ class MessageReceiver:
         self._news = news
         self._ignored: set[str] = set()
 
-    def accept(self, said: IncomingMessage) -> None:
+    def accept(self, message: IncomingMessage) -> None:
         """Record a message, unless it is recorded. Raises `LogUnavailable`."""
-        if said.user not in self._allowed:
-            self._ignore(said.user)
+        if message.user not in self._allowed:
+            self._ignore(message.user)
             return
         ids = self._engine.ids
         names = NewIds(turn=ids.name("t"), session=ids.name("s"))
-        session = self._session(said.user)
+        session = self._session(message.user)
         news = () if session is None else self._news(session)
         try:
-            self._engine.change(handle_message(said, self._policy, names, news), f"gateway {said.key}")
+            self._engine.change(handle_message(message, self._policy, names, news), f"gateway {message.key}")
         except KeyTaken:
-            logger.info("message %s was already accepted", said.key)
+            logger.info("message %s was already accepted", message.key)
 
     def accept_press(self, press: ButtonPress) -> PressAnswer | None:
         """Record the press of a button, unless it is recorded; None for a user who may not write.

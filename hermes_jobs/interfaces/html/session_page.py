@@ -22,12 +22,12 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True):
         return prose(redact(self.text))
 
 
-def session_page(title: str, about: str, said: Sequence[Utterance], redact: Redact) -> str:
+def session_page(title: str, about: str, messages: Sequence[Utterance], redact: Redact) -> str:
     """The page, as HTML. `about` is a line on the session."""
     return render(
         "session.html",
         redact,
         title=title,
         about=about,
-        said=[(each, each.prose(redact) if each.role != "tool" else each.text) for each in said],
+        said=[(each, each.prose(redact) if each.role != "tool" else each.text) for each in messages],
     )

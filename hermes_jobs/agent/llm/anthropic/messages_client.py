@@ -43,9 +43,9 @@ def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usag
     """The error of a stop reason; None if the reply is usable. `window` in tokens."""
     match reason:
         case "refusal":
-            category, said = details.get("category"), details.get("explanation")
+            category, explanation = details.get("category"), details.get("explanation")
             why = f" (category: {category})" if category else ""
-            message = f"The model declined to answer{why}." + (f" {said}" if said else "")
+            message = f"The model declined to answer{why}." + (f" {explanation}" if explanation else "")
             return model_error("content_policy", message, usage=usage)
         case "model_context_window_exceeded":
             message = f"The answer reached the end of the model's context window of {window:,} tokens."
@@ -54,9 +54,9 @@ def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usag
             return None
 
 
-def is_about_thoughts(said: str) -> bool:
+def is_about_thoughts(message: str) -> bool:
     """Whether a refusal is about thinking blocks that were sent back."""
-    return _ABOUT_THOUGHTS.search(said.lower()) is not None
+    return _ABOUT_THOUGHTS.search(message.lower()) is not None
 
 
 logger = logging.getLogger(__name__)
@@ -160,8 +160,8 @@ class MessagesClient:
             self._unconstrained[request.session] = None
             for oldest in list(self._unconstrained)[:-_MOST_SESSIONS]:
                 del self._unconstrained[oldest]
-            said = shortened(refusal.message)
-            return f"The endpoint refused the answer's schema as a parameter: left out. It said: {said}"
+            short = shortened(refusal.message)
+            return f"The endpoint refused the answer's schema as a parameter: left out. It said: {short}"
         self._learned[request.model] = changed
         what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
         return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
@@ -256,8 +256,8 @@ class MessagesClient:
 
 
 def _payloads(request: ModelRequest) -> list[Payload]:
-    said = (each for each in request.messages if isinstance(each, AssistantMessage))
-    return [each.payload for each in said if each.payload is not None]
+    replies = (each for each in request.messages if isinstance(each, AssistantMessage))
+    return [each.payload for each in replies if each.payload is not None]
 
 
 def _digest(payload: Payload) -> bytes:

@@ -47,9 +47,9 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
     """The messages with alternating roles; the first and the last are the user's."""
     messages: list[Json] = []
-    for said, answers in _rounds(with_valid_ids(history, USABLE_ID)):
-        _add(messages, "assistant", _assistant(said, takes, messages))
-        _add(messages, "user", [*_results(said, answers), *_texts(said, answers)])
+    for reply, answers in _rounds(with_valid_ids(history, USABLE_ID)):
+        _add(messages, "assistant", _assistant(reply, takes, messages))
+        _add(messages, "user", [*_results(reply, answers), *_texts(reply, answers)])
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text(GO_ON)]})
     return messages
@@ -82,15 +82,15 @@ def lacks_thoughts(messages: Sequence[Json]) -> bool:
 
 def _rounds(history: Sequence[Message]) -> Iterator[tuple[AssistantMessage, list[Message]]]:
     """Each assistant message with all messages up to the next one; the first one is empty."""
-    said = AssistantMessage("")
+    reply = AssistantMessage("")
     answers: list[Message] = [] if history and isinstance(history[0], UserMessage) else [UserMessage(EARLIER)]
     for message in history:
         if isinstance(message, AssistantMessage):
-            yield said, answers
-            said, answers = message, []
+            yield reply, answers
+            reply, answers = message, []
         else:
             answers.append(message)
-    yield said, answers
+    yield reply, answers
 
 
 def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
@@ -103,33 +103,33 @@ def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
         messages.append({"role": role, "content": blocks})
 
 
-def _assistant(said: AssistantMessage, takes: Takes, before: Sequence[Json]) -> list[Json]:
-    uses = {call.id: _use(call) for call in said.tool_calls}
-    if said.payload is None or said.payload.dialect != DIALECT or not takes(said.payload, before):
-        return [*_spoken(said.content), *uses.values()]
-    blocks = _restored(said, uses)
+def _assistant(reply: AssistantMessage, takes: Takes, before: Sequence[Json]) -> list[Json]:
+    uses = {call.id: _use(call) for call in reply.tool_calls}
+    if reply.payload is None or reply.payload.dialect != DIALECT or not takes(reply.payload, before):
+        return [*_spoken(reply.content), *uses.values()]
+    blocks = _restored(reply, uses)
     while blocks and blocks[-1]["type"] in THOUGHTS:  # "The final block … cannot be `thinking`"
         blocks.pop()
     return blocks
 
 
-def _restored(said: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
+def _restored(reply: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
     """The payload's blocks in order, with the message's text and calls in their places."""
-    assert said.payload is not None
-    blocks: list[Json] = msgspec.json.decode(said.payload.data)["content"]
-    fits = sum(map(_length, blocks)) == len(said.content)
+    assert reply.payload is not None
+    blocks: list[Json] = msgspec.json.decode(reply.payload.data)["content"]
+    fits = sum(map(_length, blocks)) == len(reply.content)
     restored: list[Json] = []
     at = 0
     for block in blocks:
         match block["type"]:
             case "text":
-                restored += _spoken(said.content[at : at + _length(block)]) if fits else []
+                restored += _spoken(reply.content[at : at + _length(block)]) if fits else []
                 at += _length(block)
             case "tool_use":
                 restored += [uses.pop(block["id"])] if block["id"] in uses else []
             case _:
                 restored.append(block)
-    others = [] if fits else _spoken(said.content)
+    others = [] if fits else _spoken(reply.content)
     return [*restored, *others, *uses.values()]
 
 
@@ -157,18 +157,18 @@ def _input(written: str) -> Json:
     return decoded if isinstance(decoded, dict) else {"unreadable_arguments": written}
 
 
-def _results(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
+def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
     given = {each.tool_call: each for each in answers if isinstance(each, ToolMessage)}
-    for call in said.tool_calls:
+    for call in reply.tool_calls:
         answer = given.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
         content = answer.content if answer.content.strip() else NO_OUTPUT
         result = {"type": "tool_result", "tool_use_id": call.id, "content": content}
         yield {**result, "is_error": True} if answer.failed else result
 
 
-def _texts(said: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
+def _texts(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
     """The user's text, and results of calls that are not shown."""
-    answered = {call.id for call in said.tool_calls}
+    answered = {call.id for call in reply.tool_calls}
     for each in answers:
         if isinstance(each, UserMessage):
             yield _text(each.content if each.content.strip() else NO_TEXT)

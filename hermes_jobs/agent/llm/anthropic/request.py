@@ -42,8 +42,8 @@ def marked(body: Json, ttl: CacheTtl) -> Json:
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
     steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}
     messages = list(body["messages"])
-    asked = [at for at, each in enumerate(messages) if each["role"] == "user"]
-    for at in asked[len(steady) - MOST_MARKS :]:
+    user_messages = [at for at, each in enumerate(messages) if each["role"] == "user"]
+    for at in user_messages[len(steady) - MOST_MARKS :]:
         messages[at] = {**messages[at], "content": _on_last(messages[at]["content"], mark)}
     return {**body, **steady, "messages": messages}
 
@@ -99,12 +99,14 @@ def request_body(
 
 def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
     """The options without the refused feature; None if the refusal names nothing that can be left out."""
-    said = refused.lower()
-    if conduct.constrains and re.search(r"output_config\.format|output_format|schema|grammar", said):
+    message = refused.lower()
+    if conduct.constrains and re.search(r"output_config\.format|output_format|schema|grammar", message):
         return replace(conduct, constrains=False)
-    if conduct.marks is not None and "cache_control" in said:
+    if conduct.marks is not None and "cache_control" in message:
         return None if conduct.insists_on_marks else replace(conduct, marks=None)
-    if conduct.effort is not None and any(word in said for word in ("thinking", "output_config", "effort")):
+    if conduct.effort is not None and any(
+        word in message for word in ("thinking", "output_config", "effort")
+    ):
         return replace(conduct, effort=None)
     return None
 

@@ -90,8 +90,8 @@ class HonchoMemory:
         """See `MemoryProvider`."""
         assert self._session is not None, "it was not initialised"
         assert self._assistant is not None, "it was not initialised"
-        said = [(self._users, user), (self._assistant, assistant)]
-        messages = [peer.message(text[:LONGEST]) for peer, text in said if text.strip()]
+        pairs = [(self._users, user), (self._assistant, assistant)]
+        messages = [peer.message(text[:LONGEST]) for peer, text in pairs if text.strip()]
         if messages:
             self._session.add_messages(messages)
 

@@ -76,8 +76,8 @@ class Mem0Memory:
 
     def sync_turn(self, user: str, assistant: str) -> None:
         """See `MemoryProvider`."""
-        said = [("user", user), ("assistant", assistant)]
-        messages = [{"role": role, "content": content} for role, content in said if content.strip()]
+        pairs = [("user", user), ("assistant", assistant)]
+        messages = [{"role": role, "content": content} for role, content in pairs if content.strip()]
         if messages:
             self._started.add(messages, user_id=self._user, agent_id=AGENT, run_id=self._session)
 
@@ -111,5 +111,5 @@ class Mem0Memory:
         if not query.strip():
             return ""
         found = self._started.search(query, filters={"user_id": self._user}, top_k=FOUND)
-        facts = [str(each.get("memory", "")).strip() for each in found.get("results", [])]
-        return "\n".join(f"- {fact}" for fact in dict.fromkeys(facts) if fact)
+        memories = [str(each.get("memory", "")).strip() for each in found.get("results", [])]
+        return "\n".join(f"- {memory}" for memory in dict.fromkeys(memories) if memory)

@@ -88,7 +88,7 @@ ALSO_CALLED: Mapping[str, SearchName] = {
 
 def search_provider_named(name: str) -> SearchProvider | None:
     """The provider of that name or alternative name, in any case."""
-    wanted = name.strip().lower()
+    normalized = name.strip().lower()
     known = {str(each): each for each in SEARCH_PROVIDERS}
-    found = known.get(wanted) or ALSO_CALLED.get(wanted)
+    found = known.get(normalized) or ALSO_CALLED.get(normalized)
     return None if found is None else SEARCH_PROVIDERS[found]

@@ -65,12 +65,12 @@ class DuckDuckGo:
         """See `WebSearcher.search`."""
         if not is_installed():
             raise SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
-        asked = DuckDuckGoQuery(
+        sent = DuckDuckGoQuery(
             text=query.with_operator, limit=query.limit, newer_than=query.newer_than, seconds=self._seconds
         )
         completed = request(
             "hermes_jobs.agent.tools.web_search.duckduckgo_process",
-            asked,
+            sent,
             env=self._environ,
             timeout=self._seconds + BACKSTOP,
             cancel=cancel,

@@ -25,23 +25,23 @@ _AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
 
 def main() -> None:
     """Handle the request in the environment."""
-    asked = msgspec.json.decode(os.environ[REQUEST], type=DuckDuckGoQuery)
+    query = msgspec.json.decode(os.environ[REQUEST], type=DuckDuckGoQuery)
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    respond(msgspec.to_builtins(answered(asked)))
+    respond(msgspec.to_builtins(answered(query)))
 
 
-def answered(asked: DuckDuckGoQuery) -> Answered:
+def answered(query: DuckDuckGoQuery) -> Answered:
     """The results, or why there are none."""
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException
 
     try:
-        results = DDGS(proxy=_proxy(os.environ), timeout=asked.seconds).text(
-            asked.text,
+        results = DDGS(proxy=_proxy(os.environ), timeout=query.seconds).text(
+            query.text,
             region=ANY_REGION,
-            timelimit=_AGES[asked.newer_than] if asked.newer_than else None,
-            max_results=asked.limit,
+            timelimit=_AGES[query.newer_than] if query.newer_than else None,
+            max_results=query.limit,
             backend="duckduckgo",
         )
     except DDGSException as error:
@@ -58,8 +58,8 @@ def _failure(error: Exception) -> Answered:
     """
     from ddgs.exceptions import RatelimitException, TimeoutException
 
-    said = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
-    if said == NOTHING:
+    message = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
+    if message == NOTHING:
         text = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
         return Answered(kind="rate", message=text)
     kind: FailureKind = "unreachable"
@@ -67,7 +67,7 @@ def _failure(error: Exception) -> Answered:
         return Answered(kind="rate", message="DuckDuckGo takes no more searches right now.")
     if isinstance(error, TimeoutException):
         return Answered(kind=kind, message="DuckDuckGo did not answer in time.")
-    return Answered(kind=kind, message=f"DuckDuckGo cannot be reached ({said}).")
+    return Answered(kind=kind, message=f"DuckDuckGo cannot be reached ({message}).")
 
 
 def _proxy(environ: Mapping[str, str]) -> str | None:

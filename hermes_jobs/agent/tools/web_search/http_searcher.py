@@ -146,8 +146,8 @@ class HttpSearcher:
             text = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
             return SearchFailed("format", text, hint="Set web.search.base_url to where it really is.")
         refusal = self._api.refusal(status, answered.body)
-        said = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
-        return _failure_of(refusal, f"({said})", title, key, self._provider.keys_at, answered.pause)
+        message = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
+        return _failure_of(refusal, f"({message})", title, key, self._provider.keys_at, answered.pause)
 
     @property
     def _host(self) -> str:
@@ -162,24 +162,24 @@ class HttpSearcher:
 
 
 def _failure_of(
-    refusal: SearchRefusal, said: str, title: str, key: str | None, keys_at: str, pause: float | None
+    refusal: SearchRefusal, message: str, title: str, key: str | None, keys_at: str, pause: float | None
 ) -> SearchFailed:
     match refusal.kind:
         case "auth":
             whose = f"the key {key}" if key else "the search"
             hint = f"Keys: {keys_at}" if keys_at else "Check web.search.base_url."
-            return SearchFailed("auth", f"{title} refuses {whose} {said}.", hint=hint)
+            return SearchFailed("auth", f"{title} refuses {whose} {message}.", hint=hint)
         case "quota":
-            text = f"The searches that {title} allows this key are used up {said}."
+            text = f"The searches that {title} allows this key are used up {message}."
             return SearchFailed("quota", text, hint=f"Plan and usage: {keys_at}")
         case "rate":
             after = f" Try again in {pause:g} s." if pause else ""
-            text = f"{title} takes no more searches right now {said}.{after}"
+            text = f"{title} takes no more searches right now {message}.{after}"
             return SearchFailed("rate", text, seconds=pause)
         case "query":
-            return SearchFailed("query", f"{title} does not take this search {said}.")
+            return SearchFailed("query", f"{title} does not take this search {message}.")
         case _:
-            return SearchFailed(refusal.kind, f"{title} does not search {said}.")
+            return SearchFailed(refusal.kind, f"{title} does not search {message}.")
 
 
 def _seconds(text: str) -> float | None:

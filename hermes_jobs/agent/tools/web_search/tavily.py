@@ -72,5 +72,5 @@ class Tavily:
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
         detail = decoded_or(body, _Refused, _Refused()).detail
-        said = detail if isinstance(detail, str) else detail.error
-        return SearchRefusal("quota" if status in _USED_UP else kind_of(status), said)
+        message = detail if isinstance(detail, str) else detail.error
+        return SearchRefusal("quota" if status in _USED_UP else kind_of(status), message)

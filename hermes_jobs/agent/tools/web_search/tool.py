@@ -62,16 +62,16 @@ class WebSearch:
         Snippets are short and may be out of date: read what matters with web_fetch. Several searches of one
         message run side by side.
         """
-        asked = SearchQuery(
+        search = SearchQuery(
             text=query, limit=count, newer_than=newer_than, site=site or "", today=self._today()
         )
         try:
-            found = self._searcher().search(asked, cancel)
+            found = self._searcher().search(search, cancel)
         except StepInterrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         except SearchFailed as failed:
             raise ToolFailed(told(failed)) from failed
-        return ToolOutcome(content=listed(found, asked, self._title))
+        return ToolOutcome(content=listed(found, search, self._title))
 
 
 def told(failed: SearchFailed) -> str:
@@ -99,12 +99,12 @@ def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
             break
         shown.append(text)
         room -= len(text)
-    asked = one_line(query.with_operator, 200)
+    words = one_line(query.with_operator, 200)
     note = f"; {found.note}" if found.note else ""
     if not shown:
-        return f"[{title} has no results for “{asked}”{note}]"
+        return f"[{title} has no results for “{words}”{note}]"
     many = "1 result" if len(shown) == 1 else f"{len(shown)} results"
-    header = f"[{many} of {title} for “{asked}”{note}]"
+    header = f"[{many} of {title} for “{words}”{note}]"
     return "\n\n".join((f"{header}\n{CAUTION}", *shown))
 
 

@@ -87,10 +87,11 @@ def log_out(context: CliContext, name: str, as_json: bool) -> None:
         if login is None:
             raise Rejected(f"There is no login at {name}.", kind="mcp")
         file.remove()
-    kept = _not_revoked(login)
+    remaining = _not_revoked(login)
     print_result(
-        lambda: {**server_json(row_of(context, name)), "revoked": not kept},
-        f"Logged out of {name}." + (f" Its tokens may still be valid there: {kept}." if kept else ""),
+        lambda: {**server_json(row_of(context, name)), "revoked": not remaining},
+        f"Logged out of {name}."
+        + (f" Its tokens may still be valid there: {remaining}." if remaining else ""),
         as_json=as_json,
     )
 

@@ -24,8 +24,8 @@ class OpenQuestions:
         """Handle an event of the session."""
         match event:
             case e.ModelReplied():
-                for asked, planned in zip(event.tool_calls, event.plan, strict=False):
-                    self._calls[planned.call] = asked
+                for call, planned in zip(event.tool_calls, event.plan, strict=False):
+                    self._calls[planned.call] = call
             case e.ApprovalRequested():
                 self._approvals[event.call] = event
             case e.ApprovalGiven() | e.ApprovalDenied():
@@ -52,6 +52,6 @@ class OpenQuestions:
         for request in self._approvals.values():
             if request.call in self._calls:
                 yield ApprovalQuestion(request=request, asked=self._calls[request.call], folder=folder)
-        for asked in self._inputs.values():
-            if asked.call in self._calls:
-                yield from input_questions(asked, self._calls[asked.call].name)
+        for requested in self._inputs.values():
+            if requested.call in self._calls:
+                yield from input_questions(requested, self._calls[requested.call].name)

@@ -152,9 +152,9 @@ reviews.add_command(apply)
 reviews.add_command(keep)
 
 
-def _print_outcome(context: CliContext, review: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, review: str, text: str, *, as_json: bool) -> None:
     views = context.application.views
-    REVIEWS.print_outcome(lambda: views.review(review), f"Review {review} {told}.", as_json=as_json)
+    REVIEWS.print_outcome(lambda: views.review(review), f"Review {review} {text}.", as_json=as_json)
 
 
 def _fields(review: ReviewView) -> Sequence[tuple[str, str]]:

@@ -69,14 +69,14 @@ def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bo
 def show_session(context: CliContext, session_id: str, limit: int | None, as_json: bool) -> None:
     """Show a session and its conversation."""
     session = context.find_session(session_id)
-    said = context.application.views.messages(session.id)
+    messages = context.application.views.messages(session.id)
     if limit is not None:
-        said = said[-limit:]
+        messages = messages[-limit:]
     unknown = context.application.views.unknown_costs(lineage=session.lineage)
     SESSIONS._replace(
-        to_json=lambda each: {**_listed(each), "messages": said},
+        to_json=lambda each: {**_listed(each), "messages": messages},
         fields=lambda each: [*_fields(each), ("Not in it", unknown_costs(unknown))],
-    ).print_one(session, as_json=as_json, details=lambda: _print_messages(said))
+    ).print_one(session, as_json=as_json, details=lambda: _print_messages(messages))
 
 
 @sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
@@ -159,10 +159,10 @@ sessions.add_command(session_summary)
 sessions.add_command(delete_session)
 
 
-def _print_outcome(context: CliContext, session: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, session: str, text: str, *, as_json: bool) -> None:
     """Print the session after the change."""
     views = context.application.views
-    SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {told}.", as_json=as_json)
+    SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {text}.", as_json=as_json)
 
 
 def _listed(session: SessionView) -> dict[str, object]:
@@ -244,8 +244,8 @@ SESSIONS: Resource[SessionView] = Resource(
 )
 
 
-def _print_messages(said: Sequence[MessageView]) -> None:
-    for message in said:
+def _print_messages(messages: Sequence[MessageView]) -> None:
+    for message in messages:
         if message.content:
             click.echo()
             print_heading(_speaker(message))

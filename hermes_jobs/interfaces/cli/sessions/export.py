@@ -66,8 +66,12 @@ def export_session(
     if form == "jsonl":
         lines = exported_lines(application, [session.lineage])
     else:
-        said = [each for each in conversation(application, session) if tools or each.role != "tool"]
-        text = _page(context, session, said) if form == "html" else context.redact(markdown(session, said))
+        messages = [each for each in conversation(application, session) if tools or each.role != "tool"]
+        text = (
+            _page(context, session, messages)
+            if form == "html"
+            else context.redact(markdown(session, messages))
+        )
         lines = [text.encode("utf-8", "replace")]
     num_lines = write_lines(output, lines, force=force)
     if output != STDOUT:
@@ -94,10 +98,10 @@ def conversation(application: Application, session: SessionView) -> Sequence[Mes
     return [*(each for each in before if each.position <= event.position), *own]
 
 
-def markdown(session: SessionView, said: Sequence[MessageView]) -> str:
+def markdown(session: SessionView, messages: Sequence[MessageView]) -> str:
     """The conversation as Markdown, each text under its speaker and time."""
     parts = [f"# {one_line(session.label) or session.id}", about(session)]
-    for message in said:
+    for message in messages:
         text = printable(message.content)
         if not text.strip():
             continue
@@ -129,7 +133,7 @@ def about(session: SessionView) -> str:
     return f"Session {session.id}: {', '.join(part for part in text if part)}."
 
 
-def _page(context: CliContext, session: SessionView, said: Sequence[MessageView]) -> str:
+def _page(context: CliContext, session: SessionView, messages: Sequence[MessageView]) -> str:
     from hermes_jobs.interfaces.html.session_page import Utterance, session_page
 
     utterances = [
@@ -140,7 +144,7 @@ def _page(context: CliContext, session: SessionView, said: Sequence[MessageView]
             else speaker(each),
             text=each.content,
         )
-        for each in said
+        for each in messages
         if each.content.strip()
     ]
     return session_page(one_line(session.label) or session.id, about(session), utterances, context.redact)

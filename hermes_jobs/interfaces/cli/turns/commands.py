@@ -72,8 +72,8 @@ def list_turns(
     """List turns, newest first."""
     views = context.application.views
     chosen = views.find_session(session) if session else None
-    wanted = normal(label) if label is not None else None
-    found = views.turns(session=chosen, status=status, label=wanted, hidden=everything, limit=limit)
+    normalized = normal(label) if label is not None else None
+    found = views.turns(session=chosen, status=status, label=normalized, hidden=everything, limit=limit)
     TURNS.print_list(found, as_json=as_json)
     if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in found]))):
         note(f"Not in the costs: {text}.")

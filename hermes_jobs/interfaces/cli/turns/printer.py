@@ -108,8 +108,8 @@ class TurnPrinter:
                 self.note(f"· {line}")
 
     def _note_refusal(self, finished: e.ToolFinished) -> None:
-        asked = self._questions.call(finished.call)
-        shown = call_summary(asked.name, asked.arguments) if asked is not None else finished.call
+        call = self._questions.call(finished.call)
+        shown = call_summary(call.name, call.arguments) if call is not None else finished.call
         self.note(f"Refused: {shown} ({finished.rule}).")
 
     def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
