@@ -34,9 +34,8 @@ from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.cache_support import PromptCaching
-    from hermes_jobs.agent.llm.catalogue import Listing
+    from hermes_jobs.agent.llm.catalogue import DiagnosingModel, Listing
     from hermes_jobs.agent.llm.client import AnthropicModel, EndpointModel, OpenAIModel
-    from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
     from hermes_jobs.agent.llm.dialect import ApiOptions
     from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
     from hermes_jobs.agent.llm.providers import ProviderName
@@ -166,7 +165,7 @@ class ModelEndpoints:
             return known[which]
 
     def _explained(self, choice: Choice) -> DiagnosingModel:
-        from hermes_jobs.agent.llm.diagnosis import DiagnosingModel
+        from hermes_jobs.agent.llm.catalogue import DiagnosingModel
 
         return DiagnosingModel(self._client(choice), lambda: self.listing(choice))
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.logins import Logins
-from hermes_jobs.agent.mcp.reader import McpReader
-from hermes_jobs.agent.mcp.reader_questions import ReaderQuestions
+from hermes_jobs.agent.mcp.reader import McpReader, ReaderQuestions
 from hermes_jobs.agent.mcp.resources import KnownResources
 from hermes_jobs.agent.mcp.server_tasks import ServerTasks
 from hermes_jobs.agent.mcp.sessions import McpSessions

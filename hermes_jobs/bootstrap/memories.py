@@ -44,18 +44,7 @@ def create_memory(
 
     Raises `Misconfigured` where `memory.provider` names none that exists.
     """
-    of = settings.embeddings
-    vectors = (
-        QuestionVectors(
-            embedder,
-            views,
-            CircuitBreaker("the embedding model", clock, settings.secrets.redact),
-            longest=of.max_chars,
-            least=of.threshold,
-        )
-        if embedder is not None
-        else None
-    )
+    vectors = _question_vectors(settings, views, clock, embedder)
     entries = EntryRecall(places.recalled, settings.memory.recall_tokens, vectors)
     sessions = SessionRecall(views, vectors)
     parts: Sequence[RecallPart] = (entries, sessions) if settings.memory.recall else (entries,)
@@ -78,6 +67,17 @@ def create_memory(
     circuit = CircuitBreaker(f"memory provider {name}", clock, settings.secrets.redact)
     providers.add(ProviderHost(name, factory, setup, circuit, TimeLimits(), switch))
     return providers
+
+
+def _question_vectors(
+    settings: Settings, views: Views, clock: Clock, embedder: Embedder | None
+) -> QuestionVectors | None:
+    """The vectors of questions; None without an embedding model."""
+    if embedder is None:
+        return None
+    circuit = CircuitBreaker("the embedding model", clock, settings.secrets.redact)
+    of = settings.embeddings
+    return QuestionVectors(embedder, views, circuit, longest=of.max_chars, least=of.threshold)
 
 
 def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.memory.cue import Cue
 from hermes_jobs.agent.memory.entry_recall import FOUND, HEADING, EntryIndex, EntryRecall
+from hermes_jobs.agent.memory.fused_recall import Cue
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.entries import Entry
 from tests.memory.provider_support import session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.fused_recall import Cue
 from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, SessionRecall
 from hermes_jobs.engine.ports.conversation_search import (
     Near,

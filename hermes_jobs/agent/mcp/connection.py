@@ -24,10 +24,16 @@ from pydantic import ValidationError
 
 from hermes_jobs import __version__
 from hermes_jobs.agent.mcp.bearer import Bearer
-from hermes_jobs.agent.mcp.calls import Calls, NotAccepted, asked_by, input_request_of_error
-from hermes_jobs.agent.mcp.failures import FAILURES, broken, first_cause, said
+from hermes_jobs.agent.mcp.calls import (
+    Calls,
+    NotAccepted,
+    WantsInput,
+    asked_by,
+    every,
+    input_request_of_error,
+)
+from hermes_jobs.agent.mcp.failures import FAILURES, broken, error_text, first_cause
 from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
-from hermes_jobs.agent.mcp.inquiries import WantsInput, every
 from hermes_jobs.agent.mcp.logins import LoginFile
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.messages import (
@@ -187,7 +193,7 @@ class ServerConnection:
             try:
                 prompts = await every(client.session.list_prompts, "prompts")
             except (MCPError, ValidationError) as error:  # its tools are of use without them
-                self._log.add(f"[hermes-jobs] its prompts could not be listed: {said(error)}")
+                self._log.add(f"[hermes-jobs] its prompts could not be listed: {error_text(error)}")
         server = client.server_info
         return Offer(
             prompts=msgspec.json.encode(prompts),
@@ -302,7 +308,9 @@ class ServerConnection:
             case MCPError() if error.error.code == URL_ELICITATION_REQUIRED:
                 request = input_request_of_error(error.error.data)
                 return (
-                    self._failed("refused", said(error)) if request is None else self._without_tokens(request)
+                    self._failed("refused", error_text(error))
+                    if request is None
+                    else self._without_tokens(request)
                 )
             case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
                 return self._failed("lost", f"{self._lost}, during the call", sent=True)
@@ -310,6 +318,6 @@ class ServerConnection:
                 kind, why = broken(error)
                 return self._failed(kind, why, sent=kind != "refused")
             case RuntimeError() | ValidationError():
-                return self._failed("bad_result", said(error), sent=True)
+                return self._failed("bad_result", error_text(error), sent=True)
             case _:
-                return self._failed("lost", said(error), sent=True)
+                return self._failed("lost", error_text(error), sent=True)

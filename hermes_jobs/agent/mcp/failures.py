@@ -20,7 +20,7 @@ BROKEN: tuple[tuple[str, Failure, str], ...] = (
     (
         "server answered a request with 202",
         "bad_result",
-        "it took the request and said that no answer follows",
+        "it took the request and error_text that no answer follows",
     ),
     ("Connection closed", "lost", "the connection was lost"),
 )
@@ -39,7 +39,7 @@ FAILURES = (
 
 def broken(error: BaseException) -> tuple[Failure, str]:
     """The kind and message of a failure."""
-    text = said(error)
+    text = error_text(error)
     if isinstance(error, MCPError):
         for beginning, kind, why in BROKEN:
             if text.startswith(beginning):
@@ -54,7 +54,7 @@ def first_cause(error: BaseException) -> BaseException:
     return error
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The message of an error, without control characters of the server."""
     if isinstance(error, MCPError):
         return clean(str(error.error.message)[:1_000])

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
@@ -43,34 +44,9 @@ async def pipes(
         lambda: asyncio.streams.FlowControlMixin(loop), os.fdopen(to_server, "wb", buffering=0)
     )
 
-    async def read() -> None:
-        async with sent_in:
-            try:
-                async for line in _lines(reader):
-                    message = _parsed(line)
-                    if message is None:
-                        note(line[:200].decode(errors="replace"))
-                    else:
-                        await sent_in.send(message)
-            except TooLarge as error:
-                ended(str(error))
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-                ended("")
-            else:
-                ended("")
-
-    async def write() -> None:
-        writer = asyncio.StreamWriter(outgoing, flow, None, loop)
-        async with sent_out:
-            with suppress(OSError):
-                async for message in sent_out:
-                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    writer.write(text.encode() + b"\n")
-                    await writer.drain()
-
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        tasks.start_soon(write)
+        tasks.start_soon(_receive, reader, sent_in, note, ended)
+        tasks.start_soon(_send, asyncio.StreamWriter(outgoing, flow, None, loop), sent_out)
         try:
             yield to_read, to_write
         finally:
@@ -79,6 +55,39 @@ async def pipes(
             incoming.close()
             for each in (to_read, to_write):
                 each.close()
+
+
+async def _receive(
+    reader: asyncio.StreamReader,
+    sink: MemoryObjectSendStream[SessionMessage | Exception],
+    note: Callable[[str], None],
+    ended: Callable[[str], None],
+) -> None:
+    """Pass the server's messages on until it closes its output; see `pipes`."""
+    why = ""
+    async with sink:
+        try:
+            async for line in _lines(reader):
+                message = _parsed(line)
+                if message is None:
+                    note(line[:200].decode(errors="replace"))
+                else:
+                    await sink.send(message)
+        except TooLarge as error:
+            why = str(error)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            pass
+        ended(why)
+
+
+async def _send(writer: asyncio.StreamWriter, source: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    """Write the client's messages until the server closes its input."""
+    async with source:
+        with suppress(OSError):
+            async for message in source:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                writer.write(text.encode() + b"\n")
+                await writer.drain()
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.fused_recall import Cue
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.domain.embedding import digest_of
 from hermes_jobs.domain.events import RecalledItem, RecallTrack

@@ -1,13 +1,15 @@
-"""Built-in recall: the memory's entries and earlier conversations, each by several methods."""
+"""Built-in recall: the memory's entries and earlier conversations, each by several methods.
+
+Its query, the `Cue`, is a turn's text, its vector, and the entities that it names.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
-from hermes_jobs.agent.memory.cue import Cue
 from hermes_jobs.agent.memory.question_vector import NO_VECTOR, QuestionVector, QuestionVectors
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Recalled
@@ -70,3 +72,38 @@ class FusedRecall:
         except HermesJobsError as error:
             logger.warning("recall continues without vectors: %s", error)
             return NO_VECTOR
+
+
+class Cue:
+    """`vector` and `names` are computed once, on first use."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        vector: Callable[[], QuestionVector] = lambda: NO_VECTOR,
+        names: Callable[[], tuple[str, ...]] = lambda: (),
+    ) -> None:
+        self.text = text
+        self._ask_vector = vector
+        self._ask_names = names
+
+    @cached_property
+    def asked(self) -> QuestionVector:
+        """The vector of the text, with the outcome of the request for it."""
+        return self._ask_vector()
+
+    @property
+    def vector(self) -> bytes:
+        """The vector of the text; empty if there is none."""
+        return self.asked.vector
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the entities in the text, as users or the memory wrote them. See `text.entities`."""
+        return self._ask_names()
+
+    @property
+    def told(self) -> QuestionVector:
+        """The outcome of the request for the vector, if one was made."""
+        return self.asked if "asked" in self.__dict__ else NO_VECTOR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
-from hermes_jobs.agent.memory.cue import Cue
+from hermes_jobs.agent.memory.fused_recall import Cue
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.domain.events import RecalledItem, RecallTrack
 from hermes_jobs.domain.session.session import Session

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
-from hermes_jobs.agent.llm.anthropic.prefix import Prefix
-from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body, without
+from hermes_jobs.agent.llm.anthropic.request import Prefix, RequestOptions, request_body, without
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, refusal_in, shortened

@@ -106,7 +106,7 @@ def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
 def _assistant(reply: AssistantMessage, takes: Takes, before: Sequence[Json]) -> list[Json]:
     uses = {call.id: _use(call) for call in reply.tool_calls}
     if reply.payload is None or reply.payload.dialect != DIALECT or not takes(reply.payload, before):
-        return [*_spoken(reply.content), *uses.values()]
+        return [*_text_blocks(reply.content), *uses.values()]
     blocks = _restored(reply, uses)
     while blocks and blocks[-1]["type"] in THOUGHTS:  # "The final block … cannot be `thinking`"
         blocks.pop()
@@ -123,13 +123,13 @@ def _restored(reply: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
     for block in blocks:
         match block["type"]:
             case "text":
-                restored += _spoken(reply.content[at : at + _length(block)]) if fits else []
+                restored += _text_blocks(reply.content[at : at + _length(block)]) if fits else []
                 at += _length(block)
             case "tool_use":
                 restored += [uses.pop(block["id"])] if block["id"] in uses else []
             case _:
                 restored.append(block)
-    others = [] if fits else _spoken(reply.content)
+    others = [] if fits else _text_blocks(reply.content)
     return [*restored, *others, *uses.values()]
 
 
@@ -176,7 +176,7 @@ def _texts(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json
             yield _text(f"[Tool Result: {each.name}]\n{each.content}")
 
 
-def _spoken(text: str) -> list[Json]:
+def _text_blocks(text: str) -> list[Json]:
     return [_text(text)] if text.strip() else []
 
 

@@ -12,11 +12,18 @@ Thinking and output length: https://platform.claude.com/docs/en/build-with-claud
 is at least 1,024 tokens and less than `max_tokens`),
 https://platform.claude.com/docs/en/build-with-claude/thinking (`display`: newer models return no
 text of it unless it is asked for), https://platform.claude.com/docs/en/build-with-claude/effort.
+
+Newer models refuse a thinking block if anything before it has changed: that happens after a compression,
+and in a review or flush, which have other tools. So a digest of the `Prefix` is stored with the block, and a
+block that would be refused is not sent. Source:
+https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any, assert_never
 
 import msgspec
@@ -24,10 +31,10 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.answer_format import output_format
 from hermes_jobs.agent.llm.anthropic.abilities import Abilities, abilities
-from hermes_jobs.agent.llm.anthropic.prefix import Prefix
 from hermes_jobs.agent.llm.anthropic.render import Takes, called, lacks_thoughts, rendered, tool_name
 from hermes_jobs.agent.llm.dialect import CacheTtl
 from hermes_jobs.agent.llm.families import Effort
+from hermes_jobs.domain.session.messages import Payload
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 
 MOST_MARKS = 4
@@ -189,3 +196,42 @@ def _level(can: Abilities, effort: Effort) -> Json:
     if not can.efforts:
         return {}
     return {"output_config": {"effort": effort if effort in can.efforts else can.efforts[-1]}}
+
+
+class Prefix:
+    """Tools, system prompt and messages of one request, without marks. For one request, one thread.
+
+    `whole` is the digest of all of it, empty until `end`: the prefix of thinking blocks in the reply.
+    """
+
+    def __init__(self) -> None:
+        self.whole = ""
+        self._hash = blake2b(digest_size=16)
+        self._num_read = 0
+
+    def begin(self, tools: object, system: object) -> None:
+        """Add the tools and the system prompt."""
+        self._hash.update(msgspec.json.encode((tools, system)))
+
+    def fits(self, payload: Payload, before: Sequence[Json]) -> bool:
+        """Whether the payload's prefix is these messages; true if no prefix was stored with it.
+
+        `before` extends the messages of the last call; only the last message of those may have grown since.
+        """
+        bound = msgspec.json.decode(payload.data).get("prefix")
+        return bound is None or bound == self._upto(before)
+
+    def end(self, messages: Sequence[Json]) -> None:
+        """Add all messages of the request, the last of which is the user's."""
+        self.whole = self._upto(messages)
+
+    def _upto(self, messages: Sequence[Json]) -> str:
+        """The digest; empty after an assistant message: no request ends there."""
+        if not messages or messages[-1]["role"] == "assistant":
+            return ""
+        for message in messages[self._num_read : -1]:
+            self._hash.update(msgspec.json.encode(message))
+        self._num_read = len(messages) - 1
+        digest = self._hash.copy()
+        digest.update(msgspec.json.encode(messages[-1]))
+        return digest.hexdigest()
