@@ -70,7 +70,7 @@ def _files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, 
 
 
 def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, AgentRole]:
-    """The file's name and role. Raises `LeftOutFile`, `Rejected` and `ValueError`, with what is wrong."""
+    """The file's name and role. Raises `LeftOutFile`, `Rejected` and `ValueError`."""
     file = root / path if is_project else (root / path).resolve()
     text = read_project_file(root, path) if is_project else read_project_file(file.parent, file.name)
     fields, body = split_front_matter(text)

@@ -75,7 +75,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "mcp": ("mcp", "mcp_servers", "secrets", "variables"),
     "timezone": ("schedules",),
 }
-"""The settings of which a part is made; the other parts are the same under all settings."""
+"""The settings that a part depends on; the other parts are the same under all settings."""
 
 
 class NullDispatcher:
@@ -127,7 +127,7 @@ class Application:
     # --- settings -------------------------------------------------------------------------------
 
     def current(self) -> Application:
-        """The same home under the settings as its files say now; close this one only."""
+        """The same home under the current settings of its files; close this one only."""
         settings = self.live.current()
         with self._lock:
             if settings is not self._latest.settings:
@@ -149,7 +149,7 @@ class Application:
         return other
 
     def _is_foreign(self, part: str) -> bool:
-        """Whether the part is code of others, of which there is one in a process."""
+        """Whether the part is third-party code, with one instance in a process."""
         if part == "providers":
             return self.settings.memory.provider is not None
         from hermes_jobs.agent.context.setup import BUILT_IN

@@ -41,7 +41,7 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
     def add(self, engine: Engine, model: str, *, quiet: float = QUIET, again: str = "") -> list[str]:
         """Plan calls for texts without a vector of that model; the streams of the plans.
 
-        Two that plan the same at once make one plan of it. What has failed for good is planned again on
+        Concurrent equal plans become one. What has failed for good is planned again on
         another day, or with another `again`. Raises `LogUnavailable`.
         """
         newest = self.log.key(KEY_SCOPE, NEWEST)

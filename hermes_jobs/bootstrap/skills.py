@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def granted_secrets(settings: Settings) -> dict[str, str]:
-    """The secrets that commands get because the person says so, by variable; never one that hermes-jobs uses
+    """The secrets that the user grants to commands, by variable; never one that hermes-jobs uses
     itself."""
     names = [name for name in settings.terminal.grant if name not in known_secrets()]
     found = {name: settings.secrets.get(name) for name in names}

@@ -28,7 +28,7 @@ RUN_STEPS = ("worker", "inline")
 
 
 class WorkerStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a process that works says of itself to the others. No secret is in it.
+    """The status that a worker process publishes for the others. It has no secrets.
 
     `has`: digests of keys and addresses by name. `problem`: why it uses older settings than the files hold;
     `outdated`: keys whose change needs a restart. `locale`: the default of the agent's commands.
@@ -52,7 +52,7 @@ def meets(requires: Mapping[str, str], has: Mapping[str, str]) -> bool:
 
 
 def statuses(log: EventLog) -> Mapping[str, WorkerStatus]:
-    """What the registered processes say of themselves, by id. Raises `LogUnavailable`."""
+    """The statuses of the registered processes, by id. Raises `LogUnavailable`."""
     found = {}
     for worker, text in log.statuses().items():
         try:
@@ -91,8 +91,8 @@ def cover_required_queues(
 class HomeWorkers:
     """All processes with a lease. Every method but `lease` and `failure_detector` raises `LogUnavailable`.
 
-    The end of a process of this host is detected at once; one of another host counts as live until its lease
-    ends.
+    The end of a process of this host is detected immediately; one of another host counts as live until its
+    lease ends.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class HomeWorkers:
     # --- all of them ----------------------------------------------------------------------------
 
     def failure_detector(self) -> FailureDetector:
-        """A new failure detector: says which workers have ended."""
+        """A new failure detector, which reports ended workers."""
         return FailureDetector(self._locks, lease_seconds=self._lease_seconds)
 
     def are_live(self, requires: Mapping[str, str] | None = None) -> bool:

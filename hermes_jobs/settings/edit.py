@@ -30,7 +30,7 @@ _NOTHING_SECRET = Secrets({})
 def set_value(home: Path, key: str, text: str) -> str:
     """Write one key into `config.yaml`; returns its full name. See `set_up`.
 
-    A section's name stands for its one obvious key, as `model` does for `model.model`.
+    A section's name means its one obvious key: `model` means `model.model`.
     """
     set_up(home, {key: text})
     return named_key(key, "config set", sets=True).name
@@ -201,7 +201,7 @@ def value_of(settings: Settings, name: str) -> Shown:
 
 
 def _part_of(entries: object, key: Key) -> object:
-    """The part of an entry. Raises `Misconfigured` where the entry, or what is named in it, is not there."""
+    """The part of an entry. Raises `Misconfigured` if the entry or that part does not exist."""
     value, above = entries, key.mapping
     for part in key.parts[len(key.parts) - len(key.part) - 1 :]:
         if not isinstance(value, dict) or part not in value:

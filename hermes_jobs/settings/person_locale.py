@@ -23,7 +23,7 @@ class PersonLocale(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def locale_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment that say the locale and the zone.
+    """The variables of an environment that set the locale and the zone.
 
     Malformed values are left out, and the LC_CTYPE that Python sets itself without a locale (PEP 538).
     """

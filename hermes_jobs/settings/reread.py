@@ -34,9 +34,9 @@ def needs_restart(key: str) -> bool:
 
 
 class LiveSettings:
-    """The settings as the files say now. Safe for many threads.
+    """The current settings of the files. Thread-safe.
 
-    `problem` says why the files cannot be used as they are: then what was last read holds on. `outdated` are
+    `problem` is the reason why the files cannot be used: then the settings read last apply. `outdated` are
     the keys that have changed since the start and need a restart. Both are empty where all is well.
     """
 

@@ -1,4 +1,4 @@
-"""Splits a history for compression: the head and the tail are kept, the middle is replaced."""
+"""Splits a history for compression: the head and the tail stay, the middle is replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HistorySplit(msgspec.Struct, frozen=True):
 
 
 class TokenBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """The size of the kept parts: the tail has `budget` tokens, or up to `threshold` while it has fewer than
+    """The size of the other parts: the tail has `budget` tokens, or up to `threshold` while it has fewer than
     `protect_last` messages; the head `head` tokens, None for any number."""
 
     budget: int

@@ -220,7 +220,7 @@ class PluginContextEngines:
         return engine
 
     def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, position: int) -> ContextEngine:
-        """Pass on events up to version `upto`; a failure up to version `heard` is only logged."""
+        """Pass on events up to version `upto`; a failure up to version `position` is only logged."""
         engine = instance.engine
         if engine is None:
             engine = instance.engine = self._circuit.call(self._make, self._limits.begin)

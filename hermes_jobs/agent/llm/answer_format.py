@@ -78,7 +78,7 @@ def _is_closed(part: Json) -> bool:
 
 
 def _parts(schema: object) -> Iterator[Json]:
-    """The schema and those within it. What stands under `enum`, `const` and the like is not a schema."""
+    """The schema and its subschemas. The values of `enum`, `const` and the like are not schemas."""
     match schema:
         case list():
             for each in schema:

@@ -92,7 +92,7 @@ class EndpointModel:
             raise cancelled(cancel) from None
         finally:
             take_back()
-            future.cancel()  # if on_text raised: nobody waits for the rest
+            future.cancel()  # if on_text raised: the rest is not used
 
     def _model(self) -> AsyncModel:
         with self._lock:

@@ -41,7 +41,7 @@ class EmbeddingsEndpoint:
         dimensions: int | None,
         pricing: Pricing,
     ) -> None:
-        """`name`: under which its vectors are kept."""
+        """`name`: the name under which its vectors are stored."""
         self._model = model
         self.model = name
         self._url = base_url or OPENAI_URL

@@ -2,7 +2,7 @@
 
 The texts are those of OpenAI, Azure, Anthropic, Bedrock, OpenRouter, vLLM, SGLang, TGI, Together, Fireworks,
 llama.cpp, LM Studio, Ollama, MLX, Mistral, Groq, Cerebras, Cohere, Gemini, DeepSeek, Kimi, Qwen, GLM, xAI and
-Copilot, as they stand in their source or in public issues; the tests hold each of them. Numbers may have
+Copilot, as published in their source or in public issues; the tests hold each of them. Numbers may have
 commas, a fraction or a `k`. All functions take the text in lower case.
 """
 
@@ -218,7 +218,7 @@ def _smallest(text: str, found: re.Match[str], least: int) -> int | None:
 
 
 def names_answer(text: str) -> bool:
-    """Whether the text names the parameter for an answer's length. `said` is in lower case."""
+    """Whether the text names the parameter for an answer's length. `text` is in lower case."""
     return re.search(_ANSWER, text) is not None
 
 

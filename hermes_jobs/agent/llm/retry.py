@@ -158,7 +158,7 @@ def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -
 
     Exponential from 2 s to 60 s, of which the `fraction` (0 to 1) selects between half and all. A provider's
     requested wait is waited in full, plus up to a second, so that many callers do not return at once. After
-    an output limit that was too large, a call with a smaller one is made at once.
+    an output limit that was too large, the call is repeated immediately with a smaller one.
     """
     if retries >= MAX_RETRIES:
         return None

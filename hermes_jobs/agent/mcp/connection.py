@@ -98,7 +98,7 @@ class ServerConnection:
         try:
             async with self._transport() as transport:
                 await self._connected(self._malformed.taken_out(transport))
-        except Exception as error:  # noqa: BLE001 - whatever a server does wrong is told to those who ask
+        except Exception as error:  # noqa: BLE001 - any error of a server is reported to the caller
             if not self._closing.is_set():
                 self._fail(first_cause(error))
         finally:

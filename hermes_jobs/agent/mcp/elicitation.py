@@ -48,7 +48,7 @@ class Unanswerable(Exception):
 
 
 class _Refused(Exception):
-    """The question must not be asked. The message says why."""
+    """The question must not be shown to a user. The message is the reason."""
 
 
 def requests_of(
@@ -56,7 +56,7 @@ def requests_of(
 ) -> tuple[InputRequest, ...]:
     """What is asked for, by the server's names for it. `redact` takes known secrets out.
 
-    Raises `Unanswerable` for what no person is asked.
+    Raises `Unanswerable` for a question that is never shown to a user.
     """
     if not 0 < len(asked) <= MOST_REQUESTS:
         raise Unanswerable(f"it asks for {len(asked)} things at once")

@@ -153,7 +153,7 @@ class ServerClient(httpx2.AsyncClient):
         return bytes(found)
 
     def _refusal(self, request: httpx2.Request, response: httpx2.Response, body: bytes) -> Trouble | None:
-        """Why the status is none of success, where the body does not say it."""
+        """The reason of an error status whose body has none."""
         code = response.status_code
         if code == HTTPStatus.NOT_FOUND and SESSION in request.headers:
             return Trouble("ended", "its session has expired", expired=True)
@@ -205,7 +205,7 @@ def _is_waited_for(request: httpx2.Request) -> bool:
 
 
 def _is_error(response: httpx2.Response, body: bytes) -> bool:
-    """Whether the body is an error of JSON-RPC, which says more than the status."""
+    """Whether the body is a JSON-RPC error, which is more specific than the status."""
     if not _is(response, "application/json"):
         return False
     try:

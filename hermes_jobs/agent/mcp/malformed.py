@@ -44,7 +44,7 @@ class MalformedEntries:
         self._tools: list[tuple[str, str]] = []
 
     def take_tools(self) -> tuple[tuple[str, str], ...]:
-        """The names of tools that were taken out since they were last taken, each with what is wrong."""
+        """The names of tools removed since the last call, each with the error."""
         found, self._tools = self._tools, []
         return tuple(found)
 
@@ -63,7 +63,7 @@ class MalformedEntries:
             self._asked[str(request.id)] = request.method
 
     def received(self, message: SessionMessage | Exception) -> None:
-        """Take out of an answer what is malformed."""
+        """Remove malformed entries from an answer."""
         answer = None if isinstance(message, Exception) else message.message
         if not isinstance(answer, JSONRPCResponse | JSONRPCError):
             return
@@ -91,7 +91,7 @@ class MalformedEntries:
             self._tools.append((name, wrong))
 
     def _what_is_wrong(self, method: str, alone: dict[str, Any]) -> str:
-        """What is wrong with the only entry of a list; "" where nothing is."""
+        """The error of the only entry of a list; "" if it is valid."""
         try:
             parse_server_result(method, self._version(), alone)
         except ValidationError as error:
@@ -147,7 +147,7 @@ class _Incoming(_Stream):
 
 
 class _Outgoing(_Stream):
-    """A `WriteStream` that notes which lists are asked for."""
+    """A `WriteStream` that notes the requested lists."""
 
     async def send(self, item: SessionMessage, /) -> None:
         self._entries.sent(item)
@@ -169,7 +169,7 @@ def _name_of(entry: object) -> str:
 
 
 def broken_form(error: ValidationError, *, skip: int = 0) -> str:
-    """What is wrong with an answer, and where; the first `skip` steps to that place are left out."""
+    """The error of an answer with its place, without the first `skip` steps of the path."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = clean(".".join(map(str, first["loc"][skip:])))[:200]
     message = f"{place}: {first['msg']}" if place else first["msg"]

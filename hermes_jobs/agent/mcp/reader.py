@@ -49,7 +49,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
     listed: KnownResources
 
     def asking(self, person: Person | None) -> McpReader:
-        """The same with a user who answers the servers' questions; None: nobody answers."""
+        """The same with a user who answers the servers' questions; None: without a user."""
         return McpReader(self.launches, self.servers, self.questions.by(person), self.listed)
 
     @property
@@ -177,7 +177,7 @@ second argument returns whether the server has stopped waiting. Raises `Rejected
 
 
 class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Answers for servers by a `person`; None: nobody answers. `seconds`: the time limit of an answer."""
+    """Answers for servers by a `person`; None: without a user. `seconds`: the time limit of an answer."""
 
     clock: Clock
     seconds: float
@@ -191,7 +191,7 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def answers(self, server: str, what: str, asked: Mapping[str, Any], gone: Callable[[], bool]) -> bytes:
         """The answers as JSON by the server's names for what it asks.
 
-        Raises `Unanswerable` where nobody is there, or for what no person is asked.
+        Raises `Unanswerable` without a user, or for a question that is never shown to a user.
         """
         if self.person is None:
             raise Unanswerable(NOBODY)

@@ -1,8 +1,8 @@
 """Schemas of arguments, in the form that every provider takes.
 
 Providers refuse a whole request for one schema that they do not take: one whose root is an alternative
-(`oneOf`, `anyOf`, `allOf`, `$ref`), an array without `items`, keywords of old drafts with another meaning, a
-reference to nowhere, or what is no JSON Schema at all. The first three are rewritten, and the server checks
+(`oneOf`, `anyOf`, `allOf`, `$ref`), an array without `items`, keywords of old drafts with another meaning, an
+unresolvable reference, or an invalid JSON Schema. The first three are rewritten, and the server checks
 what that loses; the others cannot be used.
 """
 
@@ -29,7 +29,7 @@ MOST_STEPS = 5_000
 
 
 class UnusableSchema(Exception):
-    """No provider would take the schema; the message says why."""
+    """No provider accepts the schema; the message is the reason."""
 
 
 def adapted(offered: Mapping[str, Any]) -> Schema:

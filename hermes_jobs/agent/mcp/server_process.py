@@ -31,7 +31,7 @@ SHORTEST_SECRET = 6
 
 
 class StderrLog:
-    """What a server writes to stderr: a file, a second one with what is older, and the last lines.
+    """A server's stderr: a file, a second one with older output, and the last lines.
 
     Known secrets do not appear in it.
     """
@@ -132,7 +132,7 @@ class ServerProcess:
     def stop(self) -> None:
         """Have the server ended with everything that it has started, and wait for that.
 
-        Its input has ended before: that is how it is asked to end by itself.
+        Its input has been closed before, as the request to exit.
         """
         control, output = self._supervisor.stdin, self._supervisor.stdout
         assert control is not None

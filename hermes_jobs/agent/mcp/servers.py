@@ -53,7 +53,7 @@ from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.engine.ports.toolbox import ignore_delta
 
 PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
-"""Seconds before a request is repeated that no connector has begun: one was ending, or is busy."""
+"""Seconds before a request is repeated that no connector has started: one was stopping, or is busy."""
 Ask = Callable[[AskNow, Callable[[], bool]], bytes]
 """Answers a question during a call; the second argument returns whether the answer is no longer needed."""
 HOST = "host"  # no server has that folder

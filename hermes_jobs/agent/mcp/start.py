@@ -29,7 +29,7 @@ INHERITED = (
 """Variables of this process's environment for connectors; a server's are in its `Launch`."""
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-STABLE_SECONDS = 60.0  # a server that ran so long is restarted at once
+STABLE_SECONDS = 60.0  # a server that ran so long is restarted immediately
 SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
 
 
@@ -45,7 +45,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class NotStarted(Exception):
-    """The connector could not be started; `failed` says why."""
+    """The connector could not be started; `failed` is the reason."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.message)

@@ -82,7 +82,7 @@ async def _unresolved(_handle: TaskHandle, _context: ClaimContext) -> CallToolRe
 
 
 async def ask_about(client: Client, given: Mapping[str, Any]) -> bytes:
-    """How the task stands, as JSON, `unknown` where the server knows none; before that it gets the `answers`.
+    """The state of the task as JSON, `unknown` if the server has none; first it gets the `answers`.
 
     Raises what the SDK raises.
     """

@@ -1,6 +1,6 @@
 """The tools of a session's MCP servers as `Tool`s: effect, approval, call.
 
-| server      | what it says of the tool     | effect     | asks |
+| server      | its description of the tool  | effect     | asks |
 |-------------|------------------------------|------------|------|
 | trusted     | it only reads                | read       | no   |
 | trusted     | idempotent, not destructive  | idempotent | no   |

@@ -30,7 +30,7 @@ LOOKS = 10  # seconds between two reads of such a file
 
 
 class Unusable(Exception):
-    """A file cannot be imported; it stays unchanged. The message says why."""
+    """A file cannot be imported; it stays unchanged. The message is the reason."""
 
 
 class FileText(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ class MemoryFiles:
     def write(self, target: MemoryTarget, text: str) -> Mark | None:
         """Replace the file by the text; the previous content goes to `left_over`. Raises `OSError`.
 
-        None: a file was created meanwhile where there was none, and is kept.
+        None: a file was created meanwhile where there was none, and stays.
         """
         path = self.path(target)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe of that name must 
 
 
 class LeftOutFile(Exception):
-    """A file is omitted. The message says why."""
+    """A file is omitted. The message is the reason."""
 
 
 def project_context(workdir: str | None) -> str:

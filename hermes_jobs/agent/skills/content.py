@@ -18,7 +18,7 @@ Signature = tuple[int, int, int, int]
 
 
 class UnusableText(Exception):
-    """A file or a folder cannot be used. The message says why."""
+    """A file or a folder cannot be used. The message is the reason."""
 
 
 def content_of(file: SkillFile) -> bytes:

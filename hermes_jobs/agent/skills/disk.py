@@ -255,7 +255,7 @@ def _has_main(folder: Path) -> bool:
 def _walk(
     folder: Path | str, problems: list[Problem], prefix: str = "", level: int = 0
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """The files below a folder with their paths; what is not a plain file is a problem."""
+    """The files below a folder with their paths; anything but a plain file is a problem."""
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda each: each.name)

@@ -33,7 +33,7 @@ REFUSED = "The guard refused this: "
 CHANGED = "The user has changed {path} since you read it (version {version})."
 PRESENT = 20_000  # characters of a file in a refusal
 SHOWN = 5  # concerns in an answer
-WHOLE = ("edit", "write_file")  # stands for the whole previous content of a file
+WHOLE = ("edit", "write_file")  # replaces the whole previous content of a file
 
 
 class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):

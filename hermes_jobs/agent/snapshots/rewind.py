@@ -114,7 +114,7 @@ class Rewind:
             raise Rejected(f"what {change.path} was is no longer kept.", kind="not_kept")
         mode = before.mode
         if found is not None and change.after is not None and found.mode != change.after.mode:
-            mode = found.mode  # somebody has set it since, on purpose
+            mode = found.mode  # it was set since, on purpose
         return self._writer.replace(change.path, content, mode=mode, planned=check).change
 
 

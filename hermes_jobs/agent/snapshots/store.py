@@ -47,7 +47,7 @@ DEFAULT_LIMITS = KeepLimits()
 
 
 class SnapshotStore:
-    """The contents and planned changes of one home. For several threads and processes at once."""
+    """The contents and planned changes of one home. Safe for concurrent threads and processes."""
 
     def __init__(self, folder: Path, limits: KeepLimits = DEFAULT_LIMITS) -> None:
         self.folder = folder

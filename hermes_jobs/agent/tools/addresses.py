@@ -39,7 +39,7 @@ BAD_PORTS = frozenset((
 
 
 class AddressRefused(Exception):
-    """The address must not be connected to. The message says which."""
+    """The address must not be connected to. The message names it."""
 
 
 def is_public(address: str) -> bool:

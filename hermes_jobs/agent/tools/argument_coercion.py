@@ -28,7 +28,7 @@ WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input"})
 
 
 def decoded_arguments(text: str) -> Any:
-    """The JSON value of a call's arguments; empty text and `null` stand for no arguments.
+    """The JSON value of a call's arguments; empty text and `null` mean no arguments.
 
     Raises `msgspec.DecodeError`, `RecursionError`.
     """

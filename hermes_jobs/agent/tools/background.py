@@ -107,7 +107,7 @@ class BackgroundProcesses:
         sandbox: str = "",
         afterwards: str = "",
     ) -> BackgroundProcess:
-        """Start the record's command; returns once it has begun.
+        """Start the record's command; returns once it has started.
 
         Raises `Rejected` if too many run or the name is taken, `ValueError` for an impossible command line,
         `OSError`.
@@ -151,7 +151,7 @@ class BackgroundProcesses:
         cancel: Cancel,
         more: tuple[str, str],
     ) -> bytes:
-        """Start the keeper; returns its message once the command has begun."""
+        """Start the keeper; returns its message once the command has started."""
         lease = cancel.share_lease()
         shell = next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
         limits = [str(os.getpid()), str(-1 if lease is None else lease)]
@@ -192,7 +192,7 @@ class BackgroundProcesses:
                 self._keepers.remove(pid)
 
     def settled(self, process: BackgroundProcess) -> BackgroundProcess:
-        """The process after a short wait: a command that fails at once has failed then."""
+        """The process after a short wait, in which a wrong command fails."""
         give_up = time.monotonic() + SETTLE_SECONDS
         while not process.is_over and time.monotonic() < give_up:
             time.sleep(POLL)

@@ -33,7 +33,7 @@ NOT_BY_PATTERN = frozenset(
 """Questions that no pattern with a wildcard answers: the arguments can be any command."""
 
 GRAVE = frozenset({"reading keys or passwords", "writing files that run by themselves"})
-"""Questions that are asked in every mode."""
+"""Questions that need an answer in every mode."""
 
 OFFERED = frozenset(
     {
@@ -142,7 +142,7 @@ class CommandLine:
 
     @property
     def is_grave(self) -> bool:
-        """Whether it has a question that is asked in every mode."""
+        """Whether it has a question that needs an answer in every mode."""
         return not GRAVE.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
 
     @property
@@ -171,7 +171,7 @@ def _is_harmless(redirect: ShellRedirect) -> bool:
 
 
 def _fits(wanted: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the words match the pattern; a last `*` stands for any number of them."""
+    """Whether the words match the pattern; a final `*` matches any number of them."""
     if wanted[-1:] == ["*"]:
         wanted, text = wanted[:-1], text[: len(wanted) - 1]
     return len(wanted) == len(text) and all(map(fnmatchcase, text, wanted))

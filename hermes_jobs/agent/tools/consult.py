@@ -135,7 +135,7 @@ class _Asked(msgspec.Struct):
 
 
 class SharedPrice:
-    """The price of one request to several models at once: each takes an equal part of the usage."""
+    """The price of one request to several models in parallel: each takes an equal part of the usage."""
 
     def __init__(self, models: Sequence[str], pricing: Pricing) -> None:
         self._models = models

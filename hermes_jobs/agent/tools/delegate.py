@@ -42,7 +42,7 @@ Your task: {goal}"""
 
 
 class DelegationLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The most sub-agents at once below one root and in the home, the most levels, and a turn's limits."""
+    """The maximum of concurrent sub-agents below one root and in the home, of levels, and a turn's limits."""
 
     per_root: int
     per_home: int

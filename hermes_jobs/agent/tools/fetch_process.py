@@ -39,7 +39,7 @@ MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BO
 
 
 class UnusablePage(Exception):
-    """A response without usable text. The message says why."""
+    """A response without usable text. The message is the reason."""
 
 
 class FetchOutOfTime(BaseException):
@@ -77,7 +77,7 @@ def _ring(_number: int, _frame: object) -> None:
 
 
 def fetch(wanted: PageRequest) -> FetchedPage:
-    """Follow redirects, each checked like the first, and return the part of the text that is asked for.
+    """Follow redirects, each checked like the first, and return the requested part of the text.
 
     Raises `UnusablePage` where the page cannot be used, `FetchOutOfTime`, and what httpcore2 raises.
     """

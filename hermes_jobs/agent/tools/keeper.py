@@ -3,9 +3,9 @@
 Run as `python -I -S keeper.py FOLDER PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`. It continues after its
 worker; the command and its descendants end with the keeper, and the keeper with them.
 
-    stdin      from the worker: its end before the command has begun means that it must not begin
+    stdin      from the worker: its end before the command has started means that it must not start
     stdout     to the worker: `started PID`, or `refused WHY`
-    FOLDER/    status.json   how it stands
+    FOLDER/    status.json   its state
                output.N      its output from byte N on; the oldest part is deleted when there is too much
                control       a pipe for requests, a line each: `stop`, `close`, `type KEY BASE64`
 

@@ -29,7 +29,7 @@ EVERY_COMMAND = "every command asks in the mode `edits`"
 
 
 class Permit:
-    """The decision on one call. `asked` is its tool's verdict, as if a user could be asked."""
+    """The decision on one call. `verdict` is its tool's, as if a user could answer."""
 
     def __init__(self, tool: Tool, arguments: Arguments, context: ToolContext, verdict: Verdict) -> None:
         self._tool = tool

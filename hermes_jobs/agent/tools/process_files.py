@@ -1,7 +1,7 @@
 """The files of background processes, below `run/processes/`: a folder for each of them.
 
 record.json    what was started; written before it begins
-status.json    how its keeper says that it stands
+status.json    its state, as its keeper reports it
 output.START   its output, in parts named by their first byte; the keeper deletes the oldest
 control        the pipe on which the keeper takes requests
 """
@@ -22,7 +22,7 @@ Life = Literal["session", "turn", "named"]
 
 class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was started, for whom, and when (seconds since the epoch). `life`: what it ends with; `named` ones
-    continue until somebody ends them, or the home is shut down.
+    continue until a user ends them, or the home is shut down.
 
     `command` is what the user reads, `runs` what the shell does; empty: the same.
     """

@@ -169,7 +169,7 @@ class _Control:
 def _follow(
     process: subprocess.Popen[bytes], output: int, control: _Control, collected: BoundedOutput
 ) -> dict[str, list[str]]:
-    """Read the output until the supervisor says that the command has ended, or has itself ended."""
+    """Read the output until the supervisor reports the end of the command, or has itself ended."""
     assert process.stdout is not None
     lines_read = b""
     with selectors.DefaultSelector() as selector:

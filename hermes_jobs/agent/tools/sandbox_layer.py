@@ -3,7 +3,7 @@
 Called by `supervisor` between fork and exec, and run as `python -I -S sandbox_layer.py` to detect the layer
 of this machine; so it imports only modules that load fast. Two layers, the better one first:
 
-    namespace   a mount namespace of the command's own: empty folders and files lie over what is hidden.
+    namespace   a mount namespace of the command's own: empty folders and files cover the hidden ones.
                 Without root by way of a user namespace. Sources: mount_namespaces(7), user_namespaces(7)
     landlock    access rules for the process and its children. Rules can only allow, so everything beside what
                 is hidden is allowed one by one, and a folder that holds something hidden cannot get new
@@ -220,7 +220,7 @@ def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return  # it has gone, or is out of reach anyway
+        return  # it was removed, or is out of reach anyway
     try:
         import stat
 

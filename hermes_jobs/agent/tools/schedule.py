@@ -157,7 +157,7 @@ class ScheduleTool:
 
 
 def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionResult:
-    """What the act comes to, with the schedule as it then stands for an answer."""
+    """The result of the command; the answer is the schedule after it."""
     changed = act(load)
     after: Schedule = load(act.stream)
     for write in changed.writes:

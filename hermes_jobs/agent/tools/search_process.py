@@ -98,7 +98,7 @@ class Page:
         return True
 
     def ending(self, **more: object) -> SearchEnding:
-        """The page as it stands."""
+        """The current page."""
         return msgspec.structs.replace(
             SearchEnding(
                 shown=self.shown,
@@ -157,7 +157,7 @@ def _wanted(glob: str) -> Callable[[str], bool]:
 
 
 def _written_out(glob: str) -> list[str]:
-    """The globs that `{a,b}` stands for."""
+    """The globs that `{a,b}` expands to."""
     match = re.search(r"\{([^{}]*)\}", glob)
     if match is None:
         return [glob]

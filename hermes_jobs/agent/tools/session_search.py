@@ -48,7 +48,7 @@ HITS = 50
 SESSIONS = 3
 MOST_SESSIONS = 5
 SNIPPETS = 3  # of a conversation that is not summarised
-PASSAGES = 10  # that are shown as they stand
+PASSAGES = 10  # that are shown unchanged
 EXCERPT_CHARS = 100_000
 
 Choose: TypeAlias = Callable[[], SummaryModel | None]

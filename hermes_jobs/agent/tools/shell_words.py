@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands in a word for text that is known only at run time."""
+"""Placeholder in a word for text that is known only at run time."""
 
 SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
-"""Stands for a file with the output of a command."""
+"""Placeholder for a file with the output of a command."""
 
 MAX_DEPTH = 20
 MAX_BRACES = 256

@@ -3,7 +3,7 @@
 Run as `python -I -S supervisor.py TIMEOUT PARENT LEASE SHELL COMMAND AFTERWARDS SANDBOX`; imports only
 modules that load fast.
 
-    stdin    from the worker: a byte asks to stop; its end means that the worker is gone
+    stdin    from the worker: a byte asks to stop; its end means that the worker has ended
     LEASE    a descriptor of the worker's lock file, with the end of its lease
              (`eventlog/lock_folder.py` writes it); -1 for no limit
     stdout   to the worker: `started PID`, then `ended HOW STATUS LEFT`
@@ -14,7 +14,7 @@ orphans below it become its children (prctl(2)), so daemons that changed session
 without children nothing is left. On other systems only the command's group is found.
 
 All processes end with the command: its background processes may finish within `SETTLE` seconds, then get
-TERM, and KILL `GRACE` seconds later. If the worker is gone, or its lease has expired, they are killed at
+TERM, and KILL `GRACE` seconds later. If the worker has ended, or its lease has expired, they are killed at
 once: another worker may continue with the step. The lease is checked just before the command is executed, and
 then while it runs. The lock, which marks the worker as alive for others of this host, is held until no
 process is left. Unless the command succeeded, the shell command AFTERWARDS then ends resources that are not
@@ -38,7 +38,7 @@ SETTLE = 0.25  # for `>(…)` and the like, which end by themselves just after t
 GRACE = 0.5  # between TERM and KILL
 GIVE_UP = 5.0  # a process that cannot be killed for so long (other user, stuck in the kernel) is reported
 AFTERWARDS_LIMIT = 10.0
-PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end in another process
+PARENT_CHECK = 1.0  # the pipe closes immediately; this is for a copy of its end in another process
 
 NOT_BEGUN = 125  # the exit code of a shell that was not started
 KILLED_AT_ONCE = ("parent", "lease")
@@ -277,7 +277,7 @@ def _say(line: str) -> None:
     try:
         os.write(1, line.encode() + b"\n")
     except OSError:
-        pass  # the worker is gone
+        pass  # the worker has ended
 
 
 def _signal(send: Callable[[int, int], None], target: int, number: int) -> None:

@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.tables import load
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
 _ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
-_FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they stand before the folders
+_FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they precede the folders
 
 
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

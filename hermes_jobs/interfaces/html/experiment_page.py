@@ -42,7 +42,7 @@ class PageVariant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of a cell; `told` has the results of checks and judges."""
+    """An answer of a cell; `told` are the results of checks and judges."""
 
     variant: str
     sample: int

@@ -54,7 +54,7 @@ def answered(query: DuckDuckGoQuery) -> Answered:
 def _failure(error: Exception) -> Answered:
     """What the library's exception means.
 
-    It says the same of an empty page as of one that asks whether a user is there.
+    It is the same for an empty page and for a page with a CAPTCHA.
     """
     from ddgs.exceptions import RatelimitException, TimeoutException
 

@@ -39,7 +39,7 @@ class _Refused(msgspec.Struct):
 
 
 class Exa:
-    """Exa with one key; the passages that fit the query stand for a snippet."""
+    """Exa with one key; the passages that fit the query are the snippet."""
 
     def __init__(self, key: str) -> None:
         self._key = key
