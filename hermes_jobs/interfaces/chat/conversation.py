@@ -316,9 +316,9 @@ class Conversation:
 
     def last_turn(self) -> str:
         """The id of the turn for `undo`. Raises `Rejected` if there is none, or one is running."""
-        begun = last_begun(self._engine, self.require_session().lineage).event
-        assert isinstance(begun, e.ContextPrefetched), begun
-        return begun.turn
+        started = last_begun(self._engine, self.require_session().lineage).event
+        assert isinstance(started, e.ContextPrefetched), started
+        return started.turn
 
     def undo(self) -> str:
         """Switch to a copy of the session from before its last turn; returns that turn's text."""

@@ -146,11 +146,11 @@ class EventRenderer:
         self._display.print_line(f"  {question.notes()}\n  {INSTEAD}", dim=True)
         self._display.print_line(f"  It waits for you: {question.legend()}")
 
-    def _end_turn(self, turn: str, told: str) -> None:
+    def _end_turn(self, turn: str, text: str) -> None:
         self._running = None if self._running == turn else self._running
         self._display.set_status(())
         self._display.end_turn()
-        self._display.print_line(f"{told}\n" if told else "")
+        self._display.print_line(f"{text}\n" if text else "")
 
     def _dim(self, text: str) -> None:
         if text:

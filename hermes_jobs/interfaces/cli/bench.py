@@ -83,9 +83,11 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
         played = LearningBench(settings, context.environ, Path(folder), note)
         ways = [played.play(way, persons) for way in WAYS]
         survived = _survived(context, settings, Path(folder), persons)
-        kept = _retained(context, settings, Path(folder))
+        retained = _retained(context, settings, Path(folder))
     print_result(
-        lambda: _as_object(ways, survived, kept), lambda: _print(ways, survived, kept), as_json=as_json
+        lambda: _as_object(ways, survived, retained),
+        lambda: _print(ways, survived, retained),
+        as_json=as_json,
     )
     return 0
 
@@ -139,7 +141,7 @@ def _retained(context: CliContext, settings: Settings, folder: Path) -> Sequence
 
 
 def _as_object(
-    ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[Retained]
+    ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]
 ) -> dict[str, object]:
     from hermes_jobs.interfaces.bench.learning import K, found_among, rows_of
 
@@ -147,7 +149,7 @@ def _as_object(
         "ways": [row._asdict() for row in rows_of(ways)],
         "recall_at": {str(k): found_among(ways[-1], k) for k in K},
         "compressions": [each._asdict() for each in survived],
-        "summaries": [each._asdict() for each in kept],
+        "summaries": [each._asdict() for each in retained],
         "mistakes": [
             {"way": each.way.name, "person": outcome.person, "what": what, "name": name}
             for each in ways
@@ -157,7 +159,7 @@ def _as_object(
     }
 
 
-def _print(ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[Retained]) -> None:
+def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]) -> None:
     from hermes_jobs.interfaces.bench.learning import BASELINE, K, found_among, rows_of
 
     print_table(
@@ -185,7 +187,7 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[
             f"After {after.compressions} compressions, of {after.facts} facts: {after.in_conversation:.0%} "
             f"in the conversation, {after.in_memory:.0%} in the memory, {after.found:.0%} found again."
         )
-    _print_retained(kept)
+    _print_retained(retained)
     if not survived:
         note("No compression made the conversation smaller, because it was too short.")
     for each in ways:
@@ -194,8 +196,8 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], kept: Sequence[
                 note(f"{each.way.name}: {outcome.person}, {name}: {what}")
 
 
-def _print_retained(kept: Sequence[Retained]) -> None:
-    if not kept:
+def _print_retained(retained: Sequence[Retained]) -> None:
+    if not retained:
         return
     click.echo()
     print_table(
@@ -207,7 +209,7 @@ def _print_retained(kept: Sequence[Retained]) -> None:
                 *(f"{share:.0%}" for share in (each.oldest, each.all_facts, each.outcomes, each.found)),
                 f"{each.tokens:,}",
             )
-            for each in kept
+            for each in retained
         ],
         telling="SUMMARY",
         ranks=("FOUND", "TOKENS"),

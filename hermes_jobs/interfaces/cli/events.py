@@ -104,13 +104,15 @@ def _find_stream(log: EventLog, given: str, *, may_come: bool) -> str:
     """The stream of that name, or the only one that begins so. Raises `Rejected` unless it `may_come`."""
     if log.head(given) is not None:
         return given
-    begun = [head.stream for head in log.streams(given)]
-    if len(begun) == 1:
-        return begun[0]
+    streams = [head.stream for head in log.streams(given)]
+    if len(streams) == 1:
+        return streams[0]
     if may_come:
         return given
-    if begun:
-        message = f"{given!r} fits several streams: {', '.join(begun[:SHOWN])}{' …' * (len(begun) > SHOWN)}."
+    if streams:
+        message = (
+            f"{given!r} fits several streams: {', '.join(streams[:SHOWN])}{' …' * (len(streams) > SHOWN)}."
+        )
         raise Rejected(message, kind="ambiguous", hint="Give a longer prefix.")
     raise _unknown_stream(log, given)
 

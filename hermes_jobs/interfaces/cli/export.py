@@ -197,7 +197,7 @@ def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
         first, *others = (recorded.event for recorded in log.read(stream))
         if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
             waiting.append(stream_of(first.parent))
-        begun = (event for event in others if isinstance(event, ChildrenStarted))
-        children = (stream_of(each.session) for event in begun for each in event.children)
+        started = (event for event in others if isinstance(event, ChildrenStarted))
+        children = (stream_of(each.session) for event in started for each in event.children)
         waiting.extend(child for child in children if log.head(child) is not None)
     return found

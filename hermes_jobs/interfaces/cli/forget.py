@@ -87,10 +87,10 @@ class Request:
         if self._wish.dry_run:
             self._print(None, found)
             return False
-        wanted = confirmed(question, "Nothing was removed", yes=self._wish.yes, default=False)
-        if not wanted:
+        confirmed_by_user = confirmed(question, "Nothing was removed", yes=self._wish.yes, default=False)
+        if not confirmed_by_user:
             note("Nothing was removed.")
-        return wanted
+        return confirmed_by_user
 
     def carry_out(
         self, removal: Removal, found: Matches, cause: ForgettingCause, family: SessionFamily | None = None
@@ -295,13 +295,13 @@ def redact(
     """
     from hermes_jobs.domain.forgetting import Pattern, Removal, literal
 
-    wanted = read_stdin().strip("\n") if pattern == "-" else pattern
-    if not wanted.strip():
+    searched = read_stdin().strip("\n") if pattern == "-" else pattern
+    if not searched.strip():
         raise click.UsageError("PATTERN is empty.")
     if pattern == "-" and not (wish.yes or wish.dry_run):
         raise click.UsageError("Add --yes or --dry-run, because standard input contains the pattern.")
     try:
-        compiled = re.compile(wanted) if regex else literal(wanted)
+        compiled = re.compile(searched) if regex else literal(searched)
     except re.error as error:
         raise click.UsageError(f"PATTERN is not a regular expression: {error}.") from error
     replace = Pattern(compiled)

@@ -134,19 +134,19 @@ def _restore(application: Application, file: Path, *, resume: bool) -> tuple[Imp
             hint="Set HERMES_JOBS_HOME to a new folder; on PostgreSQL, HERMES_JOBS_LOG_URL to a new schema.",
         )
     folder = Path(mkdtemp(prefix="restore-", dir=paths.run))
-    kept: list[str] = []
+    left: list[str] = []
     try:
         with _readable(file), archives.open_archive(file) as archive, archive.open(archives.EVENTS) as lines:
             names = archives.unpack(archive, folder)
 
             def place() -> None:
-                kept.extend(archives.move_into_home(names, folder, paths.home))
+                left.extend(archives.move_into_home(names, folder, paths.home))
 
             outcome = import_lines(application, lines, _is_any, resume=resume, then=place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if kept:
-        note(f"These were in the home already and were kept: {', '.join(kept)}.")
+    if left:
+        note(f"These were in the home already and were kept: {', '.join(left)}.")
     return outcome
 
 

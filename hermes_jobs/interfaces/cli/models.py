@@ -104,8 +104,8 @@ def _row(application: Application, choice: Choice, each: Offered) -> OfferedMode
 def _listed(prices: Pricing, each: Offered) -> Price | None:
     """The list prices of a million tokens of each kind."""
     kinds = (Usage(MILLION), Usage(0, MILLION), Usage(0, 0, MILLION), Usage(0, 0, 0, MILLION))
-    paid, said, read, written = (prices.cost_usd(each.name, usage) for usage in kinds)
-    return None if paid is None or said is None else Price(paid, said, read, written)
+    paid, output, read, written = (prices.cost_usd(each.name, usage) for usage in kinds)
+    return None if paid is None or output is None else Price(paid, output, read, written)
 
 
 def _price(amount: Callable[[Price], float | None]) -> Callable[[OfferedModel], str]:
@@ -249,16 +249,16 @@ def _known(application: Application, role: str, name: str | None) -> KnownModel:
 
     settings, models = application.settings, application.endpoints.by_name
     choice = settings.choice(name)
-    asked = name or choice.model
+    name_in_use = name or choice.model
     return KnownModel(
         role=role,
-        name=asked,
+        name=name_in_use,
         model=choice.model,
         provider=choice.provider,
         place="no language model" if choice.rehearsal else endpoint_label(settings, choice),
-        window=models.window_of(asked),
-        input=models.cost_usd(asked, Usage(MILLION)),
-        output=models.cost_usd(asked, Usage(0, MILLION)),
+        window=models.window_of(name_in_use),
+        input=models.cost_usd(name_in_use, Usage(MILLION)),
+        output=models.cost_usd(name_in_use, Usage(0, MILLION)),
         problem=missing_key(choice, settings.secrets) or "",
     )
 

@@ -150,8 +150,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         resources.extend(text)
         return parts
 
-    said = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
-    given = _with_skills(context, skills, said)
+    message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
+    given = _with_skills(context, skills, message)
     if session is not None and system:
         raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     chosen = resolve_toolsets(context, toolsets)
@@ -167,7 +167,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     command = c.SubmitTurn(
         turn=name("t"),
         session=lineage or name("s"),
-        text=said if given is None else given.text,
+        text=message if given is None else given.text,
         source=source,
         key=key,
         if_busy=if_busy or context.settings.session.if_busy,

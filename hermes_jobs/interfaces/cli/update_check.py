@@ -72,12 +72,12 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
     """The commit of the installed branch or tag; a pinned commit stays the same. Raises `Rejected`."""
     # An annotated tag is an object of its own; NAME^{} is the commit that it names.
     names = ("refs/heads/{}", "refs/tags/{}^{{}}", "refs/tags/{}", "{}")
-    wanted = [name.format(git.revision) for name in names] if git.revision else ["HEAD"]
+    refs = [name.format(git.revision) for name in names] if git.revision else ["HEAD"]
     # Neither git nor ssh may prompt: the question would not be seen.
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
     try:
         done = subprocess.run(
-            ["git", "ls-remote", "--", git.url, *wanted],
+            ["git", "ls-remote", "--", git.url, *refs],
             env={**quiet, **os.environ},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -91,10 +91,10 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
     except OSError as error:
         raise _unusable(git.url, f"git cannot be run: {error.strerror}") from error
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
-        raise _unusable(git.url, one_line(said[0]))
+        lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+        raise _unusable(git.url, one_line(lines[0]))
     found = dict(line.split("\t", 1)[::-1] for line in done.stdout.splitlines() if "\t" in line)
-    newest = next((found[name] for name in wanted if name in found), None)
+    newest = next((found[name] for name in refs if name in found), None)
     if newest is None and not git.commit.startswith(git.revision or " "):
         raise _unusable(git.url, f"it has no branch and no tag {git.revision}")
     newest = newest or git.commit

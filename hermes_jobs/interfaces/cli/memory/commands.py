@@ -185,18 +185,18 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
             kind="memory_forgotten",
             hint="Add an entry: hermes-jobs memory add TEXT",
         )
-    fact = writes[number - 1].fact
-    changes = [Undo(number, fact), *_trials(application, number, fact)]
+    event = writes[number - 1].fact
+    changes = [Undo(number, event), *_trials(application, number, event)]
     note(application.memory.change(combine(changes, all_or_none=True), "memory undo").answer.strip())
     _print_changed(context, as_json=as_json)
 
 
-def _trials(application: Application, number: int, fact: MemoryEvent) -> Sequence[Decision]:
+def _trials(application: Application, number: int, event: MemoryEvent) -> Sequence[Decision]:
     """The verification results of undoing that write, if a review wrote it."""
     from hermes_jobs.interfaces.cli.reviews.verifications import undone_elsewhere
 
-    is_tried = fact.evidence is not None and getattr(fact, "provisional", False)
-    review = fact.evidence.session if fact.evidence is not None and is_tried else ""
+    is_tried = event.evidence is not None and getattr(event, "provisional", False)
+    review = event.evidence.session if event.evidence is not None and is_tried else ""
     return undone_elsewhere(application, review, "memory", str(number))
 
 
@@ -239,12 +239,12 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     home = context.application.memory
     home.sync()
     past = [write for write in home.writes() if write.at <= until]
-    facts = [write.fact for write in past]
-    gone = [recorded for version, recorded in _forgotten(context).items() if version <= len(facts)]
+    events = [write.fact for write in past]
+    gone = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
     if gone:
         writes = pluralize(len(gone), "write")
         note(f"Of {writes} up to then the text is not known any more: {gone_since(gone[-1])}.")
-    then = fold(Memory(), facts)
+    then = fold(Memory(), events)
     entries = known_entries(then, (Recorded(each.version, each.fact, each.at) for each in past))
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
     _print(context, places, None, as_json=as_json)
@@ -333,9 +333,9 @@ def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
         done = application.memory.change(change, f"memory {operation.action}")
     except Rejected as refused:
         raise for_people(refused, adds=operation.action == "add") from refused
-    facts = [fact for each in done.writes for fact in each.events]
+    events = [event for each in done.writes for event in each.events]
     now = application.memory.sync()
-    note(written(facts, target, now.entries(target), application.memory_limits.of(target)))
+    note(written(events, target, now.entries(target), application.memory_limits.of(target)))
     _print_changed(context, as_json=as_json)
 
 

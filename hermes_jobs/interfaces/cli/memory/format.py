@@ -96,90 +96,90 @@ def _gone(forgetting: RecordedEvent | None) -> str:
 
 def gone_since(forgetting: RecordedEvent) -> str:
     """When texts were removed, and by whom."""
-    fact = forgetting.event
-    assert isinstance(fact, TextsForgotten)
-    who = "you" if fact.by == "user" else fact.by
-    why = f": {fact.why}" if fact.why else ""
+    event = forgetting.event
+    assert isinstance(event, TextsForgotten)
+    who = "you" if event.by == "user" else event.by
+    why = f": {event.why}" if event.why else ""
     return f"text removed {format_time(forgetting.recorded_at)} by {who}{why}"
 
 
 def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | None:
     if forgetting is None:
         return None
-    fact = forgetting.event
-    assert isinstance(fact, TextsForgotten)
-    said = {"forgetting": fact.forgetting, "cause": fact.cause, "by": fact.by, "why": fact.why}
-    return {**said, "at": forgetting.recorded_at}
+    event = forgetting.event
+    assert isinstance(event, TextsForgotten)
+    fields = {"forgetting": event.forgetting, "cause": event.cause, "by": event.by, "why": event.why}
+    return {**fields, "at": forgetting.recorded_at}
 
 
 def write_json(
     write: RecordedWrite, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
 ) -> dict[str, object]:
     """The write for scripts."""
-    fact = write.fact
-    evidence = fact.evidence or Evidence(session="")
+    event = write.fact
+    evidence = event.evidence or Evidence(session="")
     return {
         "version": write.version,
         "at": write.at,
-        "author": fact.author,
-        "target": fact.target,
-        "action": ACTIONS[type(fact)],
-        "content": _content(fact),
-        "old": _old(fact),
+        "author": event.author,
+        "target": event.target,
+        "action": ACTIONS[type(event)],
+        "content": _content(event),
+        "old": _old(event),
         "session": evidence.session or None,
         "turn": evidence.turn,
         "call": evidence.call,
-        "undoes": fact.undoes,
+        "undoes": event.undoes,
         "undone": write.version in undone,
         "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
-        "observed": fact.observed or None if isinstance(fact, MemoryAdded | MemoryReplaced) else None,
-        "observed_in": list(fact.observed_in) if isinstance(fact, MemoryAdded | MemoryReplaced) else [],
+        "observed": event.observed or None if isinstance(event, MemoryAdded | MemoryReplaced) else None,
+        "observed_in": list(event.observed_in) if isinstance(event, MemoryAdded | MemoryReplaced) else [],
     }
 
 
-def _content(fact: MemoryEvent) -> str | None:
+def _content(event: MemoryEvent) -> str | None:
     """The content after the write, beside the content before."""
-    match fact:
+    match event:
         case MemoryAdded() | MemoryReplaced() | MemoryConfirmed():
-            return fact.content
+            return event.content
         case MemoryConflicted():
-            return fact.theirs
+            return event.theirs
         case MemoryRemoved() | MemoryArranged():
             return None
 
 
-def _old(fact: MemoryEvent) -> str | None:
-    match fact:
+def _old(event: MemoryEvent) -> str | None:
+    match event:
         case MemoryReplaced() | MemoryRemoved() | MemoryConflicted():
-            return fact.old
+            return event.old
         case MemoryAdded() | MemoryArranged() | MemoryConfirmed():
             return None
 
 
 def _what(write: RecordedWrite) -> str:
-    fact = write.fact
-    undoes = f" (takes back {fact.undoes})" if fact.undoes else ""
-    match fact:
+    event = write.fact
+    undoes = f" (takes back {event.undoes})" if event.undoes else ""
+    match event:
         case MemoryAdded():
-            return f"+ {fact.content}{undoes}"
+            return f"+ {event.content}{undoes}"
         case MemoryRemoved():
-            return f"- {fact.old}{undoes}" + f" ({fact.why})" * bool(fact.why)
+            return f"- {event.old}{undoes}" + f" ({event.why})" * bool(event.why)
         case MemoryConfirmed():
-            return f"= {fact.content}"
-        case MemoryReplaced() if fact.old == fact.content:
-            why = f" ({fact.why})" * bool(fact.why)
-            return f"{fact.content} is {_description(fact)}{undoes}{why}"
+            return f"= {event.content}"
+        case MemoryReplaced() if event.old == event.content:
+            why = f" ({event.why})" * bool(event.why)
+            return f"{event.content} is {_description(event)}{undoes}{why}"
         case MemoryReplaced():
-            return f"{fact.old} -> {fact.content}{undoes}"
+            return f"{event.old} -> {event.content}{undoes}"
         case MemoryArranged():
             return f"the entries in another order{undoes}"
         case MemoryConflicted():
-            return f"conflict: {conflict(fact)}"
+            return f"conflict: {conflict(event)}"
 
 
-def _description(fact: MemoryReplaced) -> str:
-    words = [fact.kind or "", *(f"#{tag}" for tag in fact.tags), "let into prompts" if fact.anyway else ""]
+def _description(event: MemoryReplaced) -> str:
+    words = [event.kind or "", *(f"#{tag}" for tag in event.tags), "let into prompts" if event.anyway else ""]
     return " ".join(word for word in words if word) or "as it was"
 
 
@@ -188,15 +188,15 @@ def entries_with(
 ) -> list[MemoryEntry]:
     """The entries that contain the text, present ones first. Raises `Rejected` if there never was one."""
     there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
-    gone = [
+    former = [
         MemoryEntry(write.fact.target, write.fact.content)
         for write in reversed(writes)
         if isinstance(write.fact, MemoryAdded | MemoryReplaced)
     ]
-    wanted = text.casefold().strip()
-    every = list(dict.fromkeys((*there, *gone)))
-    found = [each for each in every if wanted in each.text.casefold()]
-    if not found or not wanted:
+    searched = text.casefold().strip()
+    every = list(dict.fromkeys((*there, *former)))
+    found = [each for each in every if searched in each.text.casefold()]
+    if not found or not searched:
         near = nearest([each.text for each in every], text)
         raise Rejected(
             f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
@@ -249,34 +249,34 @@ class Provenance:
         return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
 
     def _lines(self, write: RecordedWrite) -> Iterator[str]:
-        fact, evidence = write.fact, write.fact.evidence
-        yield f"  {write.version}. {ACTIONS[type(fact)]} {format_time(write.at)} by {AUTHORS[fact.author]}"
+        event, evidence = write.fact, write.fact.evidence
+        yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {AUTHORS[event.author]}"
         if write.version in self._forgotten:
             yield f"     {gone_since(self._forgotten[write.version])}"
-        if isinstance(fact, MemoryReplaced):
-            yield f"     before: {one_line(fact.old)}"
+        if isinstance(event, MemoryReplaced):
+            yield f"     before: {one_line(event.old)}"
         if evidence is None:
             return
-        if isinstance(fact, MemoryAdded | MemoryReplaced) and fact.observed:
-            yield from self._observed(fact, evidence)
+        if isinstance(event, MemoryAdded | MemoryReplaced) and event.observed:
+            yield from self._observed(event, evidence)
             return
         yield f"     session {evidence.session}" + (f", turn {evidence.turn}" if evidence.turn else "")
-        said = self._user_message(evidence)
-        if said is not None:
-            yield f"     you said: {one_line(said)}"
-        if _is_provisional(fact):
+        text = self._user_message(evidence)
+        if text is not None:
+            yield f"     you said: {one_line(text)}"
+        if _is_provisional(event):
             for line in finding_lines(evidence.session, self._found(write)):
                 yield f"     {line}"
 
-    def _observed(self, fact: MemoryAdded | MemoryReplaced, evidence: Evidence) -> Iterator[str]:
+    def _observed(self, event: MemoryAdded | MemoryReplaced, evidence: Evidence) -> Iterator[str]:
         """The evidence of an observation: its turns."""
-        about = ", ".join(tag for tag in fact.tags if tag != OBSERVATION)
-        yield f"     observed {fact.observed}" + (f", about {about}" if about else "")
-        for turn in fact.observed_in:
+        about = ", ".join(tag for tag in event.tags if tag != OBSERVATION)
+        yield f"     observed {event.observed}" + (f", about {about}" if about else "")
+        for turn in event.observed_in:
             yield f"     session {evidence.session}, turn {turn}"
-            said = self._user_message(replace(evidence, turn=turn))
-            if said is not None:
-                yield f"     you said: {one_line(said)}"
+            text = self._user_message(replace(evidence, turn=turn))
+            if text is not None:
+                yield f"     you said: {one_line(text)}"
 
     def _found(self, write: RecordedWrite) -> VerificationView | None:
         """The verification of an entry that a review wrote."""
@@ -284,8 +284,8 @@ class Provenance:
         return self._verified.get(("memory", str(write.version), review))
 
     def _of(self, entry: MemoryEntry) -> list[RecordedWrite]:
-        facts = [write.fact for write in self._writes]
-        return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, facts)]
+        events = [write.fact for write in self._writes]
+        return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, events)]
 
     def _user_message(self, evidence: Evidence | None) -> str | None:
         """The user's message: of the turn, or the last one of the reviewed conversation."""
@@ -309,12 +309,12 @@ class Provenance:
         if started.parent is None or started.at is None:
             return None
         conversation = self._application.engine().sessions.load_at(stream_of(started.parent), started.at)
-        said = [each for each in conversation.messages if isinstance(each, UserMessage)]
-        return said[-1].content if said else None
+        messages = [each for each in conversation.messages if isinstance(each, UserMessage)]
+        return messages[-1].content if messages else None
 
 
-def _is_provisional(fact: MemoryEvent) -> bool:
-    return isinstance(fact, MemoryAdded | MemoryReplaced) and fact.provisional
+def _is_provisional(event: MemoryEvent) -> bool:
+    return isinstance(event, MemoryAdded | MemoryReplaced) and event.provisional
 
 
 def moment(date: str) -> str:

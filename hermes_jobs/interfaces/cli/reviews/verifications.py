@@ -97,8 +97,8 @@ def thing_of(application: Application, found: VerificationView) -> str:
     if found.kind == "skill":
         return f"skill {found.name}"
     writes = application.memory.writes()
-    fact = writes[int(found.name) - 1].fact if int(found.name) <= len(writes) else None
-    return f"entry “{preview(str(getattr(fact, 'content', '')))}”"
+    event = writes[int(found.name) - 1].fact if int(found.name) <= len(writes) else None
+    return f"entry “{preview(str(getattr(event, 'content', '')))}”"
 
 
 def decide(
@@ -109,8 +109,8 @@ def decide(
     from hermes_jobs.domain.streams import combine
 
     found = application.views.verifications(review)
-    wanted = _chosen(found, numbers)
-    if not wanted:
+    chosen = _chosen(found, numbers)
+    if not chosen:
         raise Rejected(
             f"Nothing that review {review} saved is proposed to be taken back.",
             kind="no_proposal",
@@ -118,9 +118,9 @@ def decide(
         )
     application.memory.sync()
     application.skills.sync()
-    changes = [_decision(application, each, keep=keep) for each in wanted]
+    changes = [_decision(application, each, keep=keep) for each in chosen]
     application.engine().change(combine(changes, all_or_none=True), f"reviews {'keep' if keep else 'apply'}")
-    return wanted
+    return chosen
 
 
 def _chosen(found: Sequence[VerificationView], numbers: Collection[int]) -> Sequence[VerificationView]:

@@ -170,12 +170,12 @@ def _show(context: CliContext, changed: DecisionResult) -> None:
     print_plan(event.plan, rule_of(event.plan).upcoming(event.next_due, NEXT), folder_of(context, event.plan))
 
 
-def _print_outcome(context: CliContext, schedule: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, schedule: str, text: str, *, as_json: bool) -> None:
     view = context.application.views.schedule(schedule)
 
     def outcome() -> None:
         click.echo(schedule)
-        note(f"The schedule {view.plan.name!r} {told}.")
+        note(f"The schedule {view.plan.name!r} {text}.")
 
     print_result(lambda: schedule_json(view), outcome, as_json=as_json)
     _note_who_fires(context)

@@ -197,10 +197,10 @@ def run_line(rule: TimingInZone, run: RunView) -> str:
         return f"missed: {due}{more} ({WHY[run.reason]})"
     if run.outcome == "queued":
         return f"{due}: waits for the previous run"
-    asked = "" if run.by == "clock" else f", asked for by {run.by}"
+    by = "" if run.by == "clock" else f", asked for by {run.by}"
     failed = f": {run.message}" if run.message else ""
     cost = "cost unknown" if run.cost_usd is None else money(run.cost_usd)
-    return f"{due}: {run.outcome}{failed} (turn {run.turn}{asked}, {cost})"
+    return f"{due}: {run.outcome}{failed} (turn {run.turn}{by}, {cost})"
 
 
 def missed_count(run: RunView) -> str:

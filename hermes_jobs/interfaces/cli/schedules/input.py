@@ -167,12 +167,12 @@ def refusal(refused: Refused) -> Rejected:
 
 def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
     """The task; None if none was given. Raises a usage error for two tasks."""
-    said = found.task if found is not None else None
-    if said is not None and wanted.task is not None:
+    task = found.task if found is not None else None
+    if task is not None and wanted.task is not None:
         raise click.UsageError(
-            f"The sentence has a task already ({said!r}): leave out --task, or say only when."
+            f"The sentence has a task already ({task!r}): leave out --task, or say only when."
         )
-    return wanted.task if wanted.task is not None else said
+    return wanted.task if wanted.task is not None else task
 
 
 def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood | None, plan: Plan) -> Plan:

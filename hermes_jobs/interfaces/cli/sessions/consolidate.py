@@ -106,8 +106,8 @@ def _ask(application: Application, lineage: str, *, whole: bool) -> str | None:
     unread = _unread(application, lineage, whole=whole)
     if unread is None or not application.consolidations.ask(application.engine(), unread):
         return None
-    asked = _state(application, lineage).last
-    return asked.review if asked is not None else None
+    requested = _state(application, lineage).last
+    return requested.review if requested is not None else None
 
 
 def _unread(application: Application, lineage: str, *, whole: bool) -> Unread | None:

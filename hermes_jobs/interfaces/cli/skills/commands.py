@@ -206,10 +206,10 @@ skills.add_command(install_skill)
 skills.add_command(update_skills)
 
 
-def _print_outcome(context: CliContext, name: str, told: str, *, as_json: bool) -> None:
+def _print_outcome(context: CliContext, name: str, text: str, *, as_json: bool) -> None:
     """Print the change, or the newest entry of the log for scripts."""
     from hermes_jobs.interfaces.cli.skills import format as rows
 
     rows.SKILL_WRITES.print_outcome(
-        lambda: rows.skill_writes(context.application, name)[-1], f"Skill {name}: {told}.", as_json=as_json
+        lambda: rows.skill_writes(context.application, name)[-1], f"Skill {name}: {text}.", as_json=as_json
     )

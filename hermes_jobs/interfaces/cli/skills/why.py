@@ -109,18 +109,18 @@ def _model(application: Application, turn: str | None) -> str:
 
 
 def _turns(application: Application, row: WriteRow, review: str | None) -> Iterator[SaidTurn]:
-    asked = [
+    turns = [
         SaidTurn(turn.turn, _text(application, turn.turn), turn.unrelated)
         for each in (verifications_of(application.engine(), review) if review else ())
         for turn in (each.plan.turns if each.plan else ())
     ]
     after = (
         application.views.review(review).turn
-        if review and not asked and _reason(application, review)
+        if review and not turns and _reason(application, review)
         else None
     )
     source = row.turn if review is None else after
-    yield from asked or ([SaidTurn(source, _text(application, source))] if source else [])
+    yield from turns or ([SaidTurn(source, _text(application, source))] if source else [])
 
 
 def _text(application: Application, turn: str) -> str:

@@ -149,8 +149,10 @@ def _status(change: NetChange) -> str:
 def _state_json(state: FileState | None) -> dict[str, object] | None:
     if state is None:
         return None
-    kept: dict[str, object] = {"kept": True} if not state.not_kept else {"kept": False, "why": state.not_kept}
-    return {"digest": state.digest or None, "size": state.size, "mode": f"{state.mode:04o}", **kept}
+    stored: dict[str, object] = (
+        {"kept": True} if not state.not_kept else {"kept": False, "why": state.not_kept}
+    )
+    return {"digest": state.digest or None, "size": state.size, "mode": f"{state.mode:04o}", **stored}
 
 
 def _diff_json(

@@ -164,12 +164,12 @@ class ProgressLines:
             self._tell(f"· {call.label}: at it for {duration(took)}{call.added}")
 
     def _ended(self, call: str, how: str, why: str, at: float) -> None:
-        begun = self._tools.pop(call, None)
+        started = self._tools.pop(call, None)
         written = self._written.get(call)
-        if begun is not None:
+        if started is not None:
             lines = counts(written.added, written.removed) if written is not None else ""
-            parts = ", ".join(filter(None, (how, lines, duration(at - begun.since))))
-            self._tell(f"· {begun.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
+            parts = ", ".join(filter(None, (how, lines, duration(at - started.since))))
+            self._tell(f"· {started.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
 
     def _show_written(self, call: str) -> None:
         written = self._written.pop(call, None)
@@ -218,8 +218,8 @@ def _outcome(event: e.ToolFinished) -> tuple[str, str]:
 def failure_line(content: str) -> str:
     """The line of a failed call's result with the reason: the last one before a tool's note in brackets."""
     lines = [line for line in map(one_line, content.splitlines()) if line]
-    said = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
-    return (said or [line.strip("[]") for line in lines] or [""])[-1].removeprefix("Error: ")
+    content_lines = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]
+    return (content_lines or [line.strip("[]") for line in lines] or [""])[-1].removeprefix("Error: ")
 
 
 def call_details(name: str, arguments: str) -> str:

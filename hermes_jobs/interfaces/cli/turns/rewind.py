@@ -162,8 +162,8 @@ class TurnRewind:
         elif others:
             hints.append(f"leave {'it' if len(refused) == 1 else 'them'} out with --force")
         hint = ", or ".join(hints)
-        said = "\n".join(["Nothing was restored:", *lines])
-        return Rejected(said, kind="changed", hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "")
+        text = "\n".join(["Nothing was restored:", *lines])
+        return Rejected(text, kind="changed", hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -275,9 +275,9 @@ def _about(estimates: Sequence[Estimate]) -> str:
     """Unreported usage, in a line."""
     if not estimates:
         return ""
-    sent, said = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
+    sent, output = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
     calls = pluralize(len(estimates), "call")
-    return f"about {sent} in, {said} out for {calls} that nobody reported"
+    return f"about {sent} in, {output} out for {calls} that nobody reported"
 
 
 def _print_steps(steps: Sequence[StepView]) -> None:

@@ -39,9 +39,9 @@ def read_text(
     named = [each for each in files if each != STDIN]
     inputs = Inputs()
     contents = [inputs.read_file(each) for each in named]
-    said = text if text not in {None, STDIN} else None
-    parts = [] if said is None else [said, *(named_in(said, inputs) if named_in is not None else ())]
-    if said is None and len(named) == 1:
+    message = text if text not in {None, STDIN} else None
+    parts = [] if message is None else [message, *(named_in(message, inputs) if named_in is not None else ())]
+    if message is None and len(named) == 1:
         parts += contents
     else:
         parts += [fenced(name, content) for name, content in zip(named, contents, strict=True)]

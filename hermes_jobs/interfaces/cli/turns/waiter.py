@@ -162,14 +162,14 @@ class TurnWaiter:
             yield printer.on_events
             return
         channel = channel_of(self._application)
-        heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
+        subscribed, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
 
         def news(events: Sequence[RecordedEvent]) -> None:
-            nonlocal heard, leave
+            nonlocal subscribed, leave
             printer.on_events(events)
-            if printer.turn != heard:
+            if printer.turn != subscribed:
                 leave()
-                heard, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
+                subscribed, leave = printer.turn, channel.subscribe(printer.turn, printer.on_delta)
 
         try:
             yield news
