@@ -91,7 +91,7 @@ def remove_rule(number: int, *, by: str) -> Decision:
         state: ApprovalRules = load(STREAM)
         if all(rule.number != number for rule in state.rules):
             raise Rejected(
-                f"There is no rule {number}.", kind="unknown_rule", hint="See hermes-jobs approvals list."
+                f"There is no rule {number}.", kind="unknown_rule", hint="See `hermes-jobs approvals list`."
             )
         event = e.ApprovalRuleRemoved(number=number, by=by)
         return DecisionResult.of(STREAM, event)

@@ -138,7 +138,7 @@ def test_always_makes_a_rule_for_this_folder_that_can_be_removed(home: Home) -> 
     with asked(home) as screen:
         screen.type("n")
         assert screen.end() == 0
-    assert home.run("approvals", "remove", "1").code == 1
+    assert home.run("approvals", "remove", "1").code == 2
 
 
 def test_a_pattern_is_offered_where_it_says_what_it_means(home: Home, model_server: ModelServer) -> None:

@@ -123,6 +123,7 @@ def test_ids_and_names_are_completed(home: Home, mark: str) -> None:
 def test_wrong_usage_is_told(home: Home) -> None:
     assert home.run("processes", "kill").code == 2
     unknown = home.run("processes", "kill", "nope")
-    assert unknown.code == 1
+    assert unknown.code == 2
     assert "There is no background process 'nope' on this host" in unknown.err
+    assert "processes list" in unknown.err
     assert home.run("processes", "list").err == "No background processes.\n"

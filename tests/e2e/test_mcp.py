@@ -93,6 +93,23 @@ def test_a_trusted_server_s_tool_that_reads_is_called_without_a_question(mcp: Mc
     wait_until_gone(*mcp.starts)
 
 
+@pytest.mark.parametrize("written", ["filter", "$filter"])
+def test_an_argument_with_a_name_that_providers_refuse_reaches_the_server(mcp: McpHome, written: str) -> None:
+    schema = {"type": "object", "properties": {"$filter": {"type": "string"}}, "required": ["$filter"]}
+    find = {"name": "echo", "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+    (mcp.folder / "tools.json").write_text(json.dumps([find]))
+    mcp.configure(trusted=True)
+    mcp.asks_for(("test__echo", {written: "age gt 5"}))
+    mcp.home.send("Go.")
+    (offered,) = [
+        each["function"]["parameters"]
+        for each in mcp.model.requests[0].body["tools"]
+        if each["function"]["name"] == "test__echo"
+    ]
+    assert list(offered["properties"]) == offered["required"] == ["filter"]
+    assert [json.loads(each.partition(" ")[2]) for each in mcp.calls] == [{"$filter": "age gt 5"}]
+
+
 def test_nothing_that_an_untrusted_server_says_is_believed(mcp: McpHome) -> None:
     mcp.configure()
     mcp.asks_for(("test__echo", {"text": "hello"}))
@@ -365,3 +382,19 @@ def test_a_searched_tool_asks_as_any_other(mcp: McpHome) -> None:
     assert mcp.calls == []
     mcp.home.run("send", "--approve", "mcp_test:*", "--unattended", "Go.", HERMES_JOBS_MCP__INLINE_SHARE="0")
     assert mcp.calls == ['note {"text": "hello"}']
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (("a__b", "--", "true"), "'a__b' is not a name for a server"),
+        (("web", "http://"), "'http://' is not an address"),
+        (("web",), "Give a URL, or a command after --"),
+    ],
+)
+def test_a_server_that_cannot_be_added_is_told_why(home: Home, given: tuple[str, ...], reason: str) -> None:
+    refused = home.run("mcp", "add", "--no-test", *given)
+    assert refused.code == 2
+    assert reason in refused.err
+    assert "Traceback" not in refused.err
+    assert not (home.path / "config.yaml").exists()

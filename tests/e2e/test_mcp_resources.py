@@ -41,7 +41,7 @@ def test_what_is_not_there_is_told(mcp: McpHome) -> None:
     assert missing.code == 1
     assert "test: no 'note://nothing'." in missing.err
     unknown = mcp.home.run("mcp", "read", "nobody", "note://tea")
-    assert unknown.code != 0
+    assert unknown.code == 2
     assert "There is no MCP server 'nobody'" in unknown.err
 
 

@@ -15,7 +15,7 @@ from hermes_jobs.agent.mcp.arguments import validated
 from hermes_jobs.agent.mcp.catalogue import fingerprint, listed
 from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
-from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted
+from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted, renamed
 from hermes_jobs.agent.mcp.tools import effect_of
 from hermes_jobs.agent.tools.tool import InvalidArguments
 from tests.tables import each_row
@@ -221,6 +221,17 @@ def sifted(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entries._sift("tools/list", result)
     found: list[dict[str, Any]] = result["tools"]
     return found
+
+
+def test_arguments_get_names_that_every_provider_takes() -> None:
+    many = ("$filter", "filter[id]", "filter_id", "a" * 70, "a" * 71, "名", "plain")
+    schema, own = renamed(object_of(("$filter", "plain"), **dict.fromkeys(many, TEXT)))
+    names = ["filter", "filter_id_2", "filter_id", "a" * 64, f"{'a' * 60}_2", "argument", "plain"]
+    assert list(schema["properties"]) == names
+    assert schema["required"] == ["filter", "plain"]
+    assert [own.get(name, name) for name in names] == list(many)
+    fine = object_of(plain=TEXT)
+    assert renamed(fine) == (fine, {})
 
 
 def test_a_huge_schema_is_left_out_and_a_digest_is_stable() -> None:

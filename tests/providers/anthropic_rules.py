@@ -22,6 +22,7 @@ Rule = Callable[[Json], Iterator[str]]
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+ARGUMENT_NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
 THOUGHTS = {"thinking", "redacted_thinking"}
 FIELDS = {
     "text": {"type", "text", "cache_control", "citations"},
@@ -221,6 +222,11 @@ def tools_are_declared(body: Json) -> Iterator[str]:
             yield f"tools.{number}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
         if tool.get("input_schema", {}).get("type") != "object":
             yield f"tools.{number}.custom.input_schema.type: Input should be 'object'"
+        if not all(re.match(ARGUMENT_NAME, name) for name in tool["input_schema"].get("properties", ())):
+            yield (
+                f"tools.{number}.custom.input_schema.properties: "
+                f"Property keys should match pattern '{ARGUMENT_NAME}'"
+            )
     if any(times > 1 for times in names.values()):
         yield "tools: Tool names must be unique."
     if not tools and any(block["type"] in {"tool_use", "tool_result"} for _, block, _ in blocks(body)):

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.mcp.config import McpServer
-from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted
+from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted, renamed
 from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.text.scan import Kind, scan
 
@@ -97,7 +97,7 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
         raise _LeftOut("turned off in the configuration")
     if _runs_as_a_task_only(offered):
         raise _LeftOut("it runs only as a task of the revision 2025-11-25, which hermes-jobs does not speak")
-    schema = _schema(offered.get("inputSchema"))
+    schema, own_names = renamed(_schema(offered.get("inputSchema")))
     hints = offered.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
     description = own.description if own and own.description else clean(str(offered.get("description") or ""))
@@ -106,6 +106,7 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
         name=name,
         description=_cut(description),
         parameters=schema,
+        renamed=own_names,
         title=clean(str(offered.get("title") or hints.get("title") or ""))[:200],
         read_only=_hint(hints, "readOnlyHint"),
         destructive=_hint(hints, "destructiveHint"),
@@ -125,7 +126,7 @@ def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _schema(offered: object) -> Mapping[str, Any]:
+def _schema(offered: object) -> dict[str, Any]:
     """The schema of the arguments: an object with cleaned texts."""
     if not isinstance(offered, dict) or offered.get("type", "object") != "object":
         raise _LeftOut("the schema of its arguments is not an object")

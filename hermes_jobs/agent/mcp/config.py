@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 SERVER_NAME = r"^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"
+SERVER_URL = r"^https?://\S+$"
 NAMED = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 """`${NAME}`, or `${NAME:-default}`."""
 
@@ -50,7 +51,7 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: Text | None = None
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None
+    url: Annotated[str, Meta(pattern=SERVER_URL)] | None = None
     headers: dict[str, str] = {}
     oauth: McpOauth | None = None
     type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None

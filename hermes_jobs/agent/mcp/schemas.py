@@ -2,13 +2,14 @@
 
 Providers refuse a whole request for one schema that they do not take: one whose root is an alternative
 (`oneOf`, `anyOf`, `allOf`, `$ref`), an array without `items`, keywords of old drafts with another meaning, an
-unresolvable reference, or an invalid JSON Schema. The first three are rewritten, and the server checks
-what that loses; the others cannot be used.
+argument called `$filter` or `filter[id]`, an unresolvable reference, or an invalid JSON Schema. The first
+four are rewritten, and the server checks what that loses; the others cannot be used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 Schema = dict[str, Any]
@@ -21,6 +22,9 @@ _SINGLE = (
 )
 _NOT_AT_ROOT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "$schema"})
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+LONGEST_ARGUMENT = 64
+_ARGUMENT = re.compile(rf"[a-zA-Z0-9_.-]{{1,{LONGEST_ARGUMENT}}}")
+"""The names of arguments that Anthropic takes; it checks those of the root only."""
 MOST_MERGES = 100
 NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$schema", "$id", "uniqueItems"})
 """Keywords that are left to the server, because checking them could take without end."""
@@ -38,6 +42,32 @@ def adapted(offered: Mapping[str, Any]) -> Schema:
     _check_form(root)
     _check_references(root)
     return {"properties": {}, **_merged(root, root, [0]), "type": "object"}
+
+
+def renamed(schema: Schema) -> tuple[Schema, dict[str, str]]:
+    """An adapted schema whose arguments have names that every provider takes, and the server's own names of
+    those that were changed, by the new name."""
+    properties = _dict(schema, "properties")
+    own: dict[str, str] = {}
+    for name in properties:
+        if _ARGUMENT.fullmatch(name) is None:
+            own[_free_name(name, properties.keys() | own.keys())] = name
+    if not own:
+        return schema, {}
+    new = {before: after for after, before in own.items()}
+    changed = {**schema, "properties": {new.get(name, name): each for name, each in properties.items()}}
+    if required := _list(schema, "required"):
+        changed["required"] = [new.get(name, name) for name in required]
+    return changed, own
+
+
+def _free_name(name: str, taken: Set[str]) -> str:
+    short = re.sub(r"[^a-zA-Z0-9.-]+", "_", name).strip("_")[:LONGEST_ARGUMENT] or "argument"
+    number, found = 1, short
+    while found in taken:
+        number += 1
+        found = f"{short[: LONGEST_ARGUMENT - 4]}_{number}"
+    return found
 
 
 def _modern(schema: Any) -> Any:

@@ -16,7 +16,7 @@ only if the effect is `read` or `idempotent`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -90,7 +90,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
         given = context.input
         request = CallTool(
             tool=tool.name,
-            arguments=msgspec.json.encode(dict(arguments)),
+            arguments=msgspec.json.encode(with_own_names(tool, arguments)),
             timeout=timeout,
             repeatable=effect != "write",
             answers=as_mcp(given) if given is not None else b"",
@@ -112,12 +112,23 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
         parameters=tool.parameters,
         toolset=toolset_of(server),
         effect=effect,
-        validate=partial(validated, tool.parameters),
+        validate=lambda written: validated(tool.parameters, with_new_names(tool, written)),
         call=run,
         writes=shared(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
         guard=guard,
         rules=McpRules(server),
     )
+
+
+def with_own_names(tool: McpTool, arguments: Arguments) -> dict[str, Any]:
+    """The arguments as the server calls them."""
+    return {tool.renamed.get(name, name): value for name, value in arguments.items()}
+
+
+def with_new_names(tool: McpTool, written: Arguments) -> dict[str, Any]:
+    """The arguments as the schema calls them: models know the server's own names from its description."""
+    new = {own: name for name, own in tool.renamed.items()}
+    return {new.get(name, name): value for name, value in written.items()}
 
 
 def explained(server: str, failed: Failed, effect: Effect) -> str:

@@ -228,7 +228,11 @@ class BackgroundProcesses:
             found = found if len(found) == 1 else []
         if not found:
             host = os.uname().nodename
-            raise Rejected(f"There is no background process {named!r} on this host ({host}).", kind="unknown")
+            raise Rejected(
+                f"There is no background process {named!r} on this host ({host}).",
+                kind="unknown",
+                hint="See `hermes-jobs processes list`.",
+            )
         return found[-1]
 
     def output(self, process: BackgroundProcess, after: int | None, most: int) -> Output:

@@ -13,7 +13,8 @@ from hermes_jobs.domain.events.event import Event
 class McpTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool as its server lists it: cleaned for the model, unless it was left out.
 
-    `parameters` is a JSON Schema object. `read_only`, `destructive` and `idempotent` are the server's own
+    `parameters` is a JSON Schema object; `renamed` has the server's own names of arguments that it calls
+    otherwise, by the name there. `read_only`, `destructive` and `idempotent` are the server's own
     hints; None: it says nothing.
     """
 
@@ -21,6 +22,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     description: str
     parameters: Mapping[str, Any]
     title: str = ""
+    renamed: Mapping[str, str] = {}
     read_only: bool | None = None
     destructive: bool | None = None
     idempotent: bool | None = None

@@ -27,7 +27,9 @@ INTERRUPTED: Final = 130
 
 CODES: Final = {
     "ambiguous": USAGE,
+    "unknown": USAGE,
     "unknown_delivery": USAGE,
+    "unknown_rule": USAGE,
     "unknown_turn": USAGE,
     "unknown_schedule": USAGE,
     "unknown_session": USAGE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -104,12 +105,20 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     Values of --env, --header and --oauth that may be secrets are saved in .env (mode 600); config.yaml refers
     to them as ${NAME}.
     """
+    from hermes_jobs.agent.mcp.config import SERVER_NAME, SERVER_URL
     from hermes_jobs.agent.mcp.imports import without_secrets
 
+    if re.match(SERVER_NAME, name) is None:
+        raise click.UsageError(
+            f"Invalid value for NAME: {name!r} is not a name for a server. It has up to 32 letters, digits, "
+            f"`-` and single `_`, and begins with a letter or digit."
+        )
     if url is None and len(command) == 1 and command[0].lower().startswith(("http://", "https://")):
         url, command = command[0], command[:0]
     if bool(command) == bool(url):
         raise click.UsageError("Give a URL, or a command after --.")
+    if url and re.match(SERVER_URL, url) is None:
+        raise click.UsageError(f"Invalid value for URL: {url!r} is not an address such as https://host/mcp.")
     if name in context.settings.mcp_servers:
         raise Rejected(
             f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
@@ -264,7 +273,8 @@ def import_servers(
         try:
             found = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
         except (OSError, ValueError) as error:
-            raise Rejected(f"{path} cannot be read: {error}.", kind="usage") from error
+            reason = getattr(error, "strerror", None) or error
+            raise Rejected(f"{path} cannot be read: {reason}.", kind="usage") from error
         for each in found:
             if only and each.name not in only:
                 continue

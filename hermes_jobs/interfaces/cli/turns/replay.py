@@ -155,7 +155,8 @@ def read_prompt(file: Path) -> str:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Rejected(f"{file} cannot be read as text: {error}.", kind="usage") from error
+        reason = getattr(error, "strerror", None) or error
+        raise Rejected(f"{file} cannot be read as text: {reason}.", kind="usage") from error
     if not text.strip():
         raise Rejected(f"{file} is empty.", kind="usage")
     return text
