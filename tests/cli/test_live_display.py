@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import StringIO
 from random import Random
@@ -53,6 +54,9 @@ class Paper:
         self.above += above
         self.below = tuple(below)
         self.highest = max(self.highest, len(below))
+
+
+SGR = re.compile(r"\x1b\[([\d;]+)m")
 
 
 def whole(text: str) -> list[str]:
@@ -122,6 +126,15 @@ def test_no_line_is_wider_than_the_terminal(text: str) -> None:
     shown = blocks(printable(text))
     lines = [click.unstyle(line) for block in shown for line in rendered(block, 39)]
     assert all(cell_len(line) <= 39 for line in lines)
+
+
+def test_code_has_colours_that_are_legible_on_a_light_and_on_a_dark_terminal() -> None:
+    code = "```python\n# why\n@cached\nclass A(Exception):\n    def f(self): return f'{1}' + 'text'\n```\n"
+    found = {
+        int(each) for line in rendered(code, 60) for part in SGR.findall(line) for each in part.split(";")
+    }
+    assert {32, 35, 36} <= found  # green, magenta, cyan
+    assert not found & {33, 34, 37, *range(91, 98)}  # yellow, blue, white, and the bright ones
 
 
 def test_a_table_has_no_empty_line_of_its_own_above_it() -> None:

@@ -9,14 +9,28 @@ from typing import ClassVar
 
 from click import unstyle
 from markdown_it import MarkdownIt
+from pygments.token import Generic, Keyword, Name, Number, String, Text
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
 from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import ANSI_LIGHT, ANSISyntaxTheme, Syntax
 from rich.theme import Theme
 
 THEME = Theme({"markdown.code": "bold cyan", "markdown.block_quote": "italic"})
-CODE_THEME = "ansi_dark"  # the terminal's own colours, on its own background
+CODE_THEME = ANSISyntaxTheme(
+    {
+        **ANSI_LIGHT,
+        Keyword: Style(color="magenta"),
+        Name.Tag: Style(color="magenta"),
+        String: Style(color="green"),
+        Number: Style(color="cyan"),
+        Generic.Deleted: Style(color="red"),
+        Generic.Error: Style(color="red"),
+        Text.Whitespace: Style(color="bright_black"),
+    }
+)
+"""The terminal's own colours, on its own background: those that are legible on a dark and on a light one."""
 
 
 class PlainHeading(Heading):

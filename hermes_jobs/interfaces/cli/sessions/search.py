@@ -132,7 +132,7 @@ def _shown(snippet: str) -> str:
         return plain
     before, *rest = plain.split(OPEN)
     parts = (part.partition(CLOSE) for part in rest)
-    return before + "".join(click.style(match, fg="yellow", bold=True) + after for match, _, after in parts)
+    return before + "".join(click.style(match, fg="red", bold=True) + after for match, _, after in parts)
 
 
 def _no_results(query: str, messages: int, scope: Scope) -> str:
