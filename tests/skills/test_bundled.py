@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_a_prompt_grows_by_little(host: Host) -> None:
     both = SkillPresenter(host.shelf).index(None)
     own = SkillPresenter(SkillCatalog(host.home, platform="linux")).index(None)
     assert tokens(both) - tokens(own) <= MOST_TOKENS
+
+
+def test_they_are_read_once_a_process(host: Host, tmp_path: Path) -> None:
+    copy = shutil.copytree(BUNDLED, tmp_path / "bundled")
+    catalog = SkillCatalog(host.home, bundled=copy, platform="linux")
+    before = catalog.volumes()
+    shutil.rmtree(copy)
+    assert catalog.volumes() == before
+    assert [each.name for each in before[0]] == sorted(NAMES)
 
 
 def test_those_without_their_tools_are_left_out(host: Host) -> None:

@@ -88,6 +88,7 @@ class SkillCatalog:
         self._home = home
         self._folders = [Disk(folder) for folder in folders]
         self._bundled = Disk(bundled) if bundled is not None else None
+        self._with_program: tuple[SkillEntry, ...] | None = None
         self._guard = guard
         self.platform = platform or platform_name()
         self.machine = machine or Available()
@@ -102,7 +103,7 @@ class SkillCatalog:
         for folder in self._folders:
             for volume in _in_folder(folder, problems):
                 found.setdefault(volume.name, volume)
-        for volume in self._with_program():
+        for volume in self._bundled_skills():
             found.setdefault(volume.name, volume)
         problems += [Problem(str(each.place), each.problem) for each in found.values() if each.problem]
         return tuple(found[name] for name in sorted(found)), tuple(problems)
@@ -256,13 +257,17 @@ class SkillCatalog:
         """Import users' edits, and write the files from the log. Raises `LogUnavailable`."""
         self._home.sync()
 
-    def _with_program(self) -> list[SkillEntry]:
+    def _bundled_skills(self) -> tuple[SkillEntry, ...]:
+        """Read once: the program's own files stay as they are while it runs."""
         if self._bundled is None:
-            return []
-        return [replace(each, is_bundled=True) for each in _in_folder(self._bundled, [])]
+            return ()
+        if self._with_program is None:
+            read = _in_folder(self._bundled, [])
+            self._with_program = tuple(replace(each, is_bundled=True) for each in read)
+        return self._with_program
 
     def _refuse_bundled(self, name: str) -> None:
-        if any(each.name == name for each in self._with_program()):
+        if any(each.name == name for each in self._bundled_skills()):
             raise Rejected(
                 f"The skill {name} comes with this program, and is only read.",
                 kind="skill_read_only",
