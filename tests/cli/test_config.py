@@ -187,3 +187,14 @@ def test_ctrl_c_at_a_prompt_ends_its_line_and_changes_nothing(
         assert screen.cursor[1] == 0
     assert not (home.path / ".env").exists()
     assert home.run("schedule", "list", "--json").json == []
+
+
+def test_a_text_of_the_editor_that_is_refused_is_said_to_be_kept(home: Home) -> None:
+    home.path.mkdir(exist_ok=True)
+    (home.path / "config.yaml").write_text("agent: {max_iterations: 7}\n")
+    refused = home.run("config", "edit", EDITOR="sed -i s/^agent/agemt/")
+    assert refused.code == 2
+    assert "Unknown key 'agemt'" in refused.err
+    assert "`hermes-jobs config edit` continues with it" in " ".join(refused.err.split())
+    assert (home.path / "config.yaml").read_text() == "agent: {max_iterations: 7}\n"
+    assert home.run("config", "edit", EDITOR="sed -i s/^agemt/agent/").code == 0

@@ -165,8 +165,9 @@ def edit(context: CliContext) -> None:
             changed = draft.accept()
         except Misconfigured as error:
             if not _edit_again(error.message, error.hint):
-                hint = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
-                raise Misconfigured(error.message, hint=error.hint or hint) from error
+                kept = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
+                hint = error.hint if str(draft.path) in error.hint else f"{error.hint} {kept}".strip()
+                raise Misconfigured(error.message, hint=hint) from error
             continue
         note("config.yaml is saved. Running processes reread it." if changed else "Nothing was changed.")
         return
