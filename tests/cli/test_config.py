@@ -26,7 +26,7 @@ def test_a_secret_goes_into_the_env_file_and_is_never_shown(home: WrittenHome) -
     assert asked.code == 2
     assert "is never shown. It is set in .env." in asked.err
     above = home.run("config", "set", "GROQ_API_KEY", "sk-another-0123456789", GROQ_API_KEY=KEY)
-    assert "wins over .env" in above.err
+    assert "overrides .env" in above.err
     gone = home.run("config", "unset", "GROQ_API_KEY")
     assert "is out of .env. It is not set." in gone.err
     assert env.read_text() == ""
