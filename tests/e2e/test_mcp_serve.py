@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, ElicitResult, TextContent
 
 from tests.e2e.test_mcp_input import AskingHome
-from tests.home import Home
+from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 
@@ -117,6 +117,26 @@ def test_it_only_reads_unless_it_is_told_otherwise(home: Home, era: str) -> None
                 assert f"Unknown tool: {tool}" in await server.refused(tool)
 
     anyio.run(read)
+
+
+def test_workers_answer_if_they_have_the_key_of_its_environment(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    home = Home(tmp_path, endpoint(model_server.base_url))
+    other = Home(tmp_path, {**home.environ, "OPENAI_API_KEY": "sk-that-the-workers-do-not-have-0123456789"})
+
+    async def talk() -> None:
+        async with serving(home, "--allow", "send") as server:
+            assert (await server.call("send", text="Hello."))[1]["status"] == "completed"
+        async with serving(other, "--allow", "send") as server:
+            refused = await server.refused("send", text="Hello.")
+            assert "do not have what is set for this server (OPENAI_API_KEY)" in refused
+
+    with home.start("up", "--no-flower", "--no-beat") as running:
+        running.wait_for("hermes-jobs is up")
+        anyio.run(talk)
+        running.signal(signal.SIGTERM)
+        running.end()
 
 
 @eras

@@ -102,13 +102,13 @@ class Requests:
     def _carried(self, model: str | None) -> TurnSettings:
         """The settings of this process's environment. Raises `Misconfigured` if live workers lack some."""
         carried = self._application.travelling(model)
-        if carried.requires and self._application.workers.are_live():
-            missing = self._application.workers.lacking(carried.requires)
-            if missing:
-                raise Misconfigured(
-                    f"The workers do not have what is set for this server ({', '.join(missing)}).",
-                    hint="Put it into .env or config.yaml in the home, which the workers read again.",
-                )
+        workers = self._application.workers
+        if workers.are_live() and not workers.are_live(carried.requires):
+            raise Misconfigured(
+                f"The workers do not have what is set for this server "
+                f"({', '.join(workers.lacking(carried.requires))}).",
+                hint="Put it into .env or config.yaml in the home, which the workers read again.",
+            )
         return carried
 
     def find(self, given: str) -> Submitted:
