@@ -25,6 +25,7 @@ NOT_BY_PATTERN = frozenset(
         "having git run another program",
         "having one program run another",
         "reading keys or passwords",
+        "running code from outside the working folder",
         "running downloaded or unseen text",
         "writing files that run by themselves",
         "writing outside the working folder",

@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Sequence
 
+from hermes_jobs.agent.tools.command_rules.outside_code import up_to_script
 from hermes_jobs.agent.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import load, words
 
 
 def runs_fetched(found: Sequence[Invocation]) -> bool:
@@ -38,17 +39,24 @@ def _unpackers() -> frozenset[str]:
 
 def _fetches(invocation: Invocation) -> bool:
     cloned = invocation.name == "git" and "clone" in invocation.operands[:2]
-    released = invocation.name == "gh" and "download" in invocation.operands[:2]
-    return invocation.name in words("network", "web") or cloned or released
+    released = invocation.name == "gh" and {"download", "clone"}.intersection(invocation.operands[:2])
+    return invocation.name in words("network", "web") or cloned or bool(released) or _decodes(invocation)
+
+
+def _decodes(invocation: Invocation) -> bool:
+    """Whether it decodes text that nobody could read before."""
+    options = load("downloads")["decoders"].get(invocation.name)
+    return options is not None and invocation.has(*options.split())
 
 
 def _brought(invocation: Invocation) -> set[str]:
     """The paths that it writes: named, or derived from the address."""
     named = written_paths(invocation)
-    if invocation.name == "git":
-        names = [each for each in invocation.operands if each != "clone"]
-        named = names[1:2] or [
-            re.sub(r"\.git$", "", os.path.basename(each.rstrip("/"))) for each in names[:1]
+    if invocation.name in ("git", "gh"):
+        names = [each for each in invocation.operands if each not in ("clone", "repo")]
+        at = next((i for i, each in enumerate(names) if "/" in each), 0)  # behind the values of options
+        named = names[at + 1 : at + 2] or [
+            re.sub(r"\.git$", "", os.path.basename(each.rstrip("/"))) for each in names[at : at + 1]
         ]
     elif (invocation.name == "curl" and invocation.has("-O", "--remote-name")) or (
         invocation.name in ("wget", "aria2c") and not values(invocation, "O", "--output-document")
@@ -76,10 +84,17 @@ def _runs(invocation: Invocation, fetched: set[str]) -> bool:
     name = without_version(invocation.name)
     if name in words("interpreters", "languages") | SHELLS | words("downloads", "openers"):
         read = [each.target for each in invocation.redirects if each.operator == "<"]
-        return any(_is_fetched(invocation, each, fetched) for each in (*invocation.arguments, *read))
-    return name in words("downloads", "builders") and any(
-        is_inside(invocation.folder, each) for each in fetched
-    )
+        named = up_to_script(invocation) if not invocation.has("-m", "-c", "-e") else invocation.arguments
+        options = [each for each in invocation.arguments if each.startswith("-")]
+        return any(_is_fetched(invocation, each, fetched) for each in (*named, *options, *read))
+    if name not in words("downloads", "builders"):
+        return False
+    build_files = words("downloads", "build_files")
+    return any(
+        is_inside(invocation.folder, each)
+        or (os.path.basename(each) in build_files and is_inside(each, invocation.folder))
+        for each in fetched
+    ) or any(_is_fetched(invocation, each, fetched) for each in invocation.arguments)
 
 
 def _is_fetched(invocation: Invocation, word: str, fetched: set[str]) -> bool:

@@ -13,6 +13,10 @@ from hermes_jobs.agent.tools.tables import pattern, words
 
 _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")
 
+_PLAIN_ALIAS = re.compile(
+    r"(?:status|log|diff|show|branch|checkout|switch|commit|add|restore|reset|stash|blame|shortlog)"
+    r"(?: (?!-c\b|--(?:ext-diff|exec|open|config))[\w%@:=./'-]+)*"
+)
 _QUIET_VALUE = re.compile(r"(?:cat|less|more|true|:|)$")
 
 
@@ -44,6 +48,8 @@ def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
 def _sets_program(setting: str) -> bool:
     key, _, value = setting.partition("=")
     if pattern("interpreters", "harmless_git_settings").match(key):
+        return False
+    if key.startswith("alias.") and _PLAIN_ALIAS.fullmatch(value):
         return False
     return not (key.endswith("pager") and _QUIET_VALUE.match(value))
 

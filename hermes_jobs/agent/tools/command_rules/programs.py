@@ -10,9 +10,8 @@ from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.agent.tools.shell_words import SUBSTITUTED, UNKNOWN, ShellRedirect
-from hermes_jobs.agent.tools.tables import pattern, words
+from hermes_jobs.agent.tools.tables import words
 
 _CODE_FOLLOWS = re.compile(r"-[a-z]*[ce]")  # at the end: what is given is the code
 _GLOB = re.compile(r"[*?\[{]")
@@ -89,37 +88,6 @@ def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool
     )
 
 
-def sets_program(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it sets a variable that makes other programs run a command."""
-    settings = []
-    for each in invocation.written:
-        if ASSIGNMENT.fullmatch(each) is None:
-            break
-        settings.append(each)
-    if invocation.name in words("interpreters", "setters"):
-        settings += invocation.arguments
-    return any(_is_launching(each) for each in settings)
-
-
-def _is_launching(assignment: str) -> bool:
-    match = ASSIGNMENT.fullmatch(assignment)
-    if match is None:
-        return False
-    name, value = match["name"], match["value"]
-    launching = words("interpreters", "launching_variables")
-    if name in launching or name.startswith(("GIT_CONFIG_KEY_", "BASH_FUNC_")):
-        return bool(value)
-    if name in words("interpreters", "program_variables"):
-        return pattern("interpreters", "harmless_programs").fullmatch(value) is None
-    if name in ("NODE_OPTIONS", "MAKEFLAGS"):
-        return pattern("interpreters", "options_that_load").search(value) is not None
-    shared = ("/tmp", "/var/tmp", "/dev/shm")
-    here = ("", ".") if name == "PATH" else ()
-    return name in words("interpreters", "loading_variables") and any(
-        each in here or each.startswith(shared) for each in value.split(":")
-    )
-
-
 # --- processes and software -----------------------------------------------------------------------
 
 
@@ -153,4 +121,4 @@ def is_in_project(invocation: Invocation, context: CommandContext) -> bool:
     )
 
 
-CHECKS = (runs_unseen, packs_with_program, sets_program, kills_by_number, is_in_environment, is_in_project)
+CHECKS = (runs_unseen, packs_with_program, kills_by_number, is_in_environment, is_in_project)

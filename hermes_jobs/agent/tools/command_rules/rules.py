@@ -14,15 +14,23 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from hermes_jobs.agent.tools.command_rules import git, inline_code, network, paths, programs, services
+from hermes_jobs.agent.tools.command_rules import (
+    git,
+    inline_code,
+    network,
+    outside_code,
+    paths,
+    programs,
+    services,
+)
 from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.tables import load
 
 FILES = (
-    "privileges", "deletions", "interpreters", "software", "secrets", "writes", "network", "services",
-    "system",
+    "privileges", "deletions", "interpreters", "outside_code", "software", "secrets", "writes", "network",
+    "services", "system",
 )  # fmt: skip
 """In this order: the first matching rule names the question."""
 
@@ -31,7 +39,7 @@ Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
 
 CHECKS: Mapping[str, Check] = {
     check.__name__: check
-    for module in (paths, programs, inline_code, git, network, services)
+    for module in (paths, programs, outside_code, inline_code, git, network, services)
     for check in module.CHECKS
 }
 """Conditions that need code, by the name that a rule calls them."""
@@ -48,7 +56,8 @@ class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     Conditions: `options` (`-x` also in a cluster), `first` (the first operand), `verbs` (one of the first
     two operands), `pattern` (one of the arguments, or of the first `within`), `line` (the arguments, joined
     by blanks), `redirects` (the target of a redirection), `writes` (the absolute path of a written file),
-    `paths` (that of any named file), `given` (`xargs` or the like adds arguments), `check` (of `CHECKS`).
+    `paths` (that of any named file), `loads` (options whose value is code outside the folders), `given`
+    (`xargs` or the like adds arguments), `check` (of `CHECKS`).
     Required besides: `also_options`, `also_first`. Excuses: all fields that begin with `unless`.
     """
 
@@ -64,6 +73,7 @@ class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     redirects: str | None = None
     writes: str | None = None
     paths: str | None = None
+    loads: str = ""
     given: bool = False
     check: str | None = None
     also_options: str = ""
@@ -107,6 +117,9 @@ CONDITIONS: Mapping[str, Callable[[CommandRule, Invocation, CommandContext], boo
     "redirects": lambda rule, each, _context: _any(rule.redirects, [one.target for one in each.redirects]),
     "writes": lambda rule, each, _context: _any(rule.writes, _absolute(each, written_paths(each))),
     "paths": lambda rule, each, _context: _any(rule.paths, _absolute(each, path_words(each))),
+    "loads": lambda rule, each, context: outside_code.names_outside(
+        each, context, outside_code.option_values(each, rule.loads)
+    ),
     "check": lambda rule, each, context: rule.check is not None and CHECKS[rule.check](each, context),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.agent.tools.command_rules.written_paths import values
@@ -47,9 +48,7 @@ def _reveals(invocation: Invocation) -> bool:
 
 def changes_containers(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether it changes containers or a cluster, or shows a cluster's secrets."""
-    operands = list(invocation.operands)
-    while operands and operands[0] in words("services", "container_groups"):
-        operands.pop(0)
+    operands = _without_general_options(invocation.arguments)
     if not operands:
         return False
     if "--raw" in invocation.arguments:
@@ -58,6 +57,15 @@ def changes_containers(invocation: Invocation, _context: CommandContext) -> bool
         return True
     looks = (["rollout", "status"], ["rollout", "history"], ["auth", "can-i"])
     return operands[0] not in words("services", "containers_look") and operands[:2] not in looks
+
+
+def _without_general_options(arguments: Sequence[str]) -> list[str]:
+    """The operands behind the options and groups that stand before the verb."""
+    rest = list(arguments)
+    while rest and (rest[0].startswith("-") or rest[0] in words("services", "container_groups")):
+        if rest.pop(0) in words("services", "container_options"):
+            del rest[:1]
+    return [each for each in rest if not each.startswith("-")]
 
 
 _BEYOND_BUILDING = ("--push", "--allow", "--ssh", "--secret", "--output", "-o", "--cache-to", "--builder")

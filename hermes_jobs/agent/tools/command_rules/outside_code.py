@@ -1,0 +1,176 @@
+"""Checks for code from outside the session's folders: programs, scripts, build files, and search paths.
+
+Programs that are installed count as inside: those in folders of the system, in a folder such as `bin`, and in
+hidden folders of the user's home. Files in folders for scratch files never do.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH119, PTH120
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.written_paths import values
+from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
+from hermes_jobs.agent.tools.path_policy import is_inside
+from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
+from hermes_jobs.agent.tools.tables import pattern, words
+
+_CODE_LETTERS = {"python": "cm", "php": "r"}
+"""By language, the short options behind which code or a module stands; for the others `-e` and `-p`."""
+
+
+def is_outside(path: str, context: CommandContext) -> bool:
+    """Whether code at an absolute path is outside the session's folders and not installed."""
+    real = context.real(path)
+    if any(is_inside(real, root) for root in context.paths.real_roots(context.workdir)):
+        return False
+    if is_scratch(real):
+        return True
+    if any(is_inside(real, each) for each in words("outside_code", "system_folders")):
+        return False
+    own = os.path.relpath(real, os.path.normpath(context.paths.user_home))
+    if own.startswith(".") and not own.startswith(".."):
+        return False
+    folders = {os.path.basename(os.path.dirname(each)) for each in (path, real)}
+    return folders.isdisjoint(words("outside_code", "program_folders"))
+
+
+def is_scratch(path: str) -> bool:
+    """Whether the path is in a folder for scratch files, where every program may write."""
+    return any(is_inside(path, each) for each in words("outside_code", "scratch"))
+
+
+def names_outside(invocation: Invocation, context: CommandContext, named: Sequence[str]) -> bool:
+    """Whether one of the words is a path outside."""
+    paths = (invocation.path(each) for each in named if each and "://" not in each)
+    return any(path is not None and is_outside(path, context) for path in paths)
+
+
+def option_values(invocation: Invocation, options: str) -> list[str]:
+    """The values of options: `-x` as `values` reads them, `-word VALUE`, `-word=VALUE`, `WORD=VALUE`."""
+    listed = options.split()
+    found = values(
+        invocation,
+        "".join(each[1] for each in listed if len(each) == 2),
+        *(each for each in listed if each.startswith("--")),
+    )
+    others = [each for each in listed if len(each) > 2 and not each.startswith("--")]
+    for index, each in enumerate(invocation.arguments):
+        name, given, value = each.partition("=")
+        if each in others:
+            found += invocation.arguments[index + 1 : index + 2]
+        elif given and name in others:
+            found.append(value)
+    return [part for each in found for part in re.split(r"[:;,]", each)]
+
+
+def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether the program, the folder of a project's tool, or the script it reads is outside."""
+    if "/" in invocation.program and names_outside(invocation, context, (invocation.program,)):
+        return True
+    name = without_version(invocation.name)
+    if name in words("outside_code", "project_tools") and not _only_tells(invocation):
+        return is_outside(invocation.folder, context)
+    if name not in SHELLS | words("interpreters", "languages") or _has_code(name, invocation):
+        return False
+    read = [each.target for each in invocation.redirects if each.operator == "<"]
+    return not invocation.operands and names_outside(invocation, context, read)
+
+
+def script_is_outside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether an interpreter's script lies outside."""
+    name = without_version(invocation.name)
+    if _has_code(name, invocation) or (name in SHELLS and invocation.has("-n")):
+        return False
+    return names_outside(invocation, context, up_to_script(invocation))
+
+
+def up_to_script(invocation: Invocation) -> list[str]:
+    """The operands of an interpreter up to its script, before which values of options may stand."""
+    operands = invocation.operands
+    for index, each in enumerate(operands):
+        if "/" in each or "." in each or os.path.lexists(invocation.path(each) or ""):
+            return list(operands[: index + 1])
+    return list(operands)
+
+
+def operands_are_outside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether one of the operands lies outside; the node of a test counts as its file."""
+    return names_outside(invocation, context, [each.partition("::")[0] for each in invocation.operands])
+
+
+def _only_tells(invocation: Invocation) -> bool:
+    return invocation.has("--version", "--help", "-version") or invocation.arguments in (
+        ("-v",),
+        ("version",),
+    )
+
+
+def _has_code(name: str, invocation: Invocation) -> bool:
+    letters = "c" if name in SHELLS else _CODE_LETTERS.get(name, "eEp")
+    return invocation.has(*(f"-{each}" for each in letters), "--eval", "--print")
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+
+def sets_program(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it sets a variable that makes programs run a command, or load code from elsewhere."""
+    exports = invocation.name in words("interpreters", "setters")
+    return any(
+        _is_launching(match["name"], match["value"], invocation, context, exports=exports)
+        for each in _assignments(invocation, exports=exports)
+        if (match := ASSIGNMENT.fullmatch(each))
+    )
+
+
+def _assignments(invocation: Invocation, *, exports: bool) -> Iterator[str]:
+    for each in invocation.written:
+        if ASSIGNMENT.fullmatch(each) is None:
+            break
+        yield each
+    if exports or invocation.name in words("outside_code", "variable_takers"):
+        yield from invocation.arguments
+
+
+def _is_launching(
+    name: str, value: str, invocation: Invocation, context: CommandContext, *, exports: bool
+) -> bool:
+    launching = words("interpreters", "launching_variables")
+    if name in launching or name.startswith(("GIT_CONFIG_KEY_", "BASH_FUNC_")):
+        return bool(value)
+    if name in words("interpreters", "program_variables"):
+        return pattern("interpreters", "harmless_programs").fullmatch(value) is None
+    if name in words("interpreters", "option_variables"):
+        return pattern("interpreters", "options_that_load").search(value) is not None
+    if name in words("interpreters", "tool_variables"):
+        first = value.split(" ", maxsplit=1)[0]
+        return "/" in first and names_outside(invocation, context, (first,))
+    entries = value.split(":")
+    if name == "LD_LIBRARY_PATH" and _loads_for_others(entries, invocation, context, exports=exports):
+        return True
+    if name == "PATH" and not {"", "."}.isdisjoint(entries):
+        return True
+    files = [f"{each}/file" for each in entries if each]
+    return name in words("interpreters", "loading_variables") and names_outside(invocation, context, files)
+
+
+def _loads_for_others(
+    entries: Sequence[str], invocation: Invocation, context: CommandContext, *, exports: bool
+) -> bool:
+    """Whether libraries from a folder of the session are loaded into a program of the system."""
+    if exports:
+        return not {"", "."}.isdisjoint(entries)
+    ours = words("downloads", "builders") | words("interpreters", "languages")
+    is_ours = "/" in invocation.program or without_version(invocation.name) in ours
+    roots = context.paths.real_roots(context.workdir)
+    paths = [context.real(path) for each in entries if (path := invocation.path(each))]
+    return not is_ours and any(is_inside(path, root) for path in paths for root in roots)
+
+
+CHECKS = (program_is_outside, script_is_outside, operands_are_outside, sets_program)
