@@ -28,6 +28,7 @@ from hermes_jobs.runtime.broker_address import (
 )
 from hermes_jobs.settings import Paths
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 from workers.processes import SupervisedProcess
 
 START_SECONDS = 10.0
@@ -113,7 +114,7 @@ class EmbeddedBroker:
         if not self._server.wait(seconds):
             return False
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            address = msgspec.json.decode(address_file(self._paths).read_bytes(), type=Address)
+            address = msgspec.json.decode(address_file(self._paths).read_bytes(), type=described(Address))
             if address.url == self.url:  # not a later broker's address
                 address_file(self._paths).unlink()
         return True

@@ -14,6 +14,7 @@ from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import WorkerRow
 from hermes_jobs.settings.person_locale import PersonLocale
 from hermes_jobs.settings.turn_settings import SEARCH_URL, held
+from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Ids
@@ -56,7 +57,7 @@ def statuses(log: EventLog) -> Mapping[str, WorkerStatus]:
     found = {}
     for worker, text in log.statuses().items():
         try:
-            found[worker] = msgspec.json.decode(text, type=WorkerStatus)
+            found[worker] = msgspec.json.decode(text, type=described(WorkerStatus))
         except msgspec.DecodeError:  # of another build
             continue
     return found

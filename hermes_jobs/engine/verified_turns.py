@@ -26,6 +26,7 @@ from hermes_jobs.engine.replays import replayed_turn
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.search.question import roots
 
 
@@ -33,7 +34,7 @@ class _Named(msgspec.Struct):
     name: str = ""
 
 
-_named = msgspec.json.Decoder(_Named)
+_named = msgspec.json.Decoder(described(_Named))
 
 
 def saved_items(log: EventLog, review: str) -> tuple[e.PutIn, ...]:

@@ -6,7 +6,6 @@ can hold, are stored as U+FFFD.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -16,6 +15,7 @@ import msgspec
 from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog.log import EventMeta
+from hermes_jobs.system.struct_types import described
 
 Fields = dict[str, Any]
 Upcast = Callable[[Fields], Fields]
@@ -27,7 +27,7 @@ next schema's, so that each knows two neighbouring forms only. Fields added with
 
 _json = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
-_meta = msgspec.json.Decoder(EventMeta)
+_meta = msgspec.json.Decoder(described(EventMeta))
 
 
 def current_schema(kind: str, table: UpcastTable = UPCASTS) -> int:
@@ -55,11 +55,6 @@ class EncodedEvent(msgspec.Struct, frozen=True):
     min_build_level: int
 
 
-_making = threading.Lock()
-"""Held while a decoder is made: msgspec describes a type to itself once, and a thread that uses the type
-before its description is whole crashes the process."""
-
-
 class Decoders(dict[str, msgspec.json.Decoder[Event]]):
     """A decoder for each event type, made when the type is first met: a short command meets few of them."""
 
@@ -67,11 +62,7 @@ class Decoders(dict[str, msgspec.json.Decoder[Event]]):
         self._types = types
 
     def __missing__(self, name: str) -> msgspec.json.Decoder[Event]:
-        kind = self._types[name]
-        with _making:
-            decoder = self.get(name)
-            if decoder is None:
-                self[name] = decoder = msgspec.json.Decoder(kind)
+        self[name] = decoder = msgspec.json.Decoder(described(self._types[name]))
         return decoder
 
 
@@ -117,7 +108,7 @@ class Codec:
             if schema == known:
                 return self._decoders[kind].decode(data)
             fields = upcast(kind, schema, msgspec.json.decode(data), self._upcasts)
-            return msgspec.convert(fields, self._types[kind])
+            return msgspec.convert(fields, described(self._types[kind]))
         except (msgspec.MsgspecError, ValueError, KeyError) as error:
             raise Corrupt(f"A stored {kind} (form {schema}) cannot be read: {error}.") from error
 

@@ -28,6 +28,7 @@ from hermes_jobs.eventlog.portable import (
 )
 from hermes_jobs.eventlog.rows import AnyRow, row_hash, to_head, to_key_row, to_step_row, to_stored_event
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.system.struct_types import described
 
 PAGE_ROWS = 1000
 _RESULTS_AT_ONCE = 10  # each may be some megabytes
@@ -94,7 +95,7 @@ def lines_of_tables(
         streams = frozenset(streams) | tombstones.streams_about(frozenset(streams))
     for line in _events(connection, streams, tombstones):
         if streams is not None and line.type == ToolFinished.__name__:
-            calls.append(msgspec.json.decode(line.data, type=ToolFinished).call)
+            calls.append(msgspec.json.decode(line.data, type=described(ToolFinished)).call)
         yield line
     yield from _keys(connection, streams)
     yield from _results(connection, None if streams is None else calls)

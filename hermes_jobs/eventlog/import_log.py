@@ -38,6 +38,7 @@ from hermes_jobs.eventlog.portable import (
 from hermes_jobs.eventlog.rows import event_row, row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.transaction import DayOf, TransactionLog, rebuild_steps_and_budgets
+from hermes_jobs.system.struct_types import described
 
 _ROWS_AT_ONCE = 1000
 
@@ -194,7 +195,7 @@ class _Import:
         if line.type != TextsForgotten.__name__:
             return False
         with suppress(msgspec.MsgspecError):
-            event = msgspec.json.decode(line.data, type=TextsForgotten)
+            event = msgspec.json.decode(line.data, type=described(TextsForgotten))
             self._tombstones.add(event)
             return any(map(self._is_new, event.tombstones))
         return False

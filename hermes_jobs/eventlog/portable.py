@@ -29,6 +29,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import escaped
 from hermes_jobs.eventlog.database import Connection
+from hermes_jobs.system.struct_types import described
 
 FORMAT = 1
 
@@ -142,7 +143,7 @@ class Tombstones:
         values = {"first": PREFIX, "beyond": _BEYOND, "type": TextsForgotten.__name__}
         for (data,) in connection.execute(sql.SELECT_OF_TYPE, values).fetchall():
             with suppress(msgspec.MsgspecError):
-                found.add(msgspec.json.decode(data, type=TextsForgotten))
+                found.add(msgspec.json.decode(data, type=described(TextsForgotten)))
         return found
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.settings import Paths, Settings
+from hermes_jobs.system.struct_types import described
 
 HOST = "127.0.0.1"
 ANSWER_SECONDS = 1.0
@@ -41,7 +42,7 @@ def find_broker(paths: Paths) -> str | None:
     ignored.
     """
     try:
-        address = msgspec.json.decode(address_file(paths).read_bytes(), type=Address)
+        address = msgspec.json.decode(address_file(paths).read_bytes(), type=described(Address))
         _, port, password = url_parts(address.url)
     except (OSError, msgspec.DecodeError, ValueError):
         return None

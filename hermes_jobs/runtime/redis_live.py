@@ -17,6 +17,7 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.engine.live import OnDelta, Subscribers, TextDelta
 from hermes_jobs.runtime.broker_address import LIVE_SCHEMES, broker_url
+from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -255,7 +256,7 @@ class _Subscriber(_Loop):
         message = self._subscription.get_message(timeout=GLANCE) if wanted else None
         if message is not None and message["type"] == "message":
             with self._lock:
-                self._wanted.tell(msgspec.json.decode(message["data"], type=TextDelta))
+                self._wanted.tell(msgspec.json.decode(message["data"], type=described(TextDelta)))
 
     def _disconnect(self) -> None:
         subscription, self._subscription = self._subscription, None

@@ -16,6 +16,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.settings import Paths
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import is_locked
+from hermes_jobs.system.struct_types import described
 
 
 class UpState(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ def read_state(paths: Paths) -> UpState | None:
     if not is_held(paths):
         return None
     try:
-        return msgspec.json.decode(_state_file(paths).read_bytes(), type=UpState)
+        return msgspec.json.decode(_state_file(paths).read_bytes(), type=described(UpState))
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 
 from hermes_jobs.settings.sections import Configuration, Section
+from hermes_jobs.system.struct_types import described
 
 
 class Key(NamedTuple):
@@ -76,7 +77,7 @@ class Key(NamedTuple):
 
     def convert(self, value: object) -> object:
         """Return `value` in the key's type; raises `msgspec.ValidationError`."""
-        converted: object = msgspec.convert(value, self.type)
+        converted: object = msgspec.convert(value, described(self.type))
         return converted
 
     @property

@@ -12,6 +12,7 @@ from hermes_jobs.domain.events import InputRequested
 from hermes_jobs.domain.session.stops import FAILING, STOPPED
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.children import PLACE, place_of
 from hermes_jobs.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
 from hermes_jobs.views.message_texts import Texts
@@ -197,7 +198,7 @@ def _step_rows(connection: Connection, condition: str, values: Sequence[str]) ->
 
 
 def _step(row: Row) -> StepView:
-    asks = json.decode(row["asks"], type=InputRequested) if row["asks"] else None
+    asks = json.decode(row["asks"], type=described(InputRequested)) if row["asks"] else None
     return value_of(StepView, row, id=row["step"], books=books_of(row), asks=asks)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.queue_times import PARTS, DueTracker
 
 
@@ -56,4 +57,4 @@ class Waits:
 
 def _stored(connection: Connection, stream: str) -> DueTracker:
     row = connection.execute("SELECT state FROM dues WHERE stream = ?", (stream,)).fetchone()
-    return DueTracker() if row is None else msgspec.json.decode(row[0], type=DueTracker)
+    return DueTracker() if row is None else msgspec.json.decode(row[0], type=described(DueTracker))

@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
 from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of
@@ -109,7 +110,7 @@ def _run(connection: Connection, row: Row) -> RunView:
 
 
 def _schedule(connection: Connection, row: Row) -> ScheduleView:
-    state = msgspec.json.decode(row["state"], type=Schedule)
+    state = msgspec.json.decode(row["state"], type=described(Schedule))
     assert state.plan is not None, f"{state.stream} has a row, and so a plan"
     name = row["schedule"]
     counted = "coalesce(sum(turn IS NOT NULL), 0), coalesce(sum(iif(outcome = 'missed', count, 0)), 0)"

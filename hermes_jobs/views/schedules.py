@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.schedule import Schedule, evolve, stream_of
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.rows import insert, update
 
 
@@ -49,7 +50,9 @@ class Schedules:
 def _take(connection: Connection, recorded: RecordedEvent, event: e.ScheduleEvent) -> None:
     name = event.schedule
     row = connection.execute("SELECT state FROM schedules WHERE schedule = ?", (name,)).fetchone()
-    before = msgspec.json.decode(row[0], type=Schedule) if row else Schedule(stream=stream_of(name))
+    before = (
+        msgspec.json.decode(row[0], type=described(Schedule)) if row else Schedule(stream=stream_of(name))
+    )
     after = evolve(before, event)
     if isinstance(event, e.ScheduleAdded):
         _add(connection, recorded, event)

@@ -13,6 +13,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.system.struct_types import described
 
 TOOL = "skill_view"
 
@@ -32,7 +33,7 @@ class _SkillArguments(msgspec.Struct, frozen=True):
     name: str
 
 
-_arguments = msgspec.json.Decoder(_SkillArguments)
+_arguments = msgspec.json.Decoder(described(_SkillArguments))
 
 
 class SkillUses:

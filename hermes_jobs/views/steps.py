@@ -15,6 +15,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.models import ANSWERED, Outcome, StepKind
 
 OPEN_ROW = "SELECT position FROM steps WHERE step = ? AND ended_at IS NULL ORDER BY position DESC LIMIT 1"
@@ -303,7 +304,7 @@ def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
     ).fetchone()
     if row is None or not row[0]:
         return
-    asked = msgspec.json.decode(row[0], type=e.InputRequested)
+    asked = msgspec.json.decode(row[0], type=described(e.InputRequested))
     left = asked.without(event.key)
     asks = msgspec.json.encode(left).decode() if left else ""
     outcome: Outcome = "waiting" if left else "running" if asked.live else "answered"

@@ -26,6 +26,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, CircuitOpen
 from hermes_jobs.plugins.instances import TimeLimits
+from hermes_jobs.system.struct_types import described
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ FAILED = "engine_failed"
 """The error kind of a compression that failed in the engine."""
 
 _REASONS = get_args(CompressionReason)
-_shortened = msgspec.json.Decoder(CompressedHistory)
+_shortened = msgspec.json.Decoder(described(CompressedHistory))
 
 
 class IsolatedEngine:

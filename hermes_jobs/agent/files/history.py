@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.agent.files.marks import Mark, Witnesses
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 V = TypeVar("V")
 
@@ -53,7 +54,7 @@ class LogEntries(Generic[V]):
             stored = msgspec.json.decode(self._path.read_bytes(), type=dict[str, msgspec.Raw])
             if msgspec.json.decode(stored["log"]) != self._log:
                 return {}
-            entries: dict[str, V] = msgspec.json.decode(stored[self._field], type=self._type)
+            entries: dict[str, V] = msgspec.json.decode(stored[self._field], type=described(self._type))
             self.forgotten = msgspec.json.decode(stored.get("forgotten", b"0"), type=int)
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, KeyError):
             return {}

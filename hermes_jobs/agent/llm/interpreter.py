@@ -13,6 +13,7 @@ import msgspec
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply, ToolSpec
+from hermes_jobs.system.struct_types import described
 from schedules.phrases import INSTRUCTIONS, TimingProposal
 
 TOOL = "propose"
@@ -60,6 +61,6 @@ def _proposal(written: str) -> TimingProposal | None:
     """The proposal in a text that is, or contains, its JSON object."""
     start, end = written.find("{"), written.rfind("}")
     try:
-        return msgspec.json.decode(written[start : end + 1], type=TimingProposal)
+        return msgspec.json.decode(written[start : end + 1], type=described(TimingProposal))
     except msgspec.DecodeError:
         return None

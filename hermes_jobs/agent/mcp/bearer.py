@@ -18,6 +18,7 @@ from hermes_jobs.agent.mcp.http_client import EXCHANGE, Trouble
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, needed
 from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.system.file_lock import LockTimeout
+from hermes_jobs.system.struct_types import described
 
 RENEWED_BEFORE = 30.0  # seconds before it expires
 RENEWAL_SECONDS = 30.0
@@ -167,7 +168,7 @@ def _renewed(login: Login) -> Login:
             return replace(login, ended=f"it was refused: {error}")
         raise NotRenewed(f"the authorization server answered {response.status_code} {error}".rstrip())
     try:
-        answer = msgspec.json.decode(response.content, type=TokenAnswer)
+        answer = msgspec.json.decode(response.content, type=described(TokenAnswer))
         lasts = float(answer.expires_in or 0)
     except (msgspec.DecodeError, ValueError) as error:
         raise NotRenewed("the authorization server's answer cannot be read") from error

@@ -21,6 +21,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp import connector
 from hermes_jobs.agent.mcp.messages import LENGTH, Launch
+from hermes_jobs.system.struct_types import described
 
 FIRST_HOLD = 15.0  # seconds without a holder after its start
 LINGER = 1.0  # seconds without a holder later
@@ -130,7 +131,7 @@ def _received(worker: socket.socket) -> Launch | None:
             if not chunk:
                 return None
             data += chunk
-        return msgspec.msgpack.decode(data[LENGTH.size :], type=Launch)
+        return msgspec.msgpack.decode(data[LENGTH.size :], type=described(Launch))
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -19,6 +19,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.agent.mcp.pipes import MAX_LINE
+from hermes_jobs.system.struct_types import described
 
 ASIDE_SECONDS = 10.0
 """The limit of requests without an awaited answer, which delay others: notifications, end of session."""
@@ -199,7 +200,7 @@ def _is_waited_for(request: httpx2.Request) -> bool:
     if request.method != "POST":
         return False
     try:
-        return msgspec.json.decode(request.content, type=_Message).id is not msgspec.UNSET
+        return msgspec.json.decode(request.content, type=described(_Message)).id is not msgspec.UNSET
     except msgspec.DecodeError:
         return False
 
@@ -209,7 +210,7 @@ def _is_error(response: httpx2.Response, body: bytes) -> bool:
     if not _is(response, "application/json"):
         return False
     try:
-        found = msgspec.json.decode(body, type=_Message).error
+        found = msgspec.json.decode(body, type=described(_Message)).error
     except msgspec.DecodeError:
         return False
     return isinstance(found, dict) and isinstance(found.get("message"), str) and "code" in found

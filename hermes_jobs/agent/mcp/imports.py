@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.mcp.config import NAMED, SERVER_NAME, McpOauth, McpServer
+from hermes_jobs.system.struct_types import described
 
 PLACES = (
     ".mcp.json",
@@ -164,7 +165,7 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
         legal, {key: value for key, value in known_fields.items() if value is not None}
     )
     try:
-        msgspec.convert(entry, McpServer)
+        msgspec.convert(entry, described(McpServer))
     except msgspec.ValidationError as error:
         return ImportedServer(name=legal, entry={}, problem=str(error))
     return ImportedServer(name=legal, entry=entry, secrets=secrets, left_out=left_out)

@@ -17,6 +17,7 @@ import msgspec
 
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import FileLock
+from hermes_jobs.system.struct_types import described
 
 LOCK_SECONDS = 90.0
 """Longer than the time limit of a renewal."""
@@ -78,7 +79,7 @@ class LoginFile:
     def read(self) -> Login | None:
         """The login; None if it is missing or unreadable."""
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=Login)
+            return msgspec.json.decode(self.path.read_bytes(), type=described(Login))
         except (OSError, msgspec.DecodeError):
             return None
 

@@ -21,6 +21,7 @@ from mcp.client.auth.utils import (
 from hermes_jobs.agent.mcp.bearer import error_of
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.logins import Login, OauthClient
+from hermes_jobs.system.struct_types import described
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -131,7 +132,7 @@ class DeviceGrant(Grant):
             problem = f"{response.status_code} {error_of(response)}".rstrip()
             raise OAuthFlowError(f"the authorization server gave no device code: {problem}")
         try:
-            code = msgspec.json.decode(response.content, type=DeviceCode)
+            code = msgspec.json.decode(response.content, type=described(DeviceCode))
         except msgspec.DecodeError as error:
             raise OAuthFlowError("the answer with the device code cannot be read") from error
         check_is_safe(code.verification_uri, "the address for the code")

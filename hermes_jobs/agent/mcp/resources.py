@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 
 class McpResource(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,9 @@ class KnownResources:
     def of(self, server: str) -> tuple[McpResource, ...]:
         """The server's last known resources; empty if unknown."""
         try:
-            return msgspec.json.decode(self._file(server).read_bytes(), type=tuple[McpResource, ...])
+            return msgspec.json.decode(
+                self._file(server).read_bytes(), type=described(tuple[McpResource, ...])
+            )
         except (OSError, msgspec.DecodeError):
             return ()
 

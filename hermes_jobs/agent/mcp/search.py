@@ -18,6 +18,7 @@ from hermes_jobs.domain.events import PlannedCall
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.system.struct_types import described
 
 SEARCH, CALL = "tool_search", "tool_call"
 MOST_FOUND = 8
@@ -100,7 +101,7 @@ def meant(call: ToolCall) -> ToolCall:
     if call.name != CALL:
         return call
     try:
-        given = msgspec.json.decode(call.arguments, type=_Named)
+        given = msgspec.json.decode(call.arguments, type=described(_Named))
         text = bytes(given.arguments).decode()
         if text.startswith('"'):  # small models write the object as a text
             text = msgspec.json.decode(text, type=str)

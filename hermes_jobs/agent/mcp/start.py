@@ -20,6 +20,7 @@ from hermes_jobs.agent.mcp.messages import LENGTH, Failed, Launch
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.cpu_affinity import without_affinity
 from hermes_jobs.system.isolation import isolated, python_module
+from hermes_jobs.system.struct_types import described
 
 HOST = "hermes_jobs.agent.mcp.connector_host"
 INHERITED = (
@@ -167,7 +168,7 @@ def pause_after_failures(folder: Path) -> None:
     Raises `NotStarted` where it would be long.
     """
     try:
-        ended = msgspec.json.decode((folder / "ended.json").read_bytes(), type=Ending)
+        ended = msgspec.json.decode((folder / "ended.json").read_bytes(), type=described(Ending))
     except (OSError, msgspec.DecodeError):
         return
     counter = folder / "failures"

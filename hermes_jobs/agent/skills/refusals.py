@@ -8,6 +8,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.system.struct_types import described
 
 AT_ONCE = 1_000  # events
 TOOL = "skill_manage"
@@ -86,6 +87,6 @@ def _arguments_of(log: EventLog, stream: str, finished: e.ToolFinished) -> _Argu
 
 def _decoded(arguments: str) -> _Arguments | None:
     try:
-        return msgspec.json.decode(arguments, type=_Arguments, strict=False)
+        return msgspec.json.decode(arguments, type=described(_Arguments), strict=False)
     except msgspec.DecodeError:
         return None

@@ -23,6 +23,7 @@ import msgspec
 
 from hermes_jobs.domain.events import FileChange, FileState
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +99,9 @@ class SnapshotStore:
         if not CALL.fullmatch(call):
             return None
         try:
-            return msgspec.json.decode((self.folder / WRITES / f"{call}.json").read_bytes(), type=FileChange)
+            return msgspec.json.decode(
+                (self.folder / WRITES / f"{call}.json").read_bytes(), type=described(FileChange)
+            )
         except (OSError, msgspec.DecodeError):
             return None
 

@@ -14,6 +14,7 @@ from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import Cancel, Model, ModelRequest, Pricing, ToolContext, ToolOutcome
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 
 TOOLSET = "consult"
@@ -122,7 +123,7 @@ class Consult:
         if call.name != "consult":
             return None
         try:
-            arguments = msgspec.json.decode(call.arguments, type=_Asked)
+            arguments = msgspec.json.decode(call.arguments, type=described(_Asked))
             names = self.members(arguments.models)
         except (ValueError, RecursionError, ToolFailed):  # msgspec's errors are ValueErrors
             return None

@@ -21,6 +21,7 @@ from httpx2 import URL, InvalidURL
 from hermes_jobs.agent.tools.addresses import AddressRefused, PublicNetwork
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 from hermes_jobs.agent.tools.web import FetchedPage, PageRequest
+from hermes_jobs.system.struct_types import described
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -48,7 +49,7 @@ class FetchOutOfTime(BaseException):
 
 def main() -> None:
     """Handle the request in the environment."""
-    page = msgspec.json.decode(os.environ[REQUEST], type=PageRequest)
+    page = msgspec.json.decode(os.environ[REQUEST], type=described(PageRequest))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)

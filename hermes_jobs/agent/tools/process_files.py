@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 Life = Literal["session", "turn", "named"]
 
@@ -76,7 +77,9 @@ class ProcessFiles:
     def record(self, name: str) -> ProcessRecord | None:
         """The record with that id; None if it is missing or unreadable."""
         try:
-            return msgspec.json.decode((self._folder / name / "record.json").read_bytes(), type=ProcessRecord)
+            return msgspec.json.decode(
+                (self._folder / name / "record.json").read_bytes(), type=described(ProcessRecord)
+            )
         except (OSError, msgspec.DecodeError):
             return None
 
@@ -88,7 +91,9 @@ class ProcessFiles:
     def status(self, name: str) -> KeeperStatus:
         """Its state; `starting` before its keeper's first report."""
         try:
-            return msgspec.json.decode((self._folder / name / "status.json").read_bytes(), type=KeeperStatus)
+            return msgspec.json.decode(
+                (self._folder / name / "status.json").read_bytes(), type=described(KeeperStatus)
+            )
         except (OSError, msgspec.DecodeError):
             return KeeperStatus()
 

@@ -20,6 +20,7 @@ from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.plural import pluralize
 
 SECONDS = 20
@@ -108,7 +109,7 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     values = responses(completed)
     results = [each for each in values if isinstance(each, str)]
-    endings = [msgspec.convert(each, SearchEnding) for each in values if isinstance(each, dict)]
+    endings = [msgspec.convert(each, described(SearchEnding)) for each in values if isinstance(each, dict)]
     if completed.interrupted:
         return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
     ending = endings[-1] if endings else _missing_ending(completed, len(results))

@@ -23,6 +23,7 @@ from pathspec import GitIgnoreSpec
 from hermes_jobs.agent.tools.file_walk import WalkedFile, candidates, opened
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
+from hermes_jobs.system.struct_types import described
 
 Mode = Literal["content", "files", "count", "names"]
 
@@ -112,7 +113,7 @@ class Page:
 
 def main() -> None:
     """Read the request from the environment, search, and print the results."""
-    query = msgspec.json.decode(os.environ[REQUEST], type=Query)
+    query = msgspec.json.decode(os.environ[REQUEST], type=described(Query))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _ring)

@@ -34,6 +34,7 @@ from hermes_jobs.engine.ports.conversation_search import (
     SessionSummary,
     TranscriptMessage,
 )
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.plural import pluralize
 from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
@@ -60,7 +61,7 @@ def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
     if call.name != "session_search":
         return None
     try:
-        arguments = msgspec.json.decode(call.arguments, type=_Asked)
+        arguments = msgspec.json.decode(call.arguments, type=described(_Asked))
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
     num = min(max(arguments.limit, 0), MOST_SESSIONS) if arguments.query.strip() else 0
@@ -208,7 +209,7 @@ def roles_of(written: str) -> tuple[Role, ...]:
     """The roles of a comma-separated list; none for all. Raises `ToolFailed`."""
     names = [name.strip().lower() for name in written.split(",") if name.strip()]
     try:
-        return msgspec.convert(tuple(dict.fromkeys(names)), tuple[Role, ...])
+        return msgspec.convert(tuple(dict.fromkeys(names)), described(tuple[Role, ...]))
     except msgspec.ValidationError:
         wrong = next(name for name in names if name not in get_args(Role))
         raise ToolFailed(f"there is no role `{wrong}`; the roles are: {', '.join(get_args(Role))}.") from None

@@ -15,6 +15,7 @@ import msgspec
 from hermes_jobs.agent.tools.argument_coercion import choices_at, coerced, decoded_arguments
 from hermes_jobs.domain.events import CallPattern, Effect, Evidence
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.system.struct_types import described
 
 Arguments: TypeAlias = Mapping[str, Any]
 """A call's arguments after validation: every parameter has a value of its declared type."""
@@ -194,7 +195,7 @@ def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
         if field.required and name not in written:
             raise InvalidArguments(f"the argument `{name}` is missing")
     try:
-        return msgspec.structs.asdict(msgspec.convert(written, shape, strict=False))
+        return msgspec.structs.asdict(msgspec.convert(written, described(shape), strict=False))
     except msgspec.ValidationError as error:
         raise InvalidArguments(_explain(str(error), written, shape)) from error
 

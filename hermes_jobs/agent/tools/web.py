@@ -17,6 +17,7 @@ from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, tool
 from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.system.struct_types import described
 
 BACKSTOP = 5  # seconds more, after which the process is killed without a response
 HEADER_CHARS = 1_000
@@ -111,7 +112,9 @@ class Web:
         if completed.interrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         answers = [
-            msgspec.convert(each, FetchedPage) for each in responses(completed) if isinstance(each, dict)
+            msgspec.convert(each, described(FetchedPage))
+            for each in responses(completed)
+            if isinstance(each, dict)
         ]
         if not answers:
             why = f"it took longer than {page.seconds} s" if completed.timed_out else "it broke the parser"

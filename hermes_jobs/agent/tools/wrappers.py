@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import load
+from hermes_jobs.system.struct_types import described
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
 _ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
@@ -36,7 +37,7 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 @cache
 def wrappers() -> Mapping[str, Wrapper]:
     """The wrappers by their names: `data/wrappers.toml`."""
-    return msgspec.convert(load("wrappers")["wrappers"], dict[str, Wrapper])
+    return msgspec.convert(load("wrappers")["wrappers"], described(dict[str, Wrapper]))
 
 
 def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:

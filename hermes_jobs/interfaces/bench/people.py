@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.memory.writes import Operation
+from hermes_jobs.system.struct_types import described
 
 FOLDER = "people"
 
@@ -80,7 +81,7 @@ def people() -> tuple[ScriptedPerson, ...]:
     files = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda f: f.name)
     return tuple(
         msgspec.structs.replace(
-            msgspec.toml.decode(file.read_text("utf-8"), type=ScriptedPerson),
+            msgspec.toml.decode(file.read_text("utf-8"), type=described(ScriptedPerson)),
             name=file.name.removesuffix(".toml"),
         )
         for file in files

@@ -28,6 +28,7 @@ from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.ports import AskSummariser, History, ToolContext
 from hermes_jobs.engine.ports.conversation_search import TranscriptMessage
 from hermes_jobs.interfaces.bench.people import held
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 
 AFTER = (1, 3, 5)
@@ -159,7 +160,7 @@ def asking(application: Application) -> AskSummariser:
 def work() -> Work:
     """The bundled conversation."""
     text = files(__package__).joinpath("work.toml").read_text("utf-8")
-    return msgspec.toml.decode(text, type=Work)
+    return msgspec.toml.decode(text, type=described(Work))
 
 
 def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPart]) -> Iterator[Retained]:

@@ -18,7 +18,7 @@ import msgspec
 from hermes_jobs.text.scan.hidden import Kind, Severity
 from hermes_jobs.text.scan.normalization import bare
 
-SCAN_FILES = ("instructions", "poisoning", "languages", "machines", "credentials")
+SCAN_FILES = ("instructions", "intents", "poisoning", "languages", "machines", "credentials")
 
 
 class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,6 +107,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     fragments: dict[str, str] = {}
     language: list[dict[str, str]] = []
 
+
+msgspec.json.Decoder(_File)  # describes the types while an import holds its lock: `system.struct_types`
 
 _REFERENCE = re.compile(r"\{([a-z_]+)\}")
 

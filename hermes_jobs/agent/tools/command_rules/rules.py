@@ -27,6 +27,7 @@ from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_w
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.tables import load
+from hermes_jobs.system.struct_types import described
 
 FILES = (
     "privileges", "deletions", "interpreters", "outside_code", "software", "secrets", "writes", "network",
@@ -206,7 +207,7 @@ def _entries() -> Iterator[dict[str, Any]]:
 @cache
 def rule_set(decision: Decision) -> CommandRuleSet:
     """The rules of the data files with one decision. Raises `ValueError` for a rule that is badly written."""
-    rules = [msgspec.convert(each, CommandRule) for each in _entries()]
+    rules = [msgspec.convert(each, described(CommandRule)) for each in _entries()]
     unknown = {each for rule in rules for each in (rule.check, rule.unless_check)} - {None, *CHECKS}
     if unknown:
         raise ValueError(f"rules call checks that are not there: {', '.join(map(str, unknown))}")

@@ -19,6 +19,7 @@ from hermes_jobs.agent.tools.web_search.query import (
     decoded_or,
     kind_of,
 )
+from hermes_jobs.system.struct_types import described
 
 MOST_WORDS = 50
 MOST_CHARS = 400
@@ -80,7 +81,7 @@ class Brave:
 
     def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=described(_Answer))
         results = answer.web.results if answer.web is not None else []
         return SearchResults(
             tuple(

@@ -17,6 +17,7 @@ from hermes_jobs.agent.tools.web_search.query import (
     SearchResults,
 )
 from hermes_jobs.engine.ports import Cancel, StepInterrupted
+from hermes_jobs.system.struct_types import described
 
 INSTALL = "pip install 'hermes-jobs[duckduckgo]'"
 SECONDS = 20
@@ -77,7 +78,11 @@ class DuckDuckGo:
         )
         if completed.interrupted:
             raise StepInterrupted
-        answers = [msgspec.convert(each, Answered) for each in responses(completed) if isinstance(each, dict)]
+        answers = [
+            msgspec.convert(each, described(Answered))
+            for each in responses(completed)
+            if isinstance(each, dict)
+        ]
         if not answers:
             raise SearchFailed("unreachable", f"DuckDuckGo did not answer within {self._seconds} s.")
         answer = answers[-1]

@@ -16,6 +16,7 @@ import msgspec
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 from hermes_jobs.agent.tools.web_search.duckduckgo import Answered, DuckDuckGoQuery
 from hermes_jobs.agent.tools.web_search.query import Age, FailureKind, Hit, one_line
+from hermes_jobs.system.struct_types import described
 
 ANY_REGION = "wt-wt"
 MAX_MEMORY = 2 * 1024**3
@@ -25,7 +26,7 @@ _AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
 
 def main() -> None:
     """Handle the request in the environment."""
-    query = msgspec.json.decode(os.environ[REQUEST], type=DuckDuckGoQuery)
+    query = msgspec.json.decode(os.environ[REQUEST], type=described(DuckDuckGoQuery))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     respond(msgspec.to_builtins(answered(query)))

@@ -17,6 +17,7 @@ from hermes_jobs.agent.tools.web_search.query import (
     decoded_or,
     kind_of,
 )
+from hermes_jobs.system.struct_types import described
 
 _WRONG_KEY = frozenset({"INVALID_API_KEY", "API_KEY_EXPIRED"})
 
@@ -61,7 +62,7 @@ class Exa:
 
     def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=described(_Answer))
         return SearchResults(tuple(map(_hit, answer.results)))
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:

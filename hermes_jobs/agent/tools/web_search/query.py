@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.system.struct_types import described
 
 Age = Literal["day", "week", "month", "year"]
 AGE_DAYS: Mapping[Age, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
@@ -119,7 +120,7 @@ def kind_of(status: int) -> FailureKind:
 def decoded_or(body: bytes, kind: type[T], otherwise: T) -> T:
     """The JSON body as that type; `otherwise` if it is not, as with a web page."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(body, type=described(kind))
     except msgspec.DecodeError:
         return otherwise
 

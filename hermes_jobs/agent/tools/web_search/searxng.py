@@ -15,6 +15,7 @@ from hermes_jobs.agent.tools.web_search.query import (
     kind_of,
     one_line,
 )
+from hermes_jobs.system.struct_types import described
 
 NO_JSON = "its settings.yml does not offer JSON; add `json` to `search.formats`"
 
@@ -43,7 +44,7 @@ class SearXNG:
 
     def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=described(_Answer))
         hits = [
             Hit(each.title or "", each.url, each.content or "", (each.published_date or "")[:10])
             for each in answer.results

@@ -16,6 +16,7 @@ from hermes_jobs.agent.tools.web_search.query import (
     decoded_or,
     kind_of,
 )
+from hermes_jobs.system.struct_types import described
 
 MOST_CHARS = 400
 _USED_UP = frozenset({432, 433})  # the limits of the plan and of pay-as-you-go
@@ -61,7 +62,7 @@ class Tavily:
 
     def found(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body, type=described(_Answer))
         return SearchResults(
             tuple(
                 Hit(each.title or "", each.url, each.content or "", each.published_date or "")

@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.turns.replay import left_out, read_prompt
+from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.json_schema import schema_fault
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def read_design(application: Application, file: Path) -> Design:
     import yaml
 
     try:
-        found = msgspec.convert(yaml.safe_load(read_prompt(file)), ExperimentFile)
+        found = msgspec.convert(yaml.safe_load(read_prompt(file)), described(ExperimentFile))
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         text = " ".join(str(error).split())
         raise _refused(file, text) from error
