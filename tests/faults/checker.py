@@ -5,6 +5,7 @@ No view, no fold and no type of the product is used here, so that a mistake in t
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ BOOKED_BY = {
     "ReplayCallEnded",
     "ReplayCallFailed",
 }
+_REPLAYED = re.compile(r"(?P<replay>.+)-v\d+t(?P<turn>\d+)s\d+c\d+")
 ESTIMATED_BY = {"ModelReplied", "ModelCallFailed", "ResponseBooked", "StepAbandoned"}
 
 
@@ -170,6 +172,19 @@ def _doubled_firings(lines: Sequence[Line]) -> Iterator[str]:
             yield f"schedule {key[0]} fired {times} times for {key[1]}"
 
 
+def _lost_replays(lines: Sequence[Line]) -> Iterator[str]:
+    """The turn of each replayed call that died with its worker: its next start books what it had reserved."""
+    asked = {
+        (planned["replay"], number): turn["turn"]
+        for planned in _data(lines, "ReplayPlanned")
+        for number, turn in enumerate(planned["turns"], 1)
+    }
+    for started in _data(lines, "ReplayCallStarted"):
+        named = _REPLAYED.fullmatch(started["step"])
+        if started["lost"] and named:
+            yield asked.get((named["replay"], int(named["turn"])), "")
+
+
 def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
     """Every response is booked once, or an estimate of the turn that asked for it stands in its place."""
     booked: Counter[int] = Counter()
@@ -181,6 +196,7 @@ def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
         if line["type"] in ESTIMATED_BY and _tokens(data["estimated"]):
             beside = "-flush-" in data["step"] or "-compress-" in data["step"]
             estimates["" if beside else data["turn"]] += 1
+    estimates.update(_lost_replays(lines))
     known = {each.output_tokens for each in given}
     for tokens, times in booked.items():
         if tokens in known and times > 1:

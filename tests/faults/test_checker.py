@@ -171,3 +171,14 @@ def test_a_gap_in_a_chain_is_found() -> None:
     lines = log(*TURN)
     assert "version 3 stands where 2 belongs" in violations([lines[0], *lines[2:]])[0]
     assert "position 1 stands behind position 2" in violations([lines[1], lines[0]])[1]
+
+
+def test_a_replayed_call_that_died_is_booked_as_what_it_had_reserved() -> None:
+    planned = ("ReplayPlanned", {"replay": "r1", "turns": [{"turn": "t0"}, {"turn": "t1"}]})
+    started = ("ReplayCallStarted", {"step": "r1-v2t2s1c1", "lost": {"output_tokens": 8192}})
+    given = [Given(1001, "hello")]
+    found = violations(log(SUBMITTED, STARTED, COMPLETED, planned, started), given)
+    assert not [each for each in found if "not booked" in each]
+    first = ("ReplayCallStarted", {"step": "r1-v2t2s1c1", "lost": None})
+    found = violations(log(SUBMITTED, STARTED, COMPLETED, planned, first), given)
+    assert [each for each in found if "not booked" in each]
