@@ -71,6 +71,8 @@ _LONGEST = tuple(
     for text in (
         r"at most {longest} (?:completion|output) tokens",
         r"> {longest}, which is the maximum",
+        r"{ANSWER}\W{1,4}{_} > {longest}",
+        r"{ANSWER}.{0,30}(?:lower|less|smaller) than {longest}",
         r"range of {ANSWER} (?:is|should be) \[{_}, ?{longest}\]",
         r"{ANSWER}.{0,60}\[{_}, ?{longest}\]",
         r"{ANSWER}.{0,60}\bfrom {_} (?:\(inclusive\) )?to {longest}(?! \(exclusive)",
@@ -92,10 +94,12 @@ _ANSWER_WORDS = _pattern(
     r"{ANSWER}(?![a-z_]).{0,50}?(?:too (?:large|high|big)|must not|should be|cannot be|exceed|range|<="
     r"|at most"
     r"|(?:must|should) be in the range|ensure this value is less|for this model is \d"
-    r"|must be (?:<|less|at most|between|no |lower|smaller)|no more than|(?:greater|larger|higher) than (?!0)"
+    r"|(?:must|to) be (?:<|less|at most|between|no |lower|smaller|below)|no more than|{_} > \d"
+    r"|(?:greater|larger|higher) than (?!0)"
     r"|参数非法|超过最大值|above|maximum|limit|model max)"
     r"|range of {ANSWER}|maximum tokens you requested|(?:limit|maximum)\W{1,3}(?:for|of|on) {ANSWER}"
     r"|{_} (?:output|completion) tokens.{0,30}\b(?:allows|supports|accepts)"
+    r"|supports (?:at most|up to|only) {_} (?:output|completion) tokens"
     r"|(?:requested|number of) (?:output|completion) tokens.{0,40}(?:exceed|greater|larger|more than)"
 )
 _ONLY_ONE_SIDE = _pattern(r"(?:input|prompt).{0,20}(?:and|plus|\+) .?{ANSWER}")
@@ -105,6 +109,9 @@ _WINDOWS = tuple(
     _pattern(text)
     for text in (
         r"n_ctx\W{1,4}{window}",
+        r"context length: {_} > {window}",
+        r"only supports up to {window}",
+        r"tokens,? the limit is {window} tokens",
         r"max_model_len\w*\W{1,4}(?:of |is )?{window}",
         r"tokens > {window} maximum",
         r"tokens exceed the configured limit of {window}",
@@ -146,7 +153,9 @@ _WINDOW_WORDS = re.compile(
     r"|configured context size|must be at least 1, got -\d"  # the rest for an answer is below zero
     r"|(?:sequence|total) length .{0,60}(?:larger|longer|greater) than|tokens_limit_reached"
     r"|max size\W{1,3}\d[\d,]* tokens"
-    r"|context_too_large|supports a context|longueur (?:maximale )?(?:de|du) contexte"
+    r"|context size has been exceeded|input token count is \d|total tokens .{0,20}(?:above|over|exceed)"
+    r"|prompt has \d[\d,]* tokens, the limit|context_too_large|supports a context"
+    r"|longueur (?:maximale )?(?:de|du) contexte"
     r"|kontext(?:länge|fenster)|longitud (?:máxima )?(?:de|del) contexto"
     r"|上下文窗口|コンテキスト(?:長|ウィンドウ)"
     r"|超过最大长度|超出最大长度|上下文长度|长度超过模型上限"
