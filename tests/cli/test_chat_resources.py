@@ -13,7 +13,7 @@ from hermes_jobs.agent.mcp.resources import McpResource
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed
-from hermes_jobs.interfaces.chat.offered_resources import OfferedResources
+from hermes_jobs.interfaces.chat.completion import OfferedResources
 
 
 class Notes:

@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.cli.exit_codes import (
     USAGE,
     report,
 )
-from hermes_jobs.interfaces.cli.help_topics import TOPICS, Rows
+from hermes_jobs.interfaces.cli.help import TOPICS, Rows
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 

@@ -26,7 +26,7 @@ from hermes_jobs.domain.streams import KINDS, StreamKind
 from hermes_jobs.interfaces.chat.commands import COMMANDS
 from hermes_jobs.interfaces.chat.info_commands import told
 from hermes_jobs.interfaces.cli import hermes_jobs
-from hermes_jobs.interfaces.cli.help_topics import TOPICS, Bullets, Rows
+from hermes_jobs.interfaces.cli.help import TOPICS, Bullets, Rows
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
 from hermes_jobs.settings.sections import Configuration, Toolsets

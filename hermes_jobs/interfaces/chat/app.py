@@ -32,7 +32,6 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.chat.answer_keys import SETTLE, WITH_REASON, AnswerKeys
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments
 from hermes_jobs.interfaces.chat.commands import run_command
 from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
@@ -44,7 +43,7 @@ from hermes_jobs.interfaces.chat.foreground import (
     run_shell,
     sigint_handler,
 )
-from hermes_jobs.interfaces.chat.keys import chat_keys
+from hermes_jobs.interfaces.chat.keys import SETTLE, WITH_REASON, AnswerKeys, chat_keys
 from hermes_jobs.interfaces.chat.log_thread import LogThread
 from hermes_jobs.interfaces.chat.screen import PromptSurface
 from hermes_jobs.interfaces.chat.session_commands import answer, next_mode

@@ -1,18 +1,25 @@
-"""Completion in a chat: commands, and their arguments such as sessions and models."""
+"""Completion in a chat: commands, and their arguments such as sessions and models; after an `@` paths, MCP
+servers, and after `@server:` the server's resources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
+from typing import TYPE_CHECKING, Protocol
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.attachments import BEGUN, paths_that_begin
 from hermes_jobs.interfaces.chat.commands import all_commands, by_name
-from hermes_jobs.interfaces.chat.offered_resources import OfferedResources
 from hermes_jobs.interfaces.chat.slash import ChatContext, Found, Group, SlashCommand
+
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.resources import McpResource
 
 
 class ChatCompleter(Completer):
@@ -39,11 +46,11 @@ class ChatCompleter(Completer):
         try:
             commands = all_commands(self._chat)
             if not space:
-                yield from _fitting(_names(commands), name)
+                yield from _beginning_with(_names(commands), name)
                 return
             command = by_name(commands).get(name)
             if command is not None and command.completes is not None:
-                yield from _fitting(command.completes(self._chat), rest.lstrip())
+                yield from _beginning_with(command.completes(self._chat), rest.lstrip())
         except HermesJobsError:
             return  # without completions if reading fails
 
@@ -58,7 +65,76 @@ def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
     return ((each.name, each.summary) for each in chain.from_iterable(commands.values()))
 
 
-def _fitting(found: Found, begun: str) -> Iterator[Completion]:
+def _beginning_with(found: Found, begun: str) -> Iterator[Completion]:
     for word, meaning in found:
         if word.casefold().startswith(begun.casefold()):
             yield Completion(word, start_position=-len(begun), display_meta=meaning)
+
+
+KNOWN_SECONDS = 60.0  # seconds after which a running server is listed again
+OFFERED = 50
+
+
+class ResourceLister(Protocol):
+    """Lists what MCP servers offer, as `McpReader`."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of enabled servers."""
+
+    def known(self, server: str) -> Sequence[McpResource]:
+        """The server's last known resources, without a request."""
+
+    def is_running(self, server: str, workdir: str) -> bool:
+        """Whether the server is running."""
+
+    def resources(self, server: str, workdir: str) -> Sequence[McpResource]:
+        """The server's resources; stored for `known`. Raises `Rejected`."""
+
+
+class OfferedResources:
+    """Offers the resources that servers listed last. Thread-safe.
+
+    A running server is listed again from time to time; none is started.
+    """
+
+    def __init__(self, reader: Callable[[], ResourceLister], clock: Clock) -> None:
+        self._reader = reader
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asked_at: dict[str, float] = {}
+
+    def that_begin(self, begun: str, folder: str) -> Found:
+        """Mentions that begin with the text typed after the `@`, each with a description."""
+        reader = self._reader()
+        server, colon, rest = begun.removeprefix('"').partition(":")
+        if not colon:
+            return [
+                (f"@{name}:", "MCP server")
+                for name in reader.names
+                if name.casefold().startswith(begun.casefold())
+            ]
+        if server not in reader.names:
+            return []
+        self._ask_again(reader, server, folder)
+        known = reader.known(server)
+        if not known:
+            return [(f"@{server}:", f"not known yet: hermes-jobs mcp resources {server}")] if not rest else []
+        return list(_fitting(known, rest.casefold()))[:OFFERED]
+
+    def _ask_again(self, reader: ResourceLister, server: str, folder: str) -> None:
+        with self._lock:
+            now = self._clock.monotonic()
+            is_due = now - self._asked_at.get(server, float("-inf")) > KNOWN_SECONDS
+            if is_due and reader.is_running(server, folder):
+                self._asked_at[server] = now
+                with suppress(HermesJobsError):  # the known ones stay
+                    reader.resources(server, folder)
+
+
+def _fitting(known: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
+    for each in known:
+        fits = each.uri.casefold().startswith(begun) or (len(begun) > 1 and begun in each.name.casefold())
+        about = each.description or each.name
+        if fits:
+            yield each.mention, f"{each.uri}: {about}" if each.is_template else about

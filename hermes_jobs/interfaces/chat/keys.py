@@ -1,4 +1,4 @@
-"""Key bindings of a chat."""
+"""Key bindings of a chat, and the keys that answer the open question without Enter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from hermes_jobs.interfaces.chat.conversation import Conversation
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+
 ANSWERS = "ysanrc"  # the keys of all questions
+SETTLE = 0.5  # seconds in which a new question cannot be answered: the key was pressed before
+WITH_REASON = "r"  # asks for the reason of a refusal, which is typed behind it
 
 
 def chat_keys(
@@ -22,9 +27,9 @@ def chat_keys(
     answer: Callable[[str], object],
     answer_keys: Callable[[], str],
 ) -> KeyBindings:
-    """Enter sends and Esc Enter begins a line; `interrupt` is told of a Ctrl-C that nothing is typed at,
-    `next_mode` of a shift-tab that goes through no completions, `answer` of one of the keys that
-    `answer_keys()` names at that moment, pressed where nothing is typed."""
+    """Enter sends and Esc Enter begins a line. With empty input, `interrupt` is called on Ctrl-C, `leave` on
+    Ctrl-D, and `answer` with a key if `answer_keys()` has it at that moment; `next_mode` on Shift-Tab, unless
+    a completion is selected."""
     keys = KeyBindings()
 
     @Condition
@@ -105,3 +110,33 @@ def complete(buffer: Buffer) -> None:
         buffer.complete_next()
     else:
         buffer.start_completion(select_first=True)
+
+
+class AnswerKeys:
+    """The keys that answer the question that is shown, enabled `SETTLE` seconds after it appeared."""
+
+    def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
+        """`now` is a monotonic clock, in seconds."""
+        self._conversation = conversation
+        self._now = now
+        self._question: AnyQuestion | None = None
+        self._since = 0.0
+
+    def update(self) -> bool:
+        """Read the question that is shown; returns whether it is a new one, whose keys are still disabled."""
+        before, self._question = self._question, self._conversation.question_of_keys
+        if self._question is None or (before is not None and before.id == self._question.id):
+            return False
+        self._since = self._now()
+        return True
+
+    @property
+    def keys(self) -> str:
+        """The keys that answer now; empty without a question, or while it is new."""
+        question = self._question
+        return question.keys if question is not None and self._now() >= self._since + SETTLE else ""
+
+    def take(self) -> str:
+        """Disable the keys; returns the id of the question that is shown, empty for none."""
+        question, self._question = self._question, None
+        return question.id if question is not None else ""

@@ -1,6 +1,6 @@
 """Reports errors of a command: one sentence, a hint, and the exit code.
 
-`hermes_jobs.interfaces.cli.help_topics` explains the codes.
+`hermes_jobs.interfaces.cli.help` explains the codes.
 """
 
 from __future__ import annotations

@@ -47,12 +47,12 @@ def listen_to_telegram(context: CliContext) -> None:
         helper = FallbackWorker(application, note)
         helper.start()
         try:
-            asyncio.run(_until_told_to_stop(service))
+            asyncio.run(_until_stopped(service))
         finally:
             helper.stop()
 
 
-async def _until_told_to_stop(service: GatewayService) -> None:
+async def _until_stopped(service: GatewayService) -> None:
     import asyncio
     from contextlib import suppress
 

@@ -1,16 +1,191 @@
-"""`hermes-jobs help`: the commands, one command, or a further topic."""
+"""`hermes-jobs help`: the commands, one command, or a further topic.
+
+docs/reference.md is generated from the topics.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hermes_jobs.interfaces.cli.help_topics import TOPICS, Bullets, Rows, Topic
 from hermes_jobs.interfaces.cli.options import example
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+
+class Rows(NamedTuple):
+    """A table: the titles of its columns, and its rows. The first column is code."""
+
+    heads: tuple[str, str]
+    rows: tuple[tuple[str, str], ...]
+
+
+class Bullets(NamedTuple):
+    """A list of paragraphs."""
+
+    items: tuple[str, ...]
+
+
+class Topic(NamedTuple):
+    """A topic: its line in the list of topics, and its paragraphs, lists and tables in order."""
+
+    summary: str
+    blocks: tuple[str | Rows | Bullets, ...]
+
+
+EXIT_CODES = Topic(
+    "The meaning of a command's exit code.",
+    (
+        Rows(
+            ("code", "meaning"),
+            (
+                ("0", "Done."),
+                ("1", "The turn failed, was cancelled or refused; or hermes-jobs itself has an error."),
+                ("2", "Wrong usage or configuration. Nothing was recorded."),
+                ("3", "Timed out (`--timeout`). The turn continues."),
+                ("4", "No credentials, or the provider refused them."),
+                ("5", "The log cannot be reached or is broken; for a worker also its broker."),
+                ("6", "The answer does not fit the schema (`--schema`), also after a correction."),
+                ("130", "Interrupted (Ctrl-C)."),
+            ),
+        ),
+        "With `--json` and `--jsonl` the codes are the same; a turn's `error` says more.",
+    ),
+)
+
+ENVIRONMENT = Topic(
+    "Environment variables that are read.",
+    (
+        "Precedence: a flag, a variable, `.env` in the home, `config.yaml`.",
+        Rows(
+            ("variable", "meaning"),
+            (
+                ("HERMES_JOBS_HOME", "The home: its log, memory, skills, settings. Default: ~/.hermes-jobs."),
+                ("HERMES_JOBS_MODEL", "The model, as `model.model`."),
+                ("HERMES_JOBS_LOG_URL", "The log's database, if it is not a file in the home."),
+                ("HERMES_JOBS_BROKER_URL", "The broker, if it is not the embedded one."),
+                (
+                    "HERMES_JOBS_BUDGETS__DAY_USD",
+                    "The key `budgets.day_usd`; any other key likewise.",
+                ),
+                ("HERMES_JOBS_DEBUG", "1 shows tracebacks."),
+                ("OPENAI_API_KEY", "OpenAI's key, and that of an endpoint without a provider of its own."),
+                ("ANTHROPIC_API_KEY", "Anthropic's key. Other providers: docs/providers.md."),
+                ("OPENAI_BASE_URL", "Address of the API, as `model.base_url`."),
+                ("ANTHROPIC_BASE_URL", "Address of the Messages API."),
+                (
+                    "BRAVE_API_KEY",
+                    "Key of Brave Search; also TAVILY_API_KEY, EXA_API_KEY: `web.search.provider`.",
+                ),
+                ("TELEGRAM_BOT_TOKEN", "Token of the Telegram bot."),
+                ("NO_COLOR", "If set, output has no colours."),
+                ("COLUMNS", "The width of help texts."),
+                ("EDITOR, VISUAL", "The editor of `config edit`."),
+                ("SHELL", "The shell of `!command` in chat."),
+            ),
+        ),
+        "Keys belong in the environment or in `.env` (mode 600); `hermes-jobs setup` and "
+        "`hermes-jobs config set NAME` write it.",
+    ),
+)
+
+FILES = Topic(
+    "What is in the home, and which files of a project are read.",
+    (
+        "The home is HERMES_JOBS_HOME, else ~/.hermes-jobs. Files that you may edit:",
+        Rows(
+            ("file", "what it is"),
+            (
+                ("config.yaml", "Settings; `config set` changes one, `config show` lists all."),
+                (".env", "Keys and other secrets, mode 600."),
+                ("SOUL.md", "The agent's personality."),
+                ("memories/", "MEMORY.md and USER.md: the memory."),
+                ("skills/", "Skills: a folder with a SKILL.md each."),
+                ("commands/", "Slash commands of your own for chat: a NAME.md each."),
+                ("plugins/", "Memory providers and context engines of your own."),
+            ),
+        ),
+        "Kept by hermes-jobs:",
+        Rows(
+            ("file", "what it is"),
+            (
+                ("events.db", "The log: everything that happened. `backup` copies it while it is in use."),
+                ("views/", "Read models of the listings; rebuilt from the log if deleted."),
+                ("results/", "Tool results too large for the log."),
+                ("snapshots/", "Earlier versions of files, for `turns rewind`."),
+                ("chat_history", "The input history of chat."),
+                ("mcp/", "Logins at MCP servers, mode 600."),
+                ("logs/, run/", "Of running processes."),
+            ),
+        ),
+        "In the working folder:",
+        Rows(
+            ("file", "what it is"),
+            (
+                (
+                    "AGENTS.md",
+                    "Project instructions; first of .hermes.md, AGENTS.md, CLAUDE.md, .cursorrules.",
+                ),
+                (".hermes/commands/", "Slash commands of the project; .claude/commands/ is read, too."),
+                (".gitignore", "Files that searches skip."),
+            ),
+        ),
+    ),
+)
+
+JSON = Topic(
+    "What `--json` prints.",
+    (
+        "One convention for every `--json`:",
+        Bullets(
+            (
+                "A listing prints one list, a `show` one object, a change the object as it then is."
+                " Nothing else goes to standard output.",
+                "An id stands under what it is the id of: `turn`, `session`, `review`, `schedule`,"
+                " `delivery`, `step`, `call`. What people name (a skill, a queue, a model) has a `name`. No"
+                " key is called `id`, but in what other programs define (training data).",
+                "A moment is ISO 8601; its key is `at` or ends in `_at` (of steps: `start`, `end`). A length"
+                " of time says its unit (`duration_ms`, `oldest_seconds`); a count begins with `num_`. Tokens"
+                " are a `usage` of seven figures, money is `cost_usd`; `null` where a price is not known.",
+                "`null` is “none”, or “not known”. A key that is there only sometimes is named in the"
+                " command's help.",
+                "Keys are added, and none changes its meaning. Readers should skip what they do not know.",
+            )
+        ),
+        "A turn, as `send --json`, `turns wait --json` and `turns show --json` print it, has `status`,"
+        " `result` and, where it failed, `error` (`kind`, `message`, `hint`). `is_error` is true once it"
+        " has ended without having done what was asked: it failed, was cancelled, or was stopped;"
+        " `stopped_by` then names the limit: `max_iterations`, `loop_guard`, `length`, `budget`, `schema`"
+        " (the answer does not fit it), `refused` (nobody attended it, and no tool call was allowed).",
+        "With `send --schema FILE` the `result` is a JSON document that fits the schema, and `structured` the"
+        " same as a value.",
+        "`--jsonl` prints what happens in a turn, one object a line, with one of these as its `type`:",
+        Rows(
+            ("type", "line"),
+            (
+                ("text", "A piece of what the model says: `turn`, `step`, `attempt`, `at`, `text`."),
+                ("turn", "The last line: the turn as `--json` prints it."),
+                (
+                    "TurnSubmitted …",
+                    "An event, as `events --json` prints it: its names begin with a capital.",
+                ),
+            ),
+        ),
+        "`at` characters of the step's attempt stand before a piece; at 0 it begins again. `ModelReplied` of"
+        " the same step has the whole text, also where pieces got lost or none came; `ModelCallFailed` takes"
+        " them back. `--no-stream` leaves pieces out.",
+    ),
+)
+
+TOPICS: Mapping[str, Topic] = {
+    "exit-codes": EXIT_CODES,
+    "environment": ENVIRONMENT,
+    "files": FILES,
+    "json": JSON,
+}
 
 
 def _complete(context: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
@@ -32,7 +207,7 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
     """
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
     if topic is not None:
-        click.echo(told(topic, context.make_formatter()), nl=False)
+        click.echo(help_text(topic, context.make_formatter()), nl=False)
         return
     root = context.find_root()
     found = click.Context(root.command, info_name=root.info_name, **_settings(root))
@@ -65,7 +240,7 @@ def _settings(context: click.Context) -> dict[str, Any]:
     }
 
 
-def told(topic: Topic, formatter: click.HelpFormatter) -> str:
+def help_text(topic: Topic, formatter: click.HelpFormatter) -> str:
     """The topic as text for a terminal."""
     for at, block in enumerate(topic.blocks):
         if at:

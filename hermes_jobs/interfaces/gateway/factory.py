@@ -27,7 +27,7 @@ def has_telegram(settings: Settings) -> bool:
 
 
 @contextmanager
-def telegram_service(application: Application, told: Callable[[str], None]) -> Iterator[GatewayService]:
+def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
         from hermes_jobs.delivery.telegram_bot import bot_of
@@ -43,8 +43,8 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
         raise _no_bot(token)
     allowed = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.allowed_users]
     if not allowed:
-        told("Nobody may write yet: gateway.telegram.allowed_users is empty.")
-        told("  Write to the bot; the number that is ignored below is yours.")
+        notify("Nobody may write yet: gateway.telegram.allowed_users is empty.")
+        notify("  Write to the bot; the number that is ignored below is yours.")
     platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
     house = GatewayPolicy(
         users=validate_users(settings.gateway.users),
@@ -62,7 +62,7 @@ def telegram_service(application: Application, told: Callable[[str], None]) -> I
         application.workers.failure_detector(),
     )
     try:
-        yield GatewayService(platform, reception, post, told, reach)
+        yield GatewayService(platform, reception, post, notify, reach)
     finally:
         post.close()
 

@@ -17,7 +17,7 @@ LOOK_EVERY = 1.0  # seconds between checks of live workers
 
 
 class FallbackWorker:
-    """A thread that runs due steps while no worker is alive. `told` is called when it begins and ends,
+    """A thread that runs due steps while no worker is alive. `notify` is called when it begins and ends,
     `on_delta` with models' deltas.
 
     `own` gives a stream whose turns this process runs if live workers lack their requirements (None:
@@ -27,7 +27,7 @@ class FallbackWorker:
     def __init__(
         self,
         application: Application,
-        told: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         on_delta: OnDelta = ignore_delta,
         own: Callable[[], tuple[str | None, Mapping[str, str]]] = lambda: (None, {}),
@@ -35,7 +35,7 @@ class FallbackWorker:
         self._application = application
         self._own = own
         self._on_delta = on_delta
-        self._told = told
+        self._notify = notify
         self._stopping = threading.Event()
         self._looked_at = float("-inf")
         self._is_relieved = False
@@ -65,7 +65,7 @@ class FallbackWorker:
 
     def _work(self) -> None:
         """Run due steps until stopped, or until a worker is alive again."""
-        self._told("No worker is alive: this process runs the turns, too.")
+        self._notify("No worker is alive: this process runs the turns, too.")
         self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
         connectors = connector_preparation(self._application)
         connectors.start()
@@ -75,7 +75,7 @@ class FallbackWorker:
         finally:
             connectors.stop()
         if not self._stopping.is_set():
-            self._told("Workers are alive: they run the turns.")
+            self._notify("Workers are alive: they run the turns.")
 
     def _reserved(self) -> str | None:
         """The own stream, if no live worker can run its turns."""

@@ -32,20 +32,20 @@ class PlatformReach:
 
 
 class GatewayService:
-    """One account's gateway in one process. `told` is called with status texts for the user."""
+    """One account's gateway in one process. `notify` is called with status texts for the user."""
 
     def __init__(
         self,
         platform: Platform,
         reception: MessageReceiver,
         post: GatewayLeader,
-        told: Callable[[str], None],
+        notify: Callable[[str], None],
         reach: PlatformReach,
     ) -> None:
         self._platform = platform
         self._receiver = reception
         self._leader = post
-        self._told = told
+        self._notify = notify
         self._reach = reach
         self._said = ""
         self._is_leader = False
@@ -147,4 +147,4 @@ class GatewayService:
     def _report(self, text: str) -> None:
         if text != self._said:
             self._said = text
-            self._told(text)
+            self._notify(text)
