@@ -188,7 +188,7 @@ def test_the_version_is_told(home: WrittenHome) -> None:
     ("arguments", "told"),
     [
         (["trns"], "Did you mean 'turns'?"),
-        (["What's 2+2?"], "To say it: hermes-jobs send 'What'\"'\"'s 2+2?'"),
+        (["What's 2+2?"], "To send it as a message: hermes-jobs send 'What'\"'\"'s 2+2?'"),
         (["restore", "b.tar"], "No such command 'restore'. Did you mean hermes-jobs import FILE?"),
         (["resume"], "Did you mean hermes-jobs chat -c?"),
         (["-c"], "No such option '-c'. Options come after a command, as in: hermes-jobs chat -c"),
@@ -283,7 +283,7 @@ def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureF
 
     told = capsys.readouterr()
     assert (code, told.out) == (1, "")
-    assert told.err.startswith("Error: /home/run/w1.lock cannot be used: Permission denied.\nHint: Mend")
+    assert told.err.startswith("Error: /home/run/w1.lock cannot be used: Permission denied.\nHint: Correct")
 
 
 def test_an_error_shows_no_sequence_that_moves_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
