@@ -95,3 +95,12 @@ def test_a_session_without_a_summary_is_told_so(home: Home) -> None:
     done = home.run("sessions", "summary", session)
     assert (done.code, done.out) == (0, "")
     assert "nothing of it is compressed" in done.err
+
+
+def test_a_short_conversation_is_not_compressed_and_the_reason_names_the_setting(
+    home: Home, model_server: ModelServer
+) -> None:
+    session = home.send("hello")["session"]
+    refused = home.run("sessions", "compress", session)
+    assert refused.code == 1
+    assert "always kept (compression.protect_last_n)" in refused.err

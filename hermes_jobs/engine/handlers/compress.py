@@ -39,6 +39,8 @@ FULL = 0.95
 AGAIN = frozenset({"context_overflow"})
 """Kinds of failures after which the same model is asked once more: what it takes has been learned."""
 
+TOO_SHORT = "it is short, and its first and newest messages are always kept (compression.protect_last_n)"
+
 
 class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """`compression.compress`: the summary, and the session that continues with it.
@@ -86,7 +88,7 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         fixed = sizing.overhead(session, session.current, started)
         after = fixed + job.context.estimate(shortened.messages)
         if shortened.removed == 0:
-            kind, text = "nothing_to_compress", "there was nothing to take away"
+            kind, text = "nothing_to_compress", TOO_SHORT
         elif after >= estimated and not (
             job.asked.reason == "manual" and after - fixed < estimated - size.fixed
         ):
