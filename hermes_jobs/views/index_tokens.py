@@ -35,6 +35,7 @@ from hermes_jobs.text.search.folding import (
     WORD_CHARACTERS,
     pattern,
 )
+from hermes_jobs.text.search.function_words import function_roots
 from hermes_jobs.text.search.query import Expression
 from hermes_jobs.text.search.stems import stem
 from hermes_jobs.text.search.terms import SIGNED_NAME, Piece, pieces
@@ -66,7 +67,7 @@ def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
     """What the index holds of texts that belong together, and how many words that counts for.
 
     The stem of each word, with `OFTEN` again where it is there `MANY` times, and each pair of characters of
-    a script without spaces.
+    a script without spaces; no function words, which are in every passage.
     """
     words: Counter[str] = Counter()
     pairs: set[str] = set()
@@ -82,7 +83,9 @@ def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
     stems: dict[str, int] = {}
     for word, count in words.items():
         root = stem(word)
-        stems[root] = stems.get(root, 0) + count
+        if root not in function_roots():
+            stems[root] = stems.get(root, 0) + count
+    pairs -= function_roots()
     often = [OFTEN + root for root, count in stems.items() if count >= MANY]
     return " ".join((*stems, *often, *pairs)), len(stems) + len(often) + len(pairs)
 

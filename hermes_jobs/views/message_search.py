@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit, SessionSummary
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
-from hermes_jobs.text.search.function_words import asks_for_now
-from hermes_jobs.text.search.question import Question, Wanted, question
+from hermes_jobs.text.search.question import Question, Wanted, asks_for_now, question
 from hermes_jobs.text.search.ranking import (
     READ,
-    counter_of_forms,
-    coverage,
+    counts_of_forms,
+    coverages,
     fits,
     scores,
     terms_in,
@@ -134,10 +133,10 @@ def _ranked(
 def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
     """Possible answers to a question, best first: by their own words and those of the passage around them."""
     read, rarities, telling, passages = question_candidates(index, asked_for, scope)
-    count = counter_of_forms(asked_for.wanted)
-    counts = [count(each.folded[:READ]) for each in read]
-    values = _weighed(read, fits([each.folded for each in read], counts, rarities))
-    coverages = {each.position: coverage(row, telling) for each, row in zip(read, counts, strict=True)}
+    folded = [each.folded for each in read]
+    counts = counts_of_forms([text[:READ] for text in folded], asked_for.wanted)
+    values = _weighed(read, fits(folded, counts, rarities))
+    held = dict(zip((each.position for each in read), coverages(counts, telling), strict=True))
     worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
     found = [each for each in read if each.position in worth]
     total = _in_context(index.rows, worth, passages)
@@ -149,7 +148,7 @@ def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Sco
     rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
-    return [Answer(each, looked_for, coverages[each.position]) for each in best]
+    return [Answer(each, looked_for, held[each.position]) for each in best]
 
 
 def _in_context(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from math import inf
 from sqlite3 import Connection
 from typing import NamedTuple
 
@@ -34,13 +36,15 @@ WIDEST = 2_000  # positions of a passage among which these are, where other conv
 WORDS = 8  # that the index is asked for, each in all its forms
 ECHOES = 10  # calls and results of searches of the past, which come last
 MANY = 200  # passages; of fewer, with the question itself among them, rarity says little
-OF_FUNCTION_WORD = 0.2  # of its rarity
-BY_SIZE = 0.4  # passages are of one size mostly, and those that are not are not worse for it
+FUNCTION_WORD = 0.3  # its rarity, of which the index knows nothing: it is in no passage
 
 
 class WeightedTerm(NamedTuple):
-    """A term with its passages and its rarity; `telling`: its rarity among `MANY` passages, if there are
-    fewer."""
+    """A term with its passages and its rarity.
+
+    `telling`: its rarity among `MANY` passages, if there are fewer. `places`: how many passages have it,
+    estimated where they are many; infinite for a function word.
+    """
 
     wanted: Wanted
     rarity: float
@@ -86,30 +90,31 @@ def _holds_all(must: Matcher, candidate: Candidate) -> bool:
 
 
 def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
+    if wanted.root in function_roots():
+        return WeightedTerm(wanted, FUNCTION_WORD, FUNCTION_WORD, inf, [])
     listed = _listed(rows, quoted(wanted.root)) if wanted.root is not None else []
     held = float(len(listed))
     if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
         held *= newest / max(newest - listed[-1] + 1, 1)
     elif not listed:
-        held = newest * _share(rows, wanted)
-    share = OF_FUNCTION_WORD if wanted.root in function_roots() else 1.0
+        held = _held_elsewhere(rows, wanted, newest)
     at_least = max(held, 1.0)  # a word without occurrences is not rarer than one with a single occurrence
-    telling = share * rarity(at_least, max(newest, at_least, MANY))
-    return WeightedTerm(wanted, share * rarity(held, max(newest, held)), telling, held, listed)
+    telling = rarity(at_least, max(newest, at_least, MANY))
+    return WeightedTerm(wanted, rarity(held, max(newest, held)), telling, held, listed)
 
 
-def _share(rows: Connection, wanted: Wanted) -> float:
-    """The share of all passages that would hold what no passage has: a phrase, or a word of tool results.
+def _held_elsewhere(rows: Connection, wanted: Wanted, newest: int) -> float:
+    """How many passages would hold what no passage has: a phrase, or a word of tool results.
 
-    Estimated from how dense the newest such messages are; 0 where they are few.
+    At most the number of messages with it; of many, estimated from how dense the newest ones are.
     """
     query = "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?"
     prefix = any(term.prefix for term in wanted.terms)  # FTS5 lists all of its words before the first entry
     found = [] if prefix else rows.execute(query, (fts_query(wanted.expression), LISTED)).fetchall()
     if len(found) < LISTED:
-        return 0.0
+        return float(len(found))
     (last,) = rows.execute("SELECT max(last) FROM days").fetchone()
-    return min(1.0, LISTED * MESSAGES / max(int(last) - int(found[-1][0]) + 1, 1))
+    return newest * min(1.0, LISTED * MESSAGES / max(int(last) - int(found[-1][0]) + 1, 1))
 
 
 def _listed(rows: Connection, token: str) -> list[int]:
@@ -122,22 +127,20 @@ def _listed(rows: Connection, token: str) -> list[int]:
 def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression | None:
     """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
 
-    A word in no passage may be in tool results, and costs little. A prefix costs more than all the rest:
-    it counts only in messages that are found by other words.
+    Function words count only in messages that are found by other words, if there are any. So do beginnings of
+    words, which cost more than all the rest.
     """
-    absent = [
-        each.wanted.expression
-        for each in known
-        if not each.places and not any(term.prefix for term in each.wanted.terms)
-    ]
+    held = [each for each in known if 0 < each.places < inf]
+    if not held:
+        return any_of([each.wanted.terms[0] for each in known if each.places])
     parts: list[Expression] = []
     places = 0.0
-    for each in sorted((each for each in known if each.places), key=lambda each: -each.rarity)[:WORDS]:
+    for each in sorted(held, key=lambda each: -each.rarity)[:WORDS]:
         places += each.places
         if parts and places > PLACES:
             break
         parts += _occurring(rows, each.wanted.terms)
-    return any_of([*parts, *absent])
+    return any_of(parts)
 
 
 def _occurring(rows: Connection, terms: Sequence[Term]) -> list[Term]:
@@ -162,9 +165,9 @@ def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, floa
         once, twice = each.rarity * saturated(1, 1), each.rarity * saturated(2, 1)
         for passage in each.passages:
             totals[passage] = totals.get(passage, 0.0) + (twice if passage in often else once)
-    best = sorted(totals, key=lambda passage: (-totals[passage], -passage))[:PASSAGES]
+    best = nlargest(PASSAGES, totals, key=lambda passage: (totals[passage], passage))
     sizes = _sizes(rows, best)
-    weight = dict(zip(best, by_length([sizes[each] for each in best], BY_SIZE, 0.0), strict=True))
+    weight = dict(zip(best, by_length([sizes[each] for each in best], 0.0), strict=True))
     worth = {passage: totals[passage] / (1 + weight[passage]) for passage in best}
     return {each: worth[each] for each in sorted(worth, key=lambda each: (-worth[each], -each))}
 

@@ -28,6 +28,7 @@ from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.views import Views
+from tests.benchmarks.recall_projects import projects
 from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
 from tests.benchmarks.recall_talks import talks
 
@@ -52,6 +53,7 @@ class Score(NamedTuple):
 SETS: Mapping[str, Callable[[], RecallSet]] = {
     "facts": made_up,
     "talks": talks,
+    "projects": projects,
     "held-out": lambda: talks(held_out=True),
 }
 

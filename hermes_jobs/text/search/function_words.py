@@ -2,7 +2,7 @@
 
 How rare a word is says so only in a large history: in a short one "did" and "which" are rarer than the
 names of those who talk. A word that is a telling one in another of these languages is left out (German `die`,
-`hat`, `war`, French `son`).
+`hat`, `war`, French `son`, `ai`, Portuguese `os`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 
 from hermes_jobs.text.search.folding import fold
-from hermes_jobs.text.search.question import Question
 from hermes_jobs.text.search.stems import stem
 
 _WORDS = """
@@ -22,32 +21,32 @@ _WORDS = """
 
     der das den dem des ein eine einen einem einer eines und oder aber wenn dass ob als wie was wer wen wem
     wessen wann wo wohin woher warum wieso weshalb welche welcher welches welchen welchem ist sind waren sein
-    bin bist wird werden wurde wurden haben hatte hatten habe kann konnte muss soll ich du er sie es wir ihr
+    bist wird werden wurde wurden haben hatte hatten habe kann konnte muss soll ich du er sie es wir ihr
     mich mir dich dir sich uns euch ihm ihn ihnen mein meine meinen meiner meinem dein deine unser unsere
-    nicht kein keine auch noch nur schon sehr von zu zum zur mit bei nach aus auf im am um vor ueber über
+    nicht kein keine auch noch nur schon sehr von zu zum zur bei nach aus auf im am um vor ueber über
     unter seit durch gegen ohne wieviel wieviele viel viele
 
     le la les un une des du de et ou mais si que qui quoi quel quelle quels quelles quand comment pourquoi
-    combien est sont etait était ete été etre être suis es ai as avons avez ont avait je tu il elle nous vous
-    ils elles me te se mon ma mes ton ta tes sa ses notre nos votre vos leur leurs ce cet cette ces ne pas
-    plus dans sur sous avec pour par sans chez au aux en y
+    combien est sont etait était ete été etre être suis es as avons avez ont avait je tu il elle nous vous
+    ils elles me te se mon ma mes ta tes sa ses notre nos votre vos leur leurs ce cet cette ces ne pas
+    dans sur sous avec par chez au aux en y
 
-    el los las uno una unos unas y o pero porque que qué quien quién quienes quiénes cual cuál cuales cuáles
+    el los las una unos unas y o pero porque que qué quien quién quienes quiénes cual cuál cuales cuáles
     cuando cuándo donde dónde adonde adónde como cómo cuanto cuánto cuanta cuánta cuantos cuántos cuantas
-    cuántas es son era eran fue fueron ser estar esta está estan están estaba ha he han habia había hay yo tu
-    tú ella ello nosotros ellos ellas lo nos mi mis tus su sus nuestro nuestra este esto esa eso no si sí muy
-    mas más con sin por para del al
+    cuántas es son eran fue fueron ser estar esta está estan están estaba ha he han habia había hay yo tu
+    tú ella ello nosotros ellos ellas lo nos mi mis tus sus nuestro nuestra este esto esa eso no si sí muy
+    mas más con por para del al
 
-    il lo gli uno che chi cosa quale quali quando dove come perche perché quanto quanta quanti quante sono era
+    il lo gli che chi cosa quale quali quando come perche perché quanto quanta quanti quante sono
     erano stato sei siamo ho hai abbiamo avete hanno io lui lei noi voi loro mio mia tuo tua suo nostro non
-    piu più di da in con su per tra fra dei delle degli nel nella
+    piu più di da in con per tra fra dei delle degli nel nella
 
-    het een van en of maar dat wat wie waar wanneer waarom hoe welke hoeveel zijn waren ben bent heeft heb
+    het een en of maar dat wat wie waar wanneer waarom hoe welke hoeveel zijn waren ben bent heeft heb
     hebben had ik jij je hij zij wij ze mij jou hem haar ons mijn jouw niet geen ook nog naar voor bij
     uit op te
 
-    o os um uma uns umas e ou mas que quem qual quais quando onde como porque quanto sao são foi eram estao
-    estão tem têm eu tu ele ela nos nós eles elas meu minha seu sua não nao mais com sem por para do da dos
+    o um uma uns umas e ou mas que quem qual quais quando onde como porque quanto sao são foi eram estao
+    estão tem têm eu tu ele ela nos nós eles elas meu minha seu sua não nao mais com sem por para do da
     das no na nos nas ao
 """
 _PAIRS = """
@@ -73,11 +72,7 @@ def function_roots() -> frozenset[str]:
     return frozenset((*(stem(fold(each)) for each in _WORDS.split()), *_PAIRS.split()))
 
 
-def asks_for_now(question: Question) -> bool:
-    """Whether it asks for what holds at present, and not for what held once."""
-    return any(each.root in _roots_of_now() for each in question.wanted)
-
-
 @cache
-def _roots_of_now() -> frozenset[str | None]:
+def roots_of_now() -> frozenset[str]:
+    """What stands for words such as `currently`."""
     return frozenset(stem(fold(each)) for each in _OF_NOW.split())

@@ -15,6 +15,7 @@ from itertools import pairwise
 import msgspec
 
 from hermes_jobs.text.search.folding import UNSPACED, WORD_CHARACTERS, fold, pattern
+from hermes_jobs.text.search.function_words import function_roots, roots_of_now
 from hermes_jobs.text.search.query import MAX_CHARS, Expression, any_of, every, positive_terms, tokens
 from hermes_jobs.text.search.stems import forms, stem
 from hermes_jobs.text.search.terms import Term, pieces
@@ -26,7 +27,8 @@ _JOINED = rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+"
 class Wanted(msgspec.Struct, frozen=True):
     """Something a question asks for, met by any of its terms; the first is as it was written.
 
-    `root` is the stem or pair of characters that stands for it in passages; None for what has none.
+    `root` is the stem or pair of characters that stands for it in passages; None for what has none. The terms
+    of a word are its forms; a function word has none beside itself.
     """
 
     terms: tuple[Term, ...]
@@ -57,6 +59,11 @@ class Question(msgspec.Struct, frozen=True):
         """The same where no phrase has to be there: each is looked for like a word, and stays whole."""
         phrases = () if self.must is None else positive_terms(self.must)
         return Question(None, (*self.wanted, *(Wanted((phrase,)) for phrase in phrases)))
+
+
+def asks_for_now(question: Question) -> bool:
+    """Whether it asks for what holds at present, and not for what held once."""
+    return any(each.root in roots_of_now() for each in question.wanted)
 
 
 def question(query: str) -> Question | None:
@@ -131,4 +138,6 @@ def is_unspaced(root: str) -> bool:
 
 
 def _word(word: str) -> Wanted:
-    return Wanted(tuple(map(Term, forms(word))), stem(word))
+    root = stem(word)
+    written = (word,) if root in function_roots() else forms(word)
+    return Wanted(tuple(map(Term, written)), root)

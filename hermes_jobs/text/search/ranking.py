@@ -5,7 +5,7 @@ Framework", 2009).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from math import log
 
@@ -37,10 +37,10 @@ def saturated(count: float, weight: float) -> float:
     return count * (SATURATION + 1) / (count + SATURATION * weight)
 
 
-def by_length(lengths: Sequence[float], part: float = BY_LENGTH, more: float = A_FEW) -> list[float]:
+def by_length(lengths: Sequence[float], more: float = A_FEW) -> list[float]:
     """The weight of each length, compared with each other."""
     usual = sum(lengths) / max(len(lengths), 1) + more
-    return [1 - part + part * (length + more) / max(usual, 1.0) for length in lengths]
+    return [1 - BY_LENGTH + BY_LENGTH * (length + more) / max(usual, 1.0) for length in lengths]
 
 
 def scores(folded: Sequence[str], terms: Sequence[Term]) -> list[float]:
@@ -60,13 +60,16 @@ def fits(folded: Sequence[str], counts: Sequence[Sequence[float]], rarities: Seq
     ]
 
 
-def coverage(counts: Sequence[float], rarities: Sequence[float]) -> float:
-    """The share that a text holds of what is looked for, each thing by how rare it is.
+def coverages(counts: Sequence[Sequence[float]], rarities: Sequence[float]) -> list[float]:
+    """The share that each text holds of what is looked for, each thing by how rare it is.
 
     Of many things those that are as rare as the rarest `TELLING` together are the whole.
     """
-    held = sum(rare for count, rare in zip(counts, rarities, strict=True) if count)
-    return min(1.0, held / (sum(nlargest(TELLING, rarities)) or 1.0))
+    whole = sum(nlargest(TELLING, rarities)) or 1.0
+    return [
+        min(1.0, sum(rare for count, rare in zip(row, rarities, strict=True) if count) / whole)
+        for row in counts
+    ]
 
 
 def counter(terms: Sequence[Term]) -> Count:
@@ -81,34 +84,41 @@ def counter(terms: Sequence[Term]) -> Count:
     return count
 
 
-def counter_of_forms(wanted: Sequence[Wanted]) -> Count:
-    """Counts what a question asks for; another form of a word counts a little less."""
+def counts_of_forms(folded: Sequence[str], wanted: Sequence[Wanted]) -> list[list[float]]:
+    """How often each text holds what a question asks for; another form of a word counts a little less."""
     rooted = {each.root: number for number, each in enumerate(wanted) if each.root is not None}
     others = [number for number, each in enumerate(wanted) if each.root is None]
     as_written = counter([wanted[number].terms[0] for number in others])
     unspaced = [number for root, number in rooted.items() if is_unspaced(root)]
+    words = list(map(_words, folded))
+    written = _forms_of(rooted, frozenset[str]().union(*words))
+    asked = {word: rooted[root] for word, root in written.items()}
 
-    def count(text: str) -> list[float]:
+    def count(text: str, held: Mapping[str, int]) -> list[float]:
         counts = [0.0] * len(wanted)
-        for word, times in _words(text).items():
-            number = rooted.get(stem(word))
-            if number is not None:
-                counts[number] += times * (1.0 if word == wanted[number].terms[0].text else OTHER_FORM)
+        for word in asked.keys() & held.keys():
+            number = asked[word]
+            counts[number] += held[word] * (1.0 if word == wanted[number].terms[0].text else OTHER_FORM)
         for number in unspaced:
             counts[number] += text.count(wanted[number].terms[0].text)
         for number, places in zip(others, as_written(text), strict=True):
             counts[number] = places
         return counts
 
-    return count
+    return [count(text, held) for text, held in zip(folded, words, strict=True)]
 
 
 def terms_in(folded: str, wanted: Sequence[Wanted]) -> tuple[Term, ...]:
     """The terms of what is wanted, in the forms in which they stand in the text."""
-    rooted = {each.root for each in wanted}
-    written = (word for word in _words(folded) if stem(word) in rooted)
+    written = _forms_of([each.root for each in wanted if each.root is not None], _words(folded))
     others = (term for each in wanted if len(each.terms) == 1 for term in each.terms)
     return tuple(dict.fromkeys((*map(Term, written), *others)))
+
+
+def _forms_of(roots: Collection[str], words: Iterable[str]) -> dict[str, str]:
+    """The words that are forms of a root, each with its root. A stem begins as its word does."""
+    starts, known = tuple({root[:2] for root in roots}), frozenset(roots)
+    return {word: root for word in words if word.startswith(starts) and (root := stem(word)) in known}
 
 
 def _words(folded: str) -> Mapping[str, int]:

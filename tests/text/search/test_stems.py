@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_jobs.text.search.stems import forms, stem
 
@@ -49,3 +51,8 @@ def test_the_forms_of_a_word_begin_with_it_and_share_its_stem(word: str, others:
     assert found[0] == word
     assert others <= set(found)
     assert {stem(each) for each in found} == {stem(word)}
+
+
+@given(st.text("abcdeiostuyzl", min_size=1, max_size=9))
+def test_a_stem_begins_as_its_word_does(word: str) -> None:
+    assert word.startswith(stem(word)[:2])
