@@ -7,6 +7,7 @@ writes have `workers.stop_seconds` to end; then the process ends. A second signa
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import resource
@@ -27,7 +28,6 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.runtime.worker_cpu import CpuPinning, Linux
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from hermes_jobs.system.allocator import limit_arenas
 from workers import transport
 from workers.app import make_app
 from workers.description import from_state, root_of
@@ -36,6 +36,7 @@ from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
 A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
+_M_ARENA_MAX = -8  # malloc.h
 ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
 BESIDES = 128  # open files of the log, the views, the broker, and libraries
 
@@ -52,6 +53,15 @@ def allow_open_files(threads: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def limit_arenas(most: int) -> None:
+    """Limit the arenas of glibc's allocator; without effect elsewhere. Call it before threads are started.
+
+    glibc gives threads arenas of their own, eight for each CPU, and each arena keeps the memory freed in it.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, most)
 
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)

@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.session import stream_of as session_stream_of
 from hermes_jobs.engine.clock_and_ids import day_of, iso
 from hermes_jobs.engine.portion import fitting, portion
 from hermes_jobs.errors import KeyTaken
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

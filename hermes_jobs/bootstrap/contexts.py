@@ -8,7 +8,7 @@ from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, PluginCon
 from hermes_jobs.agent.context.setup import BUILT_IN, ENGINES, CompressorOptions, EngineSetup, Factory
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ModelError
-from hermes_jobs.engine.replay import EventReplay
+from hermes_jobs.engine.repository import EventReplay
 from hermes_jobs.engine.session_info import kind_of
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker

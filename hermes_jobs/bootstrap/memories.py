@@ -15,7 +15,7 @@ from hermes_jobs.agent.memory.provider_host import PROVIDERS, ProviderHost
 from hermes_jobs.agent.memory.providers import Providers, switch
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.agent.memory.session_recall import SessionRecall
-from hermes_jobs.engine.replay import EventReplay
+from hermes_jobs.engine.repository import EventReplay
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 

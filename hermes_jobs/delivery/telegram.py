@@ -7,11 +7,13 @@ and recording a placeholder leaves only that placeholder.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent
-from hermes_jobs.delivery.split_message import split_message
 from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, opened_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.delivery import Delivery
@@ -101,3 +103,61 @@ def _failure(error: TelegramError) -> DeliveryError:
             return DeliveryError(f"Telegram refuses: {error.message}.", lasting=True)
         case _:
             return DeliveryError(f"Telegram cannot be reached: {error.message}.")
+
+
+SEAMS = tuple(
+    re.compile(seam)
+    for seam in (r"\n[ \t]*\n\s*", r"\n\s*", r"(?<=[.!?…])\s+|(?<=[。！？])", r"\s+|(?<=[，、；：])")
+)
+"""Boundaries: between paragraphs, lines, sentences, words; the largest first."""
+
+FULL_ENOUGH = 0.5
+"""A boundary is skipped for a smaller one where the part before it would fill less than this share."""
+
+
+def split_message(text: str, limit: int) -> list[str]:
+    """The text in parts of at most `limit` UTF-16 units (at least 2), in order; none for a blank text.
+
+    Joined they are the text, except for white space at the boundaries and around the text.
+    """
+    return list(_parts(text.strip(), limit))
+
+
+def units(text: str) -> int:
+    """The text's length in UTF-16 units, as some platforms count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _parts(rest: str, limit: int) -> Iterator[str]:
+    while rest:
+        room = _fitting(rest, limit)
+        if room == len(rest):
+            yield rest
+            return
+        end, begin = _cut(rest, room)
+        yield rest[:end].rstrip()
+        rest = rest[begin:].lstrip()
+
+
+def _fitting(text: str, limit: int) -> int:
+    """The number of the text's first characters that fit; characters beyond the first plane count twice."""
+    head = text[:limit]
+    if units(head) <= limit:
+        return len(head)
+    used = 0
+    for at, character in enumerate(head):
+        used += 2 if ord(character) > 0xFFFF else 1
+        if used > limit:
+            return at
+    return len(head)
+
+
+def _cut(text: str, room: int) -> tuple[int, int]:
+    """The end of the first part, and the start of the rest."""
+    window = text[: room + 1]  # a boundary right after the last character counts too
+    for least in (int(room * FULL_ENOUGH), 0):
+        for seam in SEAMS:
+            found = [match for match in seam.finditer(window) if least < match.start() <= room]
+            if found:
+                return found[-1].start(), found[-1].end()
+    return room, room

@@ -40,7 +40,7 @@ from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.engine.clock_and_ids import day_end, day_of
 from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
-from hermes_jobs.engine.title_request import title_request
+from hermes_jobs.engine.titles import title_request
 from hermes_jobs.errors import OutOfBudget, Rejected
 from hermes_jobs.eventlog.log import EventLog
 

@@ -43,7 +43,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.engine.step_parts import PartsOfTurns, StepParts, unmet
-from hermes_jobs.engine.title_keys import title_keys
+from hermes_jobs.engine.titles import title_keys
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from hermes_jobs.domain.events import Event, SessionStarted
+from hermes_jobs.domain.events import Event, SessionEvent, SessionStarted
 from hermes_jobs.domain.session.session import Session, fork_of, stream_of
 from hermes_jobs.domain.streams import StreamState, fold, initial_state
 from hermes_jobs.engine.ports import Clock
@@ -154,3 +154,39 @@ class RecentState(Generic[S]):
     def forget(self) -> None:
         """Read again at the next time: this process has just written to the stream."""
         self._read_at = float("-inf")
+
+
+class ReplayedEvent(NamedTuple):
+    """One event of a session, with the session before and after it."""
+
+    before: Session
+    event: SessionEvent
+    after: Session
+
+
+EventsOf = Callable[[str, int, int], Iterable[ReplayedEvent]]
+"""The events of a stream after one version, up to another."""
+
+
+class EventReplay:
+    """The `EventsOf` of a log. Continues from a cache instead of reading events twice. Thread-safe."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._sessions = StreamRepository(log, size=64)
+
+    def __call__(self, stream: str, after: int, upto: int) -> Iterator[ReplayedEvent]:
+        """The events after version `after`, up to version `upto`. Raises `LogUnavailable`."""
+        if after >= upto:
+            return
+        session = self._sessions.load_at(stream, after)
+        while session.version < upto:
+            news = self._log.read(stream, after=session.version, upto=min(session.version + BATCH, upto))
+            for recorded in news:
+                before = session
+                event = cast(SessionEvent, recorded.event)
+                session = cast(Session, self._sessions.fold(before, (event,)))
+                yield ReplayedEvent(before, event, session)
+            if not news:
+                break
+        self._sessions.keep(session)

@@ -12,7 +12,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.titles import clean_title, continued_title, number_of, numbered, title_key
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.title_keys import SCOPE, key_of
+from hermes_jobs.engine.titles import SCOPE, key_of
 from hermes_jobs.errors import KeyTaken, Rejected
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from hermes_jobs.domain.forgetting import Pattern
 from hermes_jobs.system.atomic_file import write_bytes
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -10,12 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
+from hermes_jobs.domain.events import ModelCallFailed, TurnPostponed
+from hermes_jobs.domain.session.commands import EndWait
+from hermes_jobs.domain.session.session import is_session
+from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.eventlog.leases import FailureDetector
 from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
-from hermes_jobs.runtime.fast_clocks import FastClockWaits
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning
@@ -30,6 +34,8 @@ OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
 CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
+AHEAD = 5.0  # seconds; synchronized clocks differ by less
+BY = "clock"
 
 
 class MaintenanceThread:
@@ -130,3 +136,45 @@ class MaintenanceThread:
             except Exception:
                 logger.exception("maintenance failed; it continues")
                 self._stopping.wait(LOG_AWAY)
+
+
+class FastClockWaits:
+    """Ends waits for a quota or a server that a process with a fast clock decided: they would last too long.
+
+    Each wait is checked once. The turn calls again; a further wait is measured by this host's clock.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._seen: set[Step] = set()
+
+    def end(self) -> int:
+        """End those that were found since the last time; returns how many. Raises `LogUnavailable`."""
+        now = self._engine.clock.now()
+        steps = {row.step for row in self._engine.log.steps() if row.owner is None}
+        waiting = {step for step in steps if step.not_before > now and is_session(step.stream)}
+        new, self._seen = waiting - self._seen, waiting
+        return sum(self._end(step, now) for step in new)
+
+    def _end(self, step: Step, now: float) -> bool:
+        turn = self._engine.sessions.load(step.stream).current
+        if turn is None or not turn.waits_until or turn.step_id != step.id:
+            return False
+        ahead = self._decided_at(step.stream) - now
+        if ahead <= AHEAD:
+            return False
+        try:
+            self._engine.execute(step.stream, EndWait(turn=turn.id, by=BY))
+        except Rejected:  # it has continued meanwhile
+            return False
+        logger.warning(
+            "turn %s waited by a clock that is %.0f s ahead; it is tried again now", turn.id, ahead
+        )
+        return True
+
+    def _decided_at(self, stream: str) -> float:
+        """When the newest wait of the stream was recorded, by the clock that decided it."""
+        for each in reversed(self._engine.log.read(stream)):
+            if isinstance(each.event, ModelCallFailed | TurnPostponed):
+                return datetime.fromisoformat(each.recorded_at).timestamp()
+        return 0.0

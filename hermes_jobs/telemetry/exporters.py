@@ -1,7 +1,7 @@
 """Exporters between a process's spans and the collector: they redact secrets, and `shutdown` can be repeated.
 
-Also OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP client, each imported when it
-is enabled; one that is not installed is skipped.
+Also a probe of the collector, and OpenTelemetry's instrumentations of Celery's tasks and of the model's HTTP
+client, each imported when it is enabled; one that is not installed is skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.httpx import RequestInfo
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span
-
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
 
 Redact = Callable[[str], str]
 
@@ -124,3 +124,29 @@ async def _without_query(span: Span, _request: RequestInfo) -> None:
         address = (getattr(span, "attributes", None) or {}).get(name)  # one that is not sampled has none
         if isinstance(address, str):
             span.set_attribute(name, urlunsplit((*urlsplit(address)[:3], "", "")))
+
+
+class _LastRecord(logging.Handler):
+    """Stores the last message of the exporter, which reports failures to its logger only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told = record.getMessage()
+
+
+def probe_collector(seconds: float) -> str:
+    """Why the collector accepts no spans; "" where it does. Raises `ValueError` for a wrong variable."""
+    kept, text = _LastRecord(), logging.getLogger(trace_exporter.__name__)
+    before, text.propagate = text.propagate, False
+    text.addHandler(kept)
+    exporter: SpanExporter = trace_exporter.OTLPSpanExporter(timeout=seconds)
+    try:
+        taken = exporter.export(()) is SpanExportResult.SUCCESS
+    finally:
+        exporter.shutdown()
+        text.removeHandler(kept)
+        text.propagate = before
+    return "" if taken else kept.told or "it did not say why"

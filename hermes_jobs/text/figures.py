@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Protocol
 
-from hermes_jobs.text.plural import pluralize
+
+def pluralize(number: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`; `many` is the plural where no `s` makes it."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
 
 PRICE = "{input: 0.25, output: 2}"
 """An example of a price: US dollars for a million tokens."""

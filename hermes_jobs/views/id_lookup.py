@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from hermes_jobs.domain.session.titles import number_of, title_key
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
 
 LAST = "last"

@@ -14,7 +14,7 @@ from hermes_jobs.domain.gateway.news import stood_in
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.id_lookup import find_reference
 from hermes_jobs.views.queries import BOOKS
 from hermes_jobs.views.rows import fetched, insert, update, value_of

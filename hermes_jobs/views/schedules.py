@@ -1,18 +1,23 @@
-"""Schedules as rows: their definition, and the outcome of each due time."""
+"""Schedules and the outcomes of their due times: the tables, and the queries about status and cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Connection
-from typing import Final, get_args
+from sqlite3 import Connection, Row
+from typing import Final, Literal, get_args
 
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule.schedule import Schedule, evolve, stream_of
+from hermes_jobs.domain.events import Plan
+from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, evolve, stream_of
+from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.system.struct_types import described
-from hermes_jobs.views.rows import insert, update
+from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
+from hermes_jobs.views.models import UsageTotals
+from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of
+from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 
 class Schedules:
@@ -129,3 +134,122 @@ def _insert(
         **columns,
     }
     insert(connection, "runs", row)
+
+
+RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a due time: a run, a place in the queue, or none (`missed`, for `count` up to `until`).
+
+    `due` and `until` are seconds since the epoch. `by`: `clock`, or who asked for the run. `reason`: why it
+    was missed; `message`: why the run failed. `at` is when that was decided, `ended_at` when the run ended.
+    """
+
+    due: float
+    until: float | None
+    count: int
+    outcome: RunOutcome
+    reason: str
+    by: str
+    turn: str | None
+    session: str | None
+    message: str
+    at: str
+    ended_at: str | None
+    cost_usd: float | None
+    deliveries: tuple[DeliveryView, ...] = ()
+
+
+class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule. `next_due` is in seconds since the epoch. `last` is the newest run or miss.
+
+    `books` holds all its runs, and what a model was asked about its words.
+    """
+
+    id: str
+    status: ScheduleStatus
+    plan: Plan
+    next_due: float | None
+    pause_reason: str
+    running: tuple[str, ...]
+    queued: tuple[float, ...]
+    failures: int
+    said: str
+    added_by: str
+    added_at: str
+    changed_at: str
+    num_runs: int
+    num_missed: int
+    books: UsageTotals
+    last: RunView | None
+
+
+def select_schedules(connection: Connection, *, removed: bool = False) -> tuple[ScheduleView, ...]:
+    """Schedules, the next that is due first, then those that are not due; with `removed` those too."""
+    condition = "TRUE" if removed else "NOT removed"
+    rows = fetched(connection, f"SELECT * FROM schedules WHERE {condition} ORDER BY position", ())
+    found = [_schedule(connection, row) for row in rows]
+    return tuple(sorted(found, key=_place))
+
+
+def _place(schedule: ScheduleView) -> tuple[bool, float]:
+    due = schedule.next_due if schedule.status == "active" else None
+    return (due is None, due or 0.0)
+
+
+def select_schedule(connection: Connection, schedule: str) -> ScheduleView:
+    """One schedule, by its whole id. Raises `Rejected`, kind `unknown_schedule`."""
+    rows = fetched(connection, "SELECT * FROM schedules WHERE schedule = ?", (schedule,))
+    if not rows:
+        raise Rejected(
+            f"There is no schedule {schedule!r}.",
+            kind="unknown_schedule",
+            hint="See `hermes-jobs schedule list`.",
+        )
+    return _schedule(connection, rows[0])
+
+
+def select_runs(connection: Connection, schedule: str, limit: int = 20) -> tuple[RunView, ...]:
+    """The outcomes of the schedule's due times, newest first, with the deliveries of the answers."""
+    return tuple(_run(connection, row) for row in _run_rows(connection, schedule, limit))
+
+
+def _run_rows(connection: Connection, schedule: str, limit: int) -> Sequence[Row]:
+    query = f"""
+        SELECT runs.*, {BOOKS} FROM runs LEFT JOIN responses r ON r.turn = runs.turn
+        WHERE runs.schedule = ? GROUP BY runs.position ORDER BY runs.position DESC LIMIT ?
+    """
+    return fetched(connection, query, (schedule, limit))
+
+
+def _run(connection: Connection, row: Row) -> RunView:
+    deliveries = select_deliveries(connection, turn=row["turn"]) if row["turn"] else ()
+    return value_of(RunView, row, deliveries=tuple(reversed(deliveries)))
+
+
+def _schedule(connection: Connection, row: Row) -> ScheduleView:
+    state = msgspec.json.decode(row["state"], type=described(Schedule))
+    assert state.plan is not None, f"{state.stream} has a row, and so a plan"
+    name = row["schedule"]
+    counted = "coalesce(sum(turn IS NOT NULL), 0), coalesce(sum(iif(outcome = 'missed', count, 0)), 0)"
+    query = f"SELECT {counted} FROM runs WHERE schedule = ?"
+    num_runs, num_missed = connection.execute(query, (name,)).fetchone()
+    newest = _run_rows(connection, name, 1)
+    folded = ("status", "plan", "next_due", "pause_reason", "running", "queued", "failures")
+    return value_of(
+        ScheduleView,
+        row,
+        id=name,
+        **{each: getattr(state, each) for each in folded},
+        num_runs=num_runs,
+        num_missed=num_missed,
+        books=_books(connection, name),
+        last=_run(connection, newest[0]) if newest else None,
+    )
+
+
+def _books(connection: Connection, schedule: str) -> UsageTotals:
+    query = f"SELECT {BOOKS} FROM responses r WHERE {OF_SCHEDULE}"
+    (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
+    return books_of(row)

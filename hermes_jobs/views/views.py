@@ -60,14 +60,13 @@ from hermes_jobs.views.models import (
 )
 from hermes_jobs.views.projection import Projection
 from hermes_jobs.views.queue_waits import Waits
-from hermes_jobs.views.responses import Responses
 from hermes_jobs.views.reviews import Reviews, select_review, select_reviews
-from hermes_jobs.views.schedule_queries import (
+from hermes_jobs.views.schedules import (
+    Schedules,
     select_runs,
     select_schedule,
     select_schedules,
 )
-from hermes_jobs.views.schedules import Schedules
 from hermes_jobs.views.search_index import SearchIndex, in_one_piece
 from hermes_jobs.views.sessions import Sessions
 from hermes_jobs.views.skills import SkillUses, select_skill_uses
@@ -77,6 +76,7 @@ from hermes_jobs.views.store import OnProgress, Progress, Store
 from hermes_jobs.views.tree import Tree, select_tree, select_used_below
 from hermes_jobs.views.turns import Turns
 from hermes_jobs.views.usage import (
+    Responses,
     select_labels,
     select_spending,
     select_unknown_costs,

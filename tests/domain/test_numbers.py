@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 
 @pytest.mark.parametrize(

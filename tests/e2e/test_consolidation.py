@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.engine.consolidation_request import CONSOLIDATION_PROMPT
+from hermes_jobs.engine.handlers.consolidate import CONSOLIDATION_PROMPT
 from tests.e2e.invariants import assert_views_agree
 from tests.home import Home
 from tests.model_script import Action, Answer, Refuse, Seen

@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.handlers.make_title import LONGEST, title_of
-from hermes_jobs.engine.title_request import ANSWERED, ASKED, TITLE_PROMPT, title_request
+from hermes_jobs.engine.titles import ANSWERED, ASKED, TITLE_PROMPT, title_request
 
 
 @pytest.mark.parametrize(

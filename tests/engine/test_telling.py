@@ -17,7 +17,7 @@ from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.handlers.notify_listener import GONE, NotifyListener, NotifyMemoryProvider
 from hermes_jobs.engine.ports import ListenerError, StepHandler
-from hermes_jobs.engine.replay import EventReplay
+from hermes_jobs.engine.repository import EventReplay
 from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify

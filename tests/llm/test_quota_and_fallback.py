@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
-from hermes_jobs.runtime.fast_clocks import FastClockWaits
+from hermes_jobs.runtime.maintenance import FastClockWaits
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Refuse, Seen

@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn as SessionTurn
 from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import Recalled, ToolSpec
-from hermes_jobs.engine.replay import ReplayedEvent
+from hermes_jobs.engine.repository import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 

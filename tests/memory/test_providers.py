@@ -14,7 +14,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import OpenChild, Session
 from hermes_jobs.domain.session.turn import submitted
 from hermes_jobs.engine.ports import ListenerError
-from hermes_jobs.engine.replay import ReplayedEvent
+from hermes_jobs.engine.repository import ReplayedEvent
 from hermes_jobs.plugins.circuit_breaker import FAILURES
 from tests.memory.provider_support import (
     PATIENT,

@@ -11,7 +11,7 @@ import pytest
 
 MANY_THREADS = """
 import ctypes, sys, threading
-from hermes_jobs.system.allocator import limit_arenas
+from workers.worker import limit_arenas
 
 if sys.argv[1] == "limited":
     limit_arenas(2)

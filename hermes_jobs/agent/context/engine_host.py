@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import ContextEngine, ListenerError, ToolContext, ToolSpec
-from hermes_jobs.engine.replay import EventsOf, ReplayedEvent
+from hermes_jobs.engine.repository import EventsOf, ReplayedEvent
 from hermes_jobs.engine.session_info import SessionInfo, session_info
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker, within
 from hermes_jobs.plugins.instances import Instances, TimeLimits

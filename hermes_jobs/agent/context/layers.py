@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.context import entity_state
 from hermes_jobs.agent.context.checkpoint import condensed, read_checkpoint
 from hermes_jobs.agent.context.entity_state import EntityState, distinct, entry_text, plain
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight, tokens
 
 EARLIER_SHARE = STATE_SHARE = 0.25

@@ -8,7 +8,7 @@ import re
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.domain.memory.entries import Placement
 from hermes_jobs.domain.memory.memory import SEPARATOR, Limits, fill, is_shown
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 HEADINGS: tuple[tuple[MemoryTarget, str], ...] = (
     ("user", "Who the user is"),

@@ -14,7 +14,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ListenerError, Recall, Recalled, ToolContext, ToolSpec
-from hermes_jobs.engine.replay import EventsOf
+from hermes_jobs.engine.repository import EventsOf
 from hermes_jobs.engine.session_info import kind_of, session_info
 from hermes_jobs.text.scan import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight

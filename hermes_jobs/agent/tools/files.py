@@ -29,8 +29,8 @@ from hermes_jobs.domain.events import CallPattern, FileWritten
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.diff import bounded
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.patch import patched
-from hermes_jobs.text.plural import pluralize
 
 LISTED = 40  # names shown of a folder
 MAX_PATCHED_BYTES = 20 * 1024 * 1024

@@ -21,7 +21,7 @@ from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 from hermes_jobs.system.struct_types import described
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 SECONDS = 20
 BACKSTOP = 5  # seconds more, after which the process is killed without a response

@@ -35,7 +35,7 @@ from hermes_jobs.engine.ports.conversation_search import (
     TranscriptMessage,
 )
 from hermes_jobs.system.struct_types import described
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 from hermes_jobs.text.search.fusion import fused

@@ -30,7 +30,7 @@ from hermes_jobs.domain.memory.likeness import FEWEST, are_alike, contains, shar
 from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve, reading
 from hermes_jobs.domain.memory.provenance import opposite
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.search.question import roots
 from hermes_jobs.text.slots import are_opposed, slot_of
 

@@ -22,8 +22,7 @@ from hashlib import sha256
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.hand_edits import Content, begun_from
-from hermes_jobs.domain.memory.draft import EntryDraft
-from hermes_jobs.domain.memory.memory import Memory, history, text_of
+from hermes_jobs.domain.memory.memory import EntryDraft, Memory, history, text_of
 
 Entries = tuple[str, ...]
 

@@ -28,7 +28,7 @@ from hermes_jobs.domain.memory.memory import (
 )
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.scan import scan
 
 MemoryAction = Literal["add", "replace", "remove"]

@@ -36,7 +36,7 @@ from hermes_jobs.domain.replay.replay import Outcome, ReplayCall, required_plan,
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 NAMES = "verify-"
 """How the names of these experiments begin; people's do not."""

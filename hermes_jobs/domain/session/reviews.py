@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 SOURCE = "review:"
 MEMORY_TOOL, SKILL_TOOL = "memory", "skill_manage"

@@ -20,7 +20,7 @@ from hermes_jobs.engine.ports import (
     ModelError,
     StepInterrupted,
 )
-from hermes_jobs.engine.title_request import TITLE_ANSWER, title_request
+from hermes_jobs.engine.titles import TITLE_ANSWER, title_request
 from hermes_jobs.errors import Rejected
 
 LONGEST = 60

@@ -1,6 +1,5 @@
 """The engine's ports, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
 
-from hermes_jobs.engine.ports.cancel import CANCELLED, Cancel
 from hermes_jobs.engine.ports.context import (
     AskSummariser,
     CompressedHistory,
@@ -9,7 +8,7 @@ from hermes_jobs.engine.ports.context import (
     ContextSize,
     History,
 )
-from hermes_jobs.engine.ports.host import Clock, Dispatcher, Ids
+from hermes_jobs.engine.ports.host import CANCELLED, Cancel, Clock, Dispatcher, Ids
 from hermes_jobs.engine.ports.listener import (
     AppendHook,
     FileSync,

@@ -12,7 +12,7 @@ from hermes_jobs.domain.session.messages import Message, Payload, ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.tool_results import UNLIMITED
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.ports.cancel import Cancel
+from hermes_jobs.engine.ports.host import Cancel
 from hermes_jobs.engine.ports.toolbox import ToolSpec
 
 

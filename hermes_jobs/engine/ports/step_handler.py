@@ -12,7 +12,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.engine.ports.cancel import Cancel
+from hermes_jobs.engine.ports.host import Cancel
 from hermes_jobs.engine.ports.model import Pricing
 from hermes_jobs.errors import Rejected
 

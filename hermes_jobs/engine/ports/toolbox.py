@@ -21,7 +21,7 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.tool_results import UNLIMITED
 from hermes_jobs.domain.session.turn import OpenInput, OpenTask
-from hermes_jobs.engine.ports.cancel import Cancel
+from hermes_jobs.engine.ports.host import Cancel
 
 
 class ToolSpec(msgspec.Struct, frozen=True, dict=True):

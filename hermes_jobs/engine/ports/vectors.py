@@ -8,8 +8,8 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.ports.cancel import Cancel
 from hermes_jobs.engine.ports.conversation_search import Passage
+from hermes_jobs.engine.ports.host import Cancel
 
 MOST_TEXTS = 2_048
 """Texts of one call, as OpenAI limits them."""

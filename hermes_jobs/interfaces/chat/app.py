@@ -67,7 +67,7 @@ from hermes_jobs.interfaces.cli.turns.options import (
 )
 from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.runtime.redis_live import channel_of
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.reader import McpReader

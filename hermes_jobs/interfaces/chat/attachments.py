@@ -19,7 +19,7 @@ from hermes_jobs.interfaces.cli.mcp.mentions import (
     resource_part,
 )
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 BEGUN = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
 """A mention that is being typed, up to the cursor."""

@@ -13,7 +13,7 @@ from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.sessions.commands import fork_session_at
 from hermes_jobs.interfaces.cli.turns.files import rewound_lines
 from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 FILES = "--files"
 FORK_POINT = re.compile(r"--(?P<flag>at|before)[\s=]+(?P<turn>\S+)\s*")

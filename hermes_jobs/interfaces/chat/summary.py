@@ -10,8 +10,7 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.cli.model_format import model_label
 from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.settings import Settings
-from hermes_jobs.text.figures import money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import money, pluralize
 from hermes_jobs.views.models import TurnView
 
 COUNTED = 1000  # the newest turns of a session that may belong to this chat

@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_event, 
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog, RecordedEvent

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.options import example, since_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import output_file
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -23,7 +23,7 @@ from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.stdio import read_stdin
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.events import ForgettingCause

@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.inbox import unread_notice
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
 from hermes_jobs.system.atomic_file import write_bytes
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.memory.memory_files import RecordedWrite

@@ -108,7 +108,7 @@ def kill_processes(
 
 def processes_left(application: Application, lineage: str) -> list[str]:
     """Lines about the processes that continue in the background of a session; none for none."""
-    from hermes_jobs.text.plural import pluralize
+    from hermes_jobs.text.figures import pluralize
 
     if not application.settings.paths.processes.is_dir():
         return []
@@ -128,7 +128,7 @@ def processes_left(application: Application, lineage: str) -> list[str]:
 
 def ended_line(ended: Sequence[BackgroundProcess]) -> str:
     """A note on processes that were ended with their session; empty for none."""
-    from hermes_jobs.text.plural import pluralize
+    from hermes_jobs.text.figures import pluralize
 
     return f"Ended {pluralize(len(ended), 'background process', 'background processes')}." if ended else ""
 

@@ -14,8 +14,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option, limit_optio
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.text.figures import money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import money, pluralize
 from hermes_jobs.views.estimates import Estimate
 from hermes_jobs.views.turn_json import usage_json
 from hermes_jobs.views.usage import Spending, SpendingKey

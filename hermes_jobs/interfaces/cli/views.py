@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.views.models import GenerationStatus, ViewsStatus

@@ -18,7 +18,7 @@ from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
 from hermes_jobs.runtime.up_state import is_held
 from hermes_jobs.settings import Paths, find_home
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:

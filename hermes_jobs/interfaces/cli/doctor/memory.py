@@ -9,7 +9,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.domain.memory.memory import TARGETS, chars
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or use `memory add --anyway`."
 

@@ -20,7 +20,7 @@ from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, f
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
 from hermes_jobs.settings import Settings
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 CONNECT_SECONDS = 1.0
 WRITE_SECONDS = 5.0
@@ -189,7 +189,7 @@ def _unreachable(url: str) -> str:
 
 
 def _refused() -> str:
-    from hermes_jobs.telemetry.probe_collector import probe_collector
+    from hermes_jobs.telemetry.exporters import probe_collector
 
     try:
         return probe_collector(ANSWER_SECONDS)

@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

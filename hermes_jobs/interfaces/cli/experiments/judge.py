@@ -10,7 +10,7 @@ import click
 from hermes_jobs.domain.replay.experiment import Cell, Experiment, judge_cell, shown, shows_first
 from hermes_jobs.domain.replay.replay import required_plan
 from hermes_jobs.interfaces.cli.output import print_heading, print_text
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

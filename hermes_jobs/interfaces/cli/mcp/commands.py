@@ -35,7 +35,7 @@ from hermes_jobs.interfaces.cli.output import note, print_fields
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 BY = "user"
 KEY = "mcp_servers"

@@ -28,7 +28,7 @@ from hermes_jobs.interfaces.cli.output import note, one_line, print_fields
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.diff import file_diff
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.messages import Failed

@@ -14,7 +14,7 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.reader import McpContent

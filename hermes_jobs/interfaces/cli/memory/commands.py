@@ -19,7 +19,7 @@ from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 from hermes_jobs.interfaces.cli.table import print_table
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -38,7 +38,7 @@ from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.reviews.verifications import finding_lines, found_by_thing
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.verifications import VerificationView
 
 AUTHORS: dict[Author, str] = {

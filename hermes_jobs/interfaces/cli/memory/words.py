@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.memory import chars
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 SCANNED = "Rephrase it. If it is harmless, add it with `memory add --anyway`."
 

@@ -10,7 +10,7 @@ import click
 from hermes_jobs.domain.memory.writes import preview
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

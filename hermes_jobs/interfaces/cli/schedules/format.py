@@ -18,7 +18,7 @@ from hermes_jobs.interfaces.cli.moments import format_time, to_local
 from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import money
-from hermes_jobs.views.schedule_queries import RunView, ScheduleView
+from hermes_jobs.views.schedules import RunView, ScheduleView
 from hermes_jobs.views.turn_json import usage_json
 from schedules.timing import Once
 

@@ -23,7 +23,7 @@ from hermes_jobs.interfaces.cli.schedules.format import (
 )
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import money
-from hermes_jobs.views.schedule_queries import RunView, ScheduleView
+from hermes_jobs.views.schedules import RunView, ScheduleView
 
 
 @click.command("list", epilog=example("hermes-jobs schedule list"))

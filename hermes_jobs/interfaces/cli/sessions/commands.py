@@ -21,8 +21,7 @@ from hermes_jobs.interfaces.cli.sessions.compression import compress_session, se
 from hermes_jobs.interfaces.cli.sessions.consolidate import consolidate_session
 from hermes_jobs.interfaces.cli.sessions.export import export_session
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.text.figures import money, unknown_costs
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import money, pluralize, unknown_costs
 from hermes_jobs.views.models import MessageView, SessionView
 from hermes_jobs.views.turn_json import usage_json
 

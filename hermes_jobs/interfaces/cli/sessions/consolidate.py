@@ -15,8 +15,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.reviews.curate import review_json
-from hermes_jobs.text.figures import money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import money, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,7 @@ from hermes_jobs.interfaces.cli.options import example, session_argument
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
 from hermes_jobs.interfaces.cli.turns.text import in_fence
-from hermes_jobs.text.figures import moment, money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import moment, money, pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

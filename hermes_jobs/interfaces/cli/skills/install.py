@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.skills.needs import settle_needs
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.skills.guard import Concern

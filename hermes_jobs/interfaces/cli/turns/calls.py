@@ -11,7 +11,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent

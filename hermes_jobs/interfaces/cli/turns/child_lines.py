@@ -11,8 +11,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import cut, line_width, one_line
-from hermes_jobs.text.figures import duration, money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import duration, money, pluralize
 
 LEAST_GOAL = 16  # columns of a goal in a line, however narrow it is
 DOING = 28  # columns of what it does

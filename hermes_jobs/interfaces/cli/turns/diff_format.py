@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 FOLD = 20  # lines of a diff under a call
 INDENT = "  "

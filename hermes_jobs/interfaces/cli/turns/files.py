@@ -10,7 +10,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, exclude, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import click
 from hermes_jobs.domain.events import ContextPrefetched
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.interfaces.cli.output import print_heading, print_text
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

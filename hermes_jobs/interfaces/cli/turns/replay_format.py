@@ -19,8 +19,7 @@ from hermes_jobs.interfaces.cli.output import one_line, print_heading
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.interfaces.cli.turns.diff_format import coloured
 from hermes_jobs.interfaces.cli.turns.progress import call_details
-from hermes_jobs.text.figures import duration, money
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import duration, money, pluralize
 from hermes_jobs.views.turn_json import usage_json
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from hermes_jobs.interfaces.cli.turns.calls import outputs_of, print_calls
 from hermes_jobs.interfaces.cli.turns.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.turns.marks import rating_label
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
-from hermes_jobs.text.figures import duration, money, unknown_costs
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import duration, money, pluralize, unknown_costs
 from hermes_jobs.views.models import StepView, TurnView
 from hermes_jobs.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
 

@@ -13,8 +13,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option, turn_argume
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.turns.progress import call_details
-from hermes_jobs.text.figures import amount, money, unknown_costs
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import amount, money, pluralize, unknown_costs
 from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.tree import Tree
 

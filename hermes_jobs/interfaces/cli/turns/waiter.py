@@ -32,7 +32,7 @@ from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
 from hermes_jobs.interfaces.cli.turns.wait import LogWaiter, NoLiveWorker
-from hermes_jobs.text.plural import pluralize
+from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.turn_json import TurnJson, turn_json
 
 if TYPE_CHECKING:

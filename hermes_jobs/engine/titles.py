@@ -1,10 +1,13 @@
-"""The request for a session's title."""
+"""Titles of sessions: the request to a model for one, and the keys of the log that make them unique."""
 
 from __future__ import annotations
 
+from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.titles import title_key
 from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.eventlog.log import EventLog
 
 TITLE_PROMPT = """\
 You name conversations between a person and an assistant, so that the person finds them again in a list.
@@ -28,11 +31,11 @@ def title_request(session: Session, name: str | None) -> ModelRequest:
     )
 
 
-def _quoted(said: tuple[Message, ...]) -> str:
+def _quoted(messages: tuple[Message, ...]) -> str:
     """The beginning of the conversation."""
-    asked = next((each.content for each in said if isinstance(each, UserMessage)), "")
-    answers = [each.content for each in said if isinstance(each, AssistantMessage) and each.content.strip()]
-    answered = answers[0] if answers else ""
+    asked = next((each.content for each in messages if isinstance(each, UserMessage)), "")
+    answers = (each.content for each in messages if isinstance(each, AssistantMessage))
+    answered = next(filter(str.strip, answers), "")
     return (
         f"<person>\n{_head(asked, ASKED)}\n</person>\n<assistant>\n{_head(answered, ANSWERED)}\n</assistant>"
     )
@@ -40,3 +43,17 @@ def _quoted(said: tuple[Message, ...]) -> str:
 
 def _head(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} …"
+
+
+SCOPE = "title"
+
+
+def key_of(lineage: str, title: str) -> UniqueKey:
+    """The key with which the lineage takes a title."""
+    return UniqueKey(scope=SCOPE, key=title_key(title), digest=lineage)
+
+
+def title_keys(log: EventLog, lineage: str, title: str) -> tuple[UniqueKey, ...]:
+    """That key as a tuple; empty where the lineage has had the title before."""
+    known = log.key(SCOPE, title_key(title))
+    return () if known is not None and known.digest == lineage else (key_of(lineage, title),)
