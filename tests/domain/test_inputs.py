@@ -6,8 +6,8 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import OpenInput
 from hermes_jobs.domain.session.inputs import as_mcp
-from hermes_jobs.domain.session.turn import OpenInput
 from hermes_jobs.errors import Rejected, StepLost
 from tests.domain.world import World
 

@@ -21,9 +21,10 @@ from hermes_jobs.domain.session.loop_guard import (
     with_warning,
 )
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
+from hermes_jobs.domain.session.rounds import repeats_before
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
-from hermes_jobs.domain.session.turn import Turn, repeats_before
+from hermes_jobs.domain.session.turn import Turn
 from tests.domain.world import World, complaints, turn_of
 
 LOOK = ToolCall("p", "look", '{"at": 1, "how": "well"}')

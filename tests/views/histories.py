@@ -14,12 +14,13 @@ from hermes_jobs.domain.decision import StreamEvents
 from hermes_jobs.domain.delegation import first_texts
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
 from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState, initial_state
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.factory import open_log, sqlite_url

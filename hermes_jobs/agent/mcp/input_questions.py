@@ -13,9 +13,9 @@ from hermes_jobs.agent.mcp.elicitation import LARGEST_STATE, Unanswerable, reque
 from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decoded
 from hermes_jobs.domain.events import InputRequest
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.inputs import MAX_ROUNDS, as_mcp
 from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
 from hermes_jobs.errors import HermesJobsError
 

@@ -11,8 +11,8 @@ from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decoded
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import OpenTask
 from hermes_jobs.domain.session.inputs import as_mcp
-from hermes_jobs.domain.session.turn import OpenTask
 from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
 
 LEAST, MOST = 0.5, 300.0

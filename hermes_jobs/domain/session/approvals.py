@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.approval_rules import pattern_text
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.session import Session, require_open_turn
 from hermes_jobs.domain.session.steps import require_due
-from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.errors import Rejected
 
 DENIED = "Error: this call was refused by {by}. Do not try it again; find another way or ask."

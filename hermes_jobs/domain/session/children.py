@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import LargeResult
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.loop_guard import with_warning
+from hermes_jobs.domain.session.rounds import repeats_before, with_call
 from hermes_jobs.domain.session.session import OpenChild, Session, replace_turn, running_turn
 from hermes_jobs.domain.session.steps import require_due
 from hermes_jobs.domain.session.stops import BUDGET, stop_sentence
 from hermes_jobs.domain.session.tool_results import preview_of, result_path
-from hermes_jobs.domain.session.turn import Call, Turn, repeats_before, with_call
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.text.figures import money
 
@@ -45,9 +47,7 @@ def evolve(session: Session, event: e.ChildrenStarted | e.ChildEnded | e.TurnRel
             turn = running_turn(session)
             call = turn.call(event.call)
             assert call is not None, f"{event.call} is not in the open round of {turn.id}"
-            waiting = replace(
-                call, running=False, reserved=None, children=event.children if event.waits else ()
-            )
+            waiting = replace(call.released(), children=event.children if event.waits else ())
             opened = (
                 OpenChild(ref=ref, began=turn, call=event.call, waits=event.waits) for ref in event.children
             )

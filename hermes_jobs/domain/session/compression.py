@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.domain.session.step_state import StepState
 
 MAX_REFITS = 3
 """The most compressions of a turn after prompts that were refused as too long."""
@@ -32,8 +31,8 @@ NO_EFFECT = frozenset({"no_effect", "nothing_to_compress"})
 Phase = Literal["flush", "compress"]
 
 
-class Compression(msgspec.Struct, frozen=True, kw_only=True):
-    """The compression that is due or running. `reserved`: the reservation of its running step."""
+class Compression(StepState, frozen=True, kw_only=True):
+    """The compression that is due or running."""
 
     owner: str
     number: int
@@ -44,11 +43,6 @@ class Compression(msgspec.Struct, frozen=True, kw_only=True):
     focus: str
     refusal: str = ""
     phase: Phase = "flush"
-    attempt: int = 1
-    worker_crashes: int = 0
-    retry_at: float = 0.0
-    running: bool = False
-    reserved: Reservation | None = None
 
     @property
     def step_id(self) -> str:
@@ -72,37 +66,22 @@ def requested(event: e.CompressionRequested, *, session: str, number: int) -> Co
 
 def flushed(compression: Compression) -> Compression:
     """The compression with its summary due."""
-    rested = _rested(compression)
-    return replace(rested, phase="compress", attempt=1, worker_crashes=0, retry_at=0.0)
+    return replace(compression.released(), phase="compress", attempt=1, worker_crashes=0, retry_at=0.0)
 
 
 def failed(compression: Compression, event: e.CompressionFailed) -> Compression | None:
     """The compression due for a retry; None if it is given up."""
     if event.retry_at is None:
         return None
-    return replace(_rested(compression), attempt=compression.attempt + 1, retry_at=event.retry_at)
+    return replace(compression.released(), attempt=compression.attempt + 1, retry_at=event.retry_at)
 
 
-def abandoned(compression: Compression, event: e.StepAbandoned) -> Compression:
-    """The compression without its worker."""
-    died = int(event.reason == "died")
-    return replace(
-        _rested(compression),
-        attempt=compression.attempt + died,
-        worker_crashes=compression.worker_crashes + died,
-    )
-
-
-def _rested(compression: Compression) -> Compression:
-    return replace(compression, running=False, reserved=None)
-
-
-def is_rearmed(futile_at: int, tokens: int, window: int) -> bool:
+def is_rearmed(ineffective_at: int, tokens: int, window: int) -> bool:
     """Whether a request of `tokens` has grown enough since the last compression without effect: by a part of
     the window, or by half of what was left of it.
     """
-    growth = max(window * GROWTH_LEAST, min(window * GROWTH_MOST, (window - futile_at) / 2))
-    return tokens >= futile_at + growth
+    growth = max(window * GROWTH_LEAST, min(window * GROWTH_MOST, (window - ineffective_at) / 2))
+    return tokens >= ineffective_at + growth
 
 
 def is_ineffective(event: e.ContextCompressed) -> bool:

@@ -47,7 +47,7 @@ def evolve(session: Session, event: CompressionEvent) -> Session:
         return _requested(session, event)
     job = compression_of(session)
     if isinstance(event, e.CompressionStarted):
-        return replace(session, compression=replace(job, running=True, reserved=event.reserved))
+        return replace(session, compression=job.claimed(event.reserved))
     if isinstance(event, e.ContextFlushed):
         return replace(session, compression=compressions.flushed(job))
     if isinstance(event, e.CompressionFailed):
@@ -127,7 +127,7 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
     if turn is not None and turn.id == job.turn:
         books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
         session = replace(session, current=replace(turn, books=books))
-    after = compressions.abandoned(job, event)
+    after = job.abandoned(died=event.reason == "died")
     if after.worker_crashes < compressions.MAX_DEATHS:
         return replace(session, compression=after)
     return replace(session, compression=None, compression_paused=True)

@@ -20,10 +20,12 @@ from hermes_jobs.domain.session import (
     references,
     review_rules,
     reviews,
+    rounds,
     server_tasks,
     title_step,
 )
 from hermes_jobs.domain.session import turn as turns
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import (
     EndedTurn,
@@ -49,7 +51,7 @@ from hermes_jobs.domain.session.synthetic_messages import (
 )
 from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.domain.session.tool_results import truncate_round
-from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.session.usage_tally import EMPTY
 
 
@@ -125,7 +127,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.TurnRated():
             return _rated(session, event)
         case e.ModelCallStarted():
-            running = replace(running_turn(session), running=True, reserved=event.reserved, quota_until=0.0)
+            running = replace(running_turn(session).claimed(event.reserved), quota_until=0.0)
             return replace(session, current=running)
         case e.ModelReplied():
             return model_reply.replied(session, event)
@@ -346,12 +348,12 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
     turn = running_turn(session)
     call = _call(turn, call_id)
     call = replace(call, running=False, result=content, **ended)
-    turn = turns.with_call(turn, call)
-    if not turns.round_is_complete(turn):
+    turn = rounds.with_call(turn, call)
+    if not rounds.round_is_complete(turn):
         return replace(session, current=turn)
     calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
     results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
-    closed = turns.round_closed(turn)
+    closed = rounds.round_closed(turn)
     nudge = (
         (UserMessage(CONCLUDE[closed.finalizing_because]),)
         if closed.finalizing and not turn.finalizing
@@ -377,8 +379,7 @@ def _referred(
     asked = turn.reference(event.step)
     assert asked is not None, f"{event.step} is not a reference of {turn.id}"
     if isinstance(event, e.ReferenceStarted):
-        begun = replace(asked, running=True, reserved=event.reserved)
-        return replace(session, current=turns.with_reference(turn, begun))
+        return replace(session, current=turns.with_reference(turn, asked.claimed(event.reserved)))
     books = turn.books
     if event.model:  # else it was refused before it was made
         books = books.with_outcome(event)
@@ -398,33 +399,18 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
         return compression_rules.abandoned(session, event)
     if title_step.is_step(session, event.step):
         return title_step.abandoned(session, event)
+    died = event.reason == "died"
     turn = running_turn(session)
-    died = int(event.reason == "died")
-    asked = turn.reference(event.step)
-    if asked is not None:
-        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
-        asked = references.abandoned(asked, died=event.reason == "died")
-        return replace(session, current=turns.with_reference(replace(turn, books=books), asked))
+    turn = replace(turn, books=turn.books.with_estimate(event.estimated, event.estimated_cost_usd))
+    reference = turn.reference(event.step)
+    if reference is not None:
+        return replace(session, current=turns.with_reference(turn, reference.abandoned(died=died)))
     call = turn.call(event.step)
     if call is not None:
-        call = replace(
-            call,
-            running=False,
-            reserved=None,
-            input=call.stored_input,
-            attempt=call.attempt + (died and not call.has_task),
-            worker_crashes=call.worker_crashes + died,
-        )
-        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
-        return replace(session, current=turns.with_call(replace(turn, books=books), call))
-    turn = replace(
-        turn,
-        books=turn.books.with_estimate(event.estimated, event.estimated_cost_usd),
-        running=False,
-        reserved=None,
-        attempt=turn.attempt + died,
-        worker_crashes=turn.worker_crashes + died,
-    )
+        attempt = call.attempt if call.has_task else call.attempt + died
+        call = replace(call.abandoned(died=died), input=call.stored_input, attempt=attempt)
+        return replace(session, current=rounds.with_call(turn, call))
+    turn = turn.abandoned(died=died)
     if turn.worker_crashes >= turns.MAX_WORKER_CRASHES:
         message = f"{turn.worker_crashes} workers in a row died while working on this turn."
         turn = turns.failed(turn, "worker_lost", message, "See the workers' logs, then `turns retry`.")
@@ -459,4 +445,4 @@ def _speaks_last(session: Session, role: type[AssistantMessage] | type[UserMessa
 
 def _on_call(session: Session, call_id: str, **changes: object) -> Session:
     turn = running_turn(session)
-    return replace(session, current=turns.with_call(turn, replace(_call(turn, call_id), **changes)))
+    return replace(session, current=rounds.with_call(turn, replace(_call(turn, call_id), **changes)))

@@ -14,9 +14,11 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import forms
+from hermes_jobs.domain.session.call import Call, OpenInput
+from hermes_jobs.domain.session.rounds import with_call
 from hermes_jobs.domain.session.session import Session, require_open_turn, running_turn
 from hermes_jobs.domain.session.steps import require_due
-from hermes_jobs.domain.session.turn import Call, OpenInput, Turn, with_call
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected, StepLost
 
 MAX_ROUNDS = 10
@@ -37,7 +39,7 @@ def evolve(session: Session, event: e.InputRequested | e.InputAnswered) -> Sessi
             call = replace(call, input=OpenInput(request=event, rounds=rounds))
             if not event.live:
                 again = call.attempt + (not call.has_task)  # a task is not called again
-                call = replace(call, running=False, reserved=None, attempt=again, worker_crashes=0)
+                call = replace(call.released(), attempt=again, worker_crashes=0)
         case e.InputAnswered():
             assert call.input is not None, f"{event.call} asks for nothing"
             call = replace(call, input=replace(call.input, answers=(*call.input.answers, event)))

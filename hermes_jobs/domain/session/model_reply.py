@@ -8,6 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import compression_rules, reviews
 from hermes_jobs.domain.session import turn as turns
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload, UserMessage
+from hermes_jobs.domain.session.rounds import round_opened
 from hermes_jobs.domain.session.session import Session, append_messages, running_turn
 from hermes_jobs.domain.session.synthetic_messages import (
     ASK_AGAIN,
@@ -24,7 +25,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     """The session after the reply."""
     session = compression_rules.with_measured(session, event)
     turn = running_turn(session)
-    turn = replace(turn, books=turn.books.with_outcome(event), running=False, reserved=None, compressions=0)
+    turn = replace(turn.released(), books=turn.books.with_outcome(event), compressions=0)
     if event.failures:
         turn = replace(turn, failures=(*turn.failures, event.failures))
     cut = event.finish_reason == "length"
@@ -41,7 +42,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         asked = AssistantMessage(event.content, event.tool_calls, event.payload)
         if not is_cancelled:  # else its calls end as cancelled: no tool was used
             session = replace(session, review_counters=reviews.round_opened(session.review_counters))
-        return append_messages(session, turns.round_opened(turn, event), asked)
+        return append_messages(session, round_opened(turn, event), asked)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(
             turns.next_call(turn),

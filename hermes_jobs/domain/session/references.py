@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain.events import ReferenceFailed
-from hermes_jobs.domain.usage import Reservation
+from hermes_jobs.domain.session.step_state import StepState
 
 CANCELLED = "cancelled"
 MAX_RETRIES = 2
@@ -36,21 +35,16 @@ LEFT_OUT = "[Left out: {left_out}]"
 CUT = "[… {count:,} more characters are left out]"
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True):
+class Reference(StepState, frozen=True, kw_only=True):
     """The question to one member: open until it has a `text` or a `failure`, the reason why it has none.
 
-    `reserved`: the reservation of its call, `max_tokens` its output limit; None for the configured one.
+    `max_tokens`: the output limit of its call; None for the configured one.
     """
 
     id: str
     model: str
-    attempt: int = 1
     retries: int = 0
-    worker_crashes: int = 0
-    retry_at: float = 0.0
     max_tokens: int | None = None
-    running: bool = False
-    reserved: Reservation | None = None
     text: str | None = None
     failure: str | None = None
 
@@ -73,14 +67,14 @@ def is_reference(step: str) -> bool:
 
 def replied(reference: Reference, content: str) -> Reference:
     """The reference with the member's answer."""
-    return replace(reference, running=False, reserved=None, text=content.strip())
+    return replace(reference.released(), text=content.strip())
 
 
 def failed(reference: Reference, event: ReferenceFailed) -> Reference:
     """The reference after a failed call: due again, or left out; a cancelled one is due again when its turn
     is resumed.
     """
-    ended = replace(reference, running=False, reserved=None)
+    ended = reference.released()
     if event.kind == CANCELLED:
         return ended
     if event.retry_at is None:
@@ -91,17 +85,6 @@ def failed(reference: Reference, event: ReferenceFailed) -> Reference:
         retries=reference.retries + 1,
         retry_at=event.retry_at,
         max_tokens=event.max_tokens or reference.max_tokens,
-    )
-
-
-def abandoned(reference: Reference, *, died: bool) -> Reference:
-    """The reference without its worker."""
-    return replace(
-        reference,
-        running=False,
-        reserved=None,
-        attempt=reference.attempt + died,
-        worker_crashes=reference.worker_crashes + died,
     )
 
 

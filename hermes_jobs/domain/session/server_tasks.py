@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call, OpenTask
+from hermes_jobs.domain.session.rounds import with_call
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import require_due
-from hermes_jobs.domain.session.turn import Call, OpenTask, with_call
 
 
 def evolve(session: Session, event: e.ServerTaskBegun | e.ServerTaskPolled) -> Session:
@@ -25,7 +26,7 @@ def evolve(session: Session, event: e.ServerTaskBegun | e.ServerTaskPolled) -> S
     match event:
         case e.ServerTaskBegun():
             task = OpenTask(begun=event, poll_at=event.poll_at, seen_at=event.at)
-            call = replace(call, running=False, reserved=None, input=None, task=task)
+            call = replace(call.released(), input=None, task=task)
         case e.ServerTaskPolled():
             call = _polled(call, event)
     return replace(session, current=with_call(turn, call))

@@ -21,9 +21,9 @@ from hermes_jobs.domain.events import (
 from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message
 from hermes_jobs.domain.session.reviews import Review, ReviewCounters
+from hermes_jobs.domain.session.step_state import StepState
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.subscriptions import Subscription
-from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected
 
 PREFIX = "session-"
@@ -62,18 +62,10 @@ class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
     waits: bool
 
 
-class Titling(msgspec.Struct, frozen=True, kw_only=True):
-    """The title that a model is to give. `turn` wanted it; its settings hold for the call, too.
-
-    `reserved`: the reservation of its running call.
-    """
+class Titling(StepState, frozen=True, kw_only=True):
+    """The title that a model is to give. `turn` wanted it; its settings hold for the call, too."""
 
     turn: Turn
-    attempt: int = 1
-    worker_crashes: int = 0
-    retry_at: float = 0.0
-    running: bool = False
-    reserved: Reservation | None = None
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

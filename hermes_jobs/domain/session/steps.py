@@ -27,11 +27,12 @@ from typing import Literal, cast
 import msgspec
 
 from hermes_jobs.domain.session import reviews, title_step
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.compression_rules import is_at_rest
 from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.review_rules import to_begin
 from hermes_jobs.domain.session.session import Session, compression_of
-from hermes_jobs.domain.session.turn import Call, Turn
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import StepLost
 
 StepKind = Literal[

@@ -61,23 +61,21 @@ def evolve(session: Session, event: e.TitleStarted | e.TitleEnded) -> Session:
     job = session.titling
     assert job is not None, f"no title of {session.stream} is due"
     if isinstance(event, e.TitleStarted):
-        return replace(session, titling=replace(job, running=True, reserved=event.reserved))
+        return replace(session, titling=job.claimed(event.reserved))
     if event.retry_at is None:
         return replace(session, titling=None, title_given_up=bool(event.kind))
-    rested = replace(job, running=False, reserved=None, attempt=job.attempt + 1, retry_at=event.retry_at)
-    return replace(session, titling=rested)
+    again = replace(job.released(), attempt=job.attempt + 1, retry_at=event.retry_at)
+    return replace(session, titling=again)
 
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:
     """The title step without its worker; it is given up after too many crashes."""
     job = session.titling
     assert job is not None, f"no title of {session.stream} is due"
-    died = int(event.reason == "died")
-    crashes = job.worker_crashes + died
-    if crashes >= MAX_CRASHES:
+    job = job.abandoned(died=event.reason == "died")
+    if job.worker_crashes >= MAX_CRASHES:
         return replace(session, titling=None, title_given_up=True)
-    rested = replace(job, running=False, reserved=None, attempt=job.attempt + died, worker_crashes=crashes)
-    return replace(session, titling=rested)
+    return replace(session, titling=job)
 
 
 # --- decisions ----------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.loop_guard import WARNING
-from hermes_jobs.domain.session.turn import Call
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 UNLIMITED = 2**31

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.events import ResponseBooked, ToolFinished, ToolInterrupted
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.call import Call
 from hermes_jobs.domain.session.loop_guard import REFUSAL, is_blocked, with_warning
+from hermes_jobs.domain.session.rounds import repeats_before
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.tool_results import preview_of, result_path
-from hermes_jobs.domain.session.turn import Call, Turn, repeats_before
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.live import DeltaStream, OnDelta, ignore_delta

@@ -11,6 +11,7 @@ import msgspec
 from hermes_jobs.domain.approval_rules import Permissions
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, CallPattern, Effect, Payer, PlannedCall, SessionEvent, Todo
+from hermes_jobs.domain.session.call import OpenInput, OpenTask
 from hermes_jobs.domain.session.commands import (
     BeginServerTask,
     PollServerTask,
@@ -20,7 +21,6 @@ from hermes_jobs.domain.session.commands import (
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.tool_results import UNLIMITED
-from hermes_jobs.domain.session.turn import OpenInput, OpenTask
 from hermes_jobs.engine.ports.host import Cancel
 
 
