@@ -84,7 +84,7 @@ def _of_session(step: Step, session: Session) -> str:
     member = turn.reference(step.id) if turn is not None else None
     source = turn.source if turn is not None else ""
     return _shown(
-        tool=call.asked.name if call is not None else "",
+        tool=call.request.name if call is not None else "",
         model=member.model if member is not None else _model(session, turn),
         ensemble=turn.ensemble if turn is not None else "",
         source="" if source.startswith((SOURCE, reviews.SOURCE)) else source,  # the task's name says it

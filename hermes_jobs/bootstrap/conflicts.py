@@ -21,8 +21,8 @@ def conflicts(
     """A sentence about each conflict recorded after `since` and up to `until` (None: now), moments as the log
     writes them. Raises `LogUnavailable`."""
     for write in memory.writes():
-        if isinstance(write.fact, MemoryConflicted) and _is_between(write.at, since, until):
-            yield f"In the memory, {conflict(write.fact)} (hermes-jobs memory log)."
+        if isinstance(write.event, MemoryConflicted) and _is_between(write.at, since, until):
+            yield f"In the memory, {conflict(write.event)} (hermes-jobs memory log)."
     for skill in skills.all_known():
         for each in log.read(skill.stream) if skill.conflicts else ():
             if each.version in skill.conflicts and _is_between(each.recorded_at, since, until):

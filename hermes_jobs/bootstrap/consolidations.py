@@ -84,8 +84,8 @@ class ConsolidationPlans:
 
     def turns(self, state: Consolidation) -> tuple[PortionTurn, ...]:
         """The requested turns that still exist."""
-        assert state.asked is not None, f"{state.stream} has no request"
-        return self._portion(state.lineage, state.asked.after, state.asked.until)
+        assert state.requested is not None, f"{state.stream} has no request"
+        return self._portion(state.lineage, state.requested.after, state.requested.until)
 
     def known(self, text: str) -> Sequence[str]:
         """The entries of the memory that prompts have, and those that the text is about with their slots."""

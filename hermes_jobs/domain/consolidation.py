@@ -43,12 +43,12 @@ MAX_STARTS = 5
 
 
 class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of one stream. `asked` is what is to be read, `last` the newest that was asked for; `done` the
-    version up to which turns are read; `reserved` the reservation of a start that has no outcome."""
+    """The fold of one stream. `requested` is the open request, `last` the newest one, `done` the version up
+    to which turns are read, `reserved` the reservation of a start that has no outcome."""
 
     stream: str
     version: int = 0
-    asked: e.ConsolidationRequested | None = None
+    requested: e.ConsolidationRequested | None = None
     last: e.ConsolidationRequested | None = None
     done: int = 0
     starts: int = 0
@@ -64,8 +64,8 @@ class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def step_id(self) -> str:
         """The id of the step that is due. Only where something is asked for."""
-        assert self.asked is not None, f"{self.stream} is asked for nothing"
-        return f"{self.asked.review}-{self.asked.run}"
+        assert self.requested is not None, f"{self.stream} has no request"
+        return f"{self.requested.review}-{self.requested.run}"
 
 
 def stream_of(lineage: str) -> str:
@@ -85,7 +85,7 @@ def review_of(step: str) -> str:
 
 def next_steps(state: Consolidation) -> tuple[Step, ...]:
     """Its one step, until it has its outcome."""
-    if state.asked is None:
+    if state.requested is None:
         return ()
     step = Step(
         id=state.step_id,
@@ -105,16 +105,16 @@ def evolve(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
 def _apply(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
     match event:
         case e.ConsolidationRequested():
-            return replace(state, asked=event, last=event, starts=0, attempt=1, retry_at=0.0)
+            return replace(state, requested=event, last=event, starts=0, attempt=1, retry_at=0.0)
         case e.ConsolidationStarted():
             return replace(state, starts=state.starts + 1, reserved=event.reserved)
         case e.ConsolidationFailed(retry_at=float() as retry_at):
             return replace(state, starts=0, attempt=state.attempt + 1, retry_at=retry_at, reserved=None)
         case e.ConsolidationFailed():
-            return replace(state, asked=None, reserved=None)
+            return replace(state, requested=None, reserved=None)
         case e.ConsolidationEnded():
-            until = state.asked.until if state.asked is not None else state.done
-            return replace(state, asked=None, done=max(state.done, until), reserved=None)
+            until = state.requested.until if state.requested is not None else state.done
+            return replace(state, requested=None, done=max(state.done, until), reserved=None)
         case e.ResponseBooked():
             return state
         case _:
@@ -129,7 +129,7 @@ def request(asked: e.ConsolidationRequested, lineage: str, keys: tuple[UniqueKey
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
-        if state.asked is not None or asked.after != state.done or asked.until <= state.done:
+        if state.requested is not None or asked.after != state.done or asked.until <= state.done:
             return DecisionResult()
         return DecisionResult(writes=(StreamEvents(state.stream, (asked,)),), keys=keys)
 
@@ -142,7 +142,7 @@ def again(lineage: str, review: str) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
         last = state.last
-        if last is None or last.review != review or state.asked is not None or last.until <= state.done:
+        if last is None or last.review != review or state.requested is not None or last.until <= state.done:
             message = f"Review {review} cannot be retried: it has not failed, or a later one took its place."
             raise Rejected(message, kind="not_retryable")
         return DecisionResult(writes=(StreamEvents(state.stream, (replace(last, run=last.run + 1),)),))
@@ -155,7 +155,7 @@ def cancel(lineage: str, review: str, by: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
-        if state.asked is None or state.asked.review != review:
+        if state.requested is None or state.requested.review != review:
             raise Rejected(f"Review {review} has ended.", kind="not_waiting")
         if state.reserved is not None:
             hint = "It is one model call: wait for it."
@@ -225,9 +225,9 @@ def failure(
     state: Consolidation, kind: str, message: str, *, retry_at: float | None = None
 ) -> e.ConsolidationFailed:
     """The failure of the attempt that is due; `lost` is to be set where a call may have been made."""
-    assert state.asked is not None, f"{state.stream} is asked for nothing"
+    assert state.requested is not None, f"{state.stream} has no request"
     return e.ConsolidationFailed(
-        review=state.asked.review,
+        review=state.requested.review,
         step=state.step_id,
         attempt=state.attempt,
         kind=kind,
@@ -237,9 +237,9 @@ def failure(
 
 
 def _required(state: Consolidation, step: str) -> e.ConsolidationRequested:
-    if state.asked is None or state.step_id != step:
+    if state.requested is None or state.step_id != step:
         raise StepLost(f"step {step} is not due in {state.stream}")
-    return state.asked
+    return state.requested
 
 
 # --- what it costs ------------------------------------------------------------------------------

@@ -109,12 +109,12 @@ class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: str
     version: int = 0
-    fact: TextsForgotten | None = None
+    event: TextsForgotten | None = None
 
 
 def evolve(state: Forgetting, event: ForgettingEvent) -> Forgetting:
     """The state after the event."""
-    return replace(state, version=state.version + 1, fact=event)
+    return replace(state, version=state.version + 1, event=event)
 
 
 def scrubbed(event: E, text: Replace) -> E:

@@ -115,7 +115,7 @@ def discarded_events(
         reported = [_with_usage_of(each, event) for each in command.responses if each.usage != NO_USAGE]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
     if isinstance(command, c.FinishToolCall):
-        paid_for = [each for each in command.facts if isinstance(each, ResponseBooked)]
+        paid_for = [each for each in command.events if isinstance(each, ResponseBooked)]
         reported = [_with_usage_of(each, event) for each in paid_for]
         return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
     return (event,)

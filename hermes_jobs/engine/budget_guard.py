@@ -129,7 +129,7 @@ class BudgetGuard:
         if member is not None and turn is not None and self._reference is not None:
             return self._call(session, turn, self._reference(session, turn, member), self._pricing)
         call = turn.call(step) if act == "turn.run_tool" and turn is not None else None
-        asking = self._asking(call.asked) if call is not None and self._asking is not None else None
+        asking = self._asking(call.request) if call is not None and self._asking is not None else None
         if asking is not None:
             sent = Reservation(
                 model=asking.model, input_tokens=asking.input_tokens, output_tokens=0, day=self.today()

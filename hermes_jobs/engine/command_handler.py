@@ -302,7 +302,7 @@ def _answered(
         return replace(command, saved=answer), changed
     call = session.current.call(command.step) if session.current else None
     if session.current is not None and call is not None:
-        answer = with_warning(repeats_before(session.current, call.id), call.id, call.asked, answer)
+        answer = with_warning(repeats_before(session.current, call.id), call.id, call.request, answer)
     return replace(command, outcome=replace(command.outcome, content=answer, ok=ok)), changed
 
 

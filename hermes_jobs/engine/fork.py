@@ -126,7 +126,7 @@ def undo(engine: Engine, lineage: str, new: str) -> str:
         return DecisionResult(writes=(StreamEvents(left, (undone,)), StreamEvents(copy, (started, *titles))))
 
     engine.change(take_over, cause="undo")
-    return turn.asked if turn else ""
+    return turn.prompt_text if turn else ""
 
 
 def _titles(session: Session) -> tuple[str, ...]:

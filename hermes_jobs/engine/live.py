@@ -38,54 +38,53 @@ OnDelta = Callable[[TextDelta], None]
 
 
 def ignore_delta(piece: TextDelta) -> None:
-    """The `OnDelta` where nobody watches."""
+    """The `OnDelta` without a subscriber."""
 
 
 class LiveChannel(Protocol):
-    """Carries pieces from whoever works on a turn to whoever watches it. Safe for many threads."""
+    """Carries text deltas of turns from workers to subscribers. Safe for many threads."""
 
     def publish(self, piece: TextDelta) -> None:
-        """Tell a piece to those who listen. Never blocks, never raises."""
+        """Send a delta to the subscribers of its turn. Never blocks, never raises."""
 
-    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
-        """Hear the turn's pieces from now on, those of an attempt under way from its beginning.
-
-        Returns how to stop that.
+    def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
+        """Receive the turn's deltas, those of a running attempt from its beginning; returns a function that
+        ends the subscription.
         """
 
     def close(self) -> None:
-        """Tell and hear nothing more."""
+        """End all subscriptions."""
 
 
 class DeltaStream:
-    """The text of one attempt, told piece by piece as it is made. For one thread."""
+    """Emits the text of one attempt as deltas. For one thread."""
 
     def __init__(
         self, on_delta: OnDelta, *, turn: str, step: str, attempt: int, call: str, tool: bool = False
     ) -> None:
         self._on_delta = on_delta
         self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0, tool=tool)
-        self._said: list[str] = []
+        self._parts: list[str] = []
         self._length = 0
 
     @property
     def text(self) -> str:
-        """All that was said."""
-        return "".join(self._said)
+        """The text so far."""
+        return "".join(self._parts)
 
     def say(self, text: str) -> None:
-        """The next piece of text."""
+        """Emit the next delta."""
         self._on_delta(msgspec.structs.replace(self._piece, at=self._length, text=text))
-        self._said.append(text)
+        self._parts.append(text)
         self._length += len(text)
 
     def end(self) -> None:
-        """Nothing more is said."""
+        """Emit the end of the text."""
         self._on_delta(msgspec.structs.replace(self._piece, at=self._length, over=True))
 
 
 class LiveTranscript:
-    """What a watcher makes of a turn's pieces: the text of the attempt that speaks now. For one thread."""
+    """The text of a turn's running attempt, assembled from deltas. For one thread."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -93,8 +92,8 @@ class LiveTranscript:
         self._past: set[str] = set()
         self._ended: dict[str, int] = {}
 
-    def hear(self, piece: TextDelta) -> bool:
-        """Take in a piece; whether the text has changed. Another attempt begins it again."""
+    def add_delta(self, piece: TextDelta) -> bool:
+        """Add a delta; returns whether the text has changed. Another attempt replaces the text."""
         if piece.over or piece.call in self._past or self._ended.get(piece.step, 0) >= piece.attempt:
             return False
         if self._piece is None or self._piece.call != piece.call:
@@ -109,7 +108,7 @@ class LiveTranscript:
         return True
 
     def end(self, step: str, attempt: int) -> None:
-        """The log says how that attempt has ended: what is still told of it comes too late."""
+        """Ignore later deltas of that attempt: the log has its outcome."""
         self._ended[step] = attempt
         if self._piece is not None and self._piece.step == step:
             self._forget()
@@ -121,43 +120,43 @@ class LiveTranscript:
 
 
 class Subscribers:
-    """Who hears which turns. Its owner sees to it that one thread at a time uses it."""
+    """The subscribers of each turn. Not thread-safe: its owner locks."""
 
     def __init__(self) -> None:
         self._by_turn: dict[str, list[OnDelta]] = {}
 
     @property
     def turns(self) -> tuple[str, ...]:
-        """The turns that somebody hears."""
+        """The turns with a subscriber."""
         return tuple(self._by_turn)
 
-    def add(self, turn: str, hear: OnDelta) -> None:
-        """One more for that turn."""
-        self._by_turn.setdefault(turn, []).append(hear)
+    def add(self, turn: str, on_delta: OnDelta) -> None:
+        """Add a subscriber of that turn."""
+        self._by_turn.setdefault(turn, []).append(on_delta)
 
-    def remove(self, turn: str, hear: OnDelta) -> None:
-        """One less, where it is there."""
-        listeners = self._by_turn.get(turn, [])
-        if hear in listeners:
-            listeners.remove(hear)
-        if not listeners:
+    def remove(self, turn: str, on_delta: OnDelta) -> None:
+        """Remove a subscriber, if it is there."""
+        subscribers = self._by_turn.get(turn, [])
+        if on_delta in subscribers:
+            subscribers.remove(on_delta)
+        if not subscribers:
             self._by_turn.pop(turn, None)
 
     def clear(self) -> None:
-        """Nobody any more."""
+        """Remove all."""
         self._by_turn.clear()
 
-    def tell(self, piece: TextDelta) -> None:
-        """Tell the piece to all who hear its turn; one that stumbles is no reason for others to."""
-        for hear in self._by_turn.get(piece.turn, ()):
-            _tell(hear, piece)
+    def emit(self, piece: TextDelta) -> None:
+        """Call the subscribers of the delta's turn. An exception of one does not affect the others."""
+        for on_delta in self._by_turn.get(piece.turn, ()):
+            _emit(on_delta, piece)
 
 
-def _tell(hear: OnDelta, piece: TextDelta) -> None:
+def _emit(on_delta: OnDelta, piece: TextDelta) -> None:
     try:
-        hear(piece)
+        on_delta(piece)
     except Exception:
-        logger.exception("a listener failed; the turn continues")
+        logger.exception("a subscriber failed; the turn continues")
 
 
 class LocalChannel:
@@ -165,34 +164,34 @@ class LocalChannel:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._listeners = Subscribers()
-        self._spoken: dict[str, list[TextDelta]] = {}  # by turn, of the attempt under way
+        self._subscribers = Subscribers()
+        self._running: dict[str, list[TextDelta]] = {}  # by turn, of the attempt under way
 
     def publish(self, piece: TextDelta) -> None:
-        """See `LiveChannel.tell`."""
+        """See `LiveChannel.publish`."""
         with self._lock:
-            spoken = self._spoken.setdefault(piece.turn, [])
-            if spoken and spoken[0].call != piece.call:
-                spoken.clear()
-            spoken.append(piece)
+            running = self._running.setdefault(piece.turn, [])
+            if running and running[0].call != piece.call:
+                running.clear()
+            running.append(piece)
             if piece.over:
-                del self._spoken[piece.turn]
-            self._listeners.tell(piece)
+                del self._running[piece.turn]
+            self._subscribers.emit(piece)
 
-    def subscribe(self, turn: str, hear: OnDelta) -> Callable[[], None]:
-        """See `LiveChannel.listen`."""
+    def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
+        """See `LiveChannel.subscribe`."""
         with self._lock:
-            self._listeners.add(turn, hear)
-            for piece in self._spoken.get(turn, ()):
-                _tell(hear, piece)
-        return lambda: self._leave(turn, hear)
+            self._subscribers.add(turn, on_delta)
+            for piece in self._running.get(turn, ()):
+                _emit(on_delta, piece)
+        return lambda: self._leave(turn, on_delta)
 
     def close(self) -> None:
         """See `LiveChannel.close`."""
         with self._lock:
-            self._listeners.clear()
-            self._spoken.clear()
+            self._subscribers.clear()
+            self._running.clear()
 
-    def _leave(self, turn: str, hear: OnDelta) -> None:
+    def _leave(self, turn: str, on_delta: OnDelta) -> None:
         with self._lock:
-            self._listeners.remove(turn, hear)
+            self._subscribers.remove(turn, on_delta)

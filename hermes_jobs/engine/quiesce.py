@@ -54,48 +54,48 @@ def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable
     Call it only where no worker runs: claimed steps are taken from their owners. Raises
     `Corrupt` where work remains due after several rounds.
     """
-    rested = QuiesceReport()
+    report = QuiesceReport()
     among = set(streams)
     for stream in sorted(among):
         if stream.startswith(SCHEDULES):
-            _pause(engine, stream, by, rested)
+            _pause(engine, stream, by, report)
     due = [row for row in engine.log.steps() if row.step.stream in among]
     first = tuple(waiting)
     for _ in range(ROUNDS):
         if not (due or first):
-            return rested
+            return report
         for row in due:
             if row.owner is not None:
                 engine.reclaim(row)
         for stream in dict.fromkeys((*first, *(row.step.stream for row in due))):
             if is_session(stream):
-                _end_work(engine, stream, by, rested)
+                _end_work(engine, stream, by, report)
             elif stream.startswith(DELIVERIES):
-                _hold_back(engine, stream, by, rested)
+                _hold_back(engine, stream, by, report)
         first = ()
         due = [row for row in engine.log.steps() if row.step.stream in among]
     raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")
 
 
-def _pause(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
+def _pause(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
     schedule = engine.state(stream)
     assert isinstance(schedule, Schedule)
     if schedule.plan is None or schedule.status != "active":
         return
     engine.change(Pause(schedule=schedule.id, now=engine.clock.now(), by=by), by)
-    rested.schedules.append(schedule.id)
+    report.schedules.append(schedule.id)
 
 
-def _end_work(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
+def _end_work(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
     session = engine.sessions.load(stream)
     for turn in (*reversed(session.waiting), *((session.current,) if session.current else ())):
         engine.execute(stream, c.CancelTurn(turn=turn.id, by=by))
-        rested.turns.append(turn.id)
+        report.turns.append(turn.id)
     _leave_tasks(engine, engine.sessions.load(stream))
-    _drop_compression(engine, engine.sessions.load(stream), by, rested)
+    _drop_compression(engine, engine.sessions.load(stream), by, report)
     for review in engine.sessions.load(stream).reviews:
         engine.execute(stream, c.CancelReview(review=review.id, by=by))
-        rested.reviews.append(review.id)
+        report.reviews.append(review.id)
     _ignore_progress(engine, engine.sessions.load(stream), by)
 
 
@@ -110,7 +110,7 @@ def _leave_tasks(engine: Engine, session: Session) -> None:
             engine.execute(session.stream, c.FinishToolCall(step=call.id, outcome=left))
 
 
-def _drop_compression(engine: Engine, session: Session, by: str, rested: QuiesceReport) -> None:
+def _drop_compression(engine: Engine, session: Session, by: str, report: QuiesceReport) -> None:
     job = session.compression
     if job is None or job.running:
         return
@@ -118,7 +118,7 @@ def _drop_compression(engine: Engine, session: Session, by: str, rested: Quiesce
         turn=job.turn, step=job.step_id, attempt=job.attempt, kind="cancelled", message=f"Cancelled by {by}."
     )
     engine.execute(session.stream, c.FinishCompression(step=job.step_id, outcome=failed))
-    rested.compressions.append(job.step_id)
+    report.compressions.append(job.step_id)
 
 
 def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
@@ -132,7 +132,7 @@ def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
         engine.change(append(session.stream, *left_out), by)
 
 
-def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> None:
+def _hold_back(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
     def change(load: StateLoader) -> DecisionResult:
         delivery: Delivery = load(stream)
         message = f"Held back by {by}: it may have been delivered from elsewhere."
@@ -142,7 +142,7 @@ def _hold_back(engine: Engine, stream: str, by: str, rested: QuiesceReport) -> N
         return DecisionResult.of(stream, failed)
 
     engine.change(change, by)
-    rested.deliveries.append(stream.removeprefix(DELIVERIES))
+    report.deliveries.append(stream.removeprefix(DELIVERIES))
 
 
 def settle_children(engine: Engine, streams: Iterable[str], by: str, *, per_root: int, per_home: int) -> None:

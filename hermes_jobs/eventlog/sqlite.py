@@ -22,7 +22,7 @@ from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.database import Begin, Connection
 from hermes_jobs.eventlog.schema import SQLITE, schema_statements
 from hermes_jobs.system.file_lock import (
-    TOLD_AFTER,
+    NOTIFY_AFTER,
     WAIT_SECONDS,
     FileLock,
     LockTimeout,
@@ -146,15 +146,15 @@ class SqliteDatabase:
 
     def _lock_for_writing(self, writer: sqlite3.Connection) -> None:
         """Take SQLite's own lock, which only programs hold that do not queue."""
-        told_after = min(TOLD_AFTER, BUSY_SECONDS)
+        notify_after = min(NOTIFY_AFTER, BUSY_SECONDS)
         try:
-            _wait_for_others(writer, told_after)
+            _wait_for_others(writer, notify_after)
             writer.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             self._notify(f"Waiting for the log, to write to it: {self._other_writer()} has it locked.")
-            _wait_for_others(writer, BUSY_SECONDS - told_after)
+            _wait_for_others(writer, BUSY_SECONDS - notify_after)
             writer.execute("BEGIN IMMEDIATE")
 
     def _other_writer(self) -> str:

@@ -76,7 +76,10 @@ class Forgetter:
         """
         past = [recorded.event for recorded in self.past()]
         gone = {
-            stream_of(each) for fact in past if isinstance(fact, e.TextsForgotten) for each in fact.sessions
+            stream_of(each)
+            for event in past
+            if isinstance(event, e.TextsForgotten)
+            for each in event.sessions
         }
         started = events_of_type(self._log, e.SessionStarted)
         delegated = events_of_type(self._log, e.ChildrenStarted)
@@ -152,7 +155,7 @@ class Forgetter:
 
     def observed_in(self, sessions: Collection[str]) -> frozenset[str]:
         """The texts of the observations of these sessions."""
-        return of_sessions((write.fact for write in self._application.memory.writes()), sessions)
+        return of_sessions((write.event for write in self._application.memory.writes()), sessions)
 
     def forget_observations(self, texts: Collection[str], *, by: str = "user", why: str = "") -> None:
         """Remove these observations from the memory, and their texts wherever they stand word for word. Work
@@ -161,7 +164,7 @@ class Forgetter:
             return
         memory = self._application.memory
         memory.change(Drop(texts), "observations of a deleted session")
-        names = names_of([write.fact for write in memory.writes()], texts)
+        names = names_of([write.event for write in memory.writes()], texts)
         pattern = Pattern(whole_texts(texts), FORGOTTEN)
         tags = Removal(text=lambda text: FORGOTTEN if text in names else text, streams=frozenset({MEMORY}))
         for removal in (tags, Removal(text=pattern, found=pattern.found)):

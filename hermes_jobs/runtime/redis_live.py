@@ -44,21 +44,21 @@ class RedisLiveChannel:
     """
 
     def __init__(self, url: Callable[[], str | None], *, prefix: str) -> None:
-        self._teller = _Publisher(url, prefix)
-        self._listener = _Subscriber(url, prefix)
+        self._publisher = _Publisher(url, prefix)
+        self._subscriber = _Subscriber(url, prefix)
 
     def publish(self, piece: TextDelta) -> None:
         """See `LiveChannel.publish`."""
-        self._teller.publish_delta(piece)
+        self._publisher.publish_delta(piece)
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.subscribe`."""
-        return self._listener.listen(turn, on_delta)
+        return self._subscriber.subscribe(turn, on_delta)
 
     def close(self) -> None:
         """See `LiveChannel.close`."""
-        self._teller.close()
-        self._listener.close()
+        self._publisher.close()
+        self._subscriber.close()
 
 
 class _PendingText(msgspec.Struct):
@@ -68,7 +68,7 @@ class _PendingText(msgspec.Struct):
     text: list[str] = []
     length: int = 0
     sent: int = 0
-    listeners: int = -1  # not checked yet
+    subscribers: int = -1  # not checked yet
     over: bool = False
 
     def take(self, piece: TextDelta) -> None:
@@ -159,27 +159,27 @@ class _Publisher(_Loop):
     """Sends new text to channels with subscribers; a new subscriber gets the whole text."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
-        super().__init__(url, prefix, "live-teller")
-        self._spoken: dict[str, _PendingText] = {}
+        super().__init__(url, prefix, "live-publisher")
+        self._running: dict[str, _PendingText] = {}
         self._probed_at = float("-inf")
 
     def publish_delta(self, piece: TextDelta) -> None:
         with self._lock:
-            spoken = self._spoken.get(piece.call)
-            if spoken is None:
+            running = self._running.get(piece.call)
+            if running is None:
                 if piece.over:
                     return
-                spoken = self._spoken[piece.call] = _PendingText(piece)
-            spoken.take(piece)
+                running = self._running[piece.call] = _PendingText(piece)
+            running.take(piece)
             if not self._wake.is_set():
                 self._want()
 
     def _round(self) -> None:
-        self._wake.wait(PROBE_EVERY if self._spoken else None)
+        self._wake.wait(PROBE_EVERY if self._running else None)
         self._wake.clear()
         with self._lock:
-            under_way = list(self._spoken.values())
-            self._spoken = {call: each for call, each in self._spoken.items() if not each.over}
+            under_way = list(self._running.values())
+            self._running = {call: each for call, each in self._running.items() if not each.over}
         client = self._connected()
         if client is None:
             self._stopping.wait(AWAY)
@@ -187,7 +187,7 @@ class _Publisher(_Loop):
         self._probe(client, under_way)
         with client.pipeline(transaction=False) as pipeline:
             for each in under_way:
-                if each.listeners > 0 and (each.sent < each.length or each.over):
+                if each.subscribers > 0 and (each.sent < each.length or each.over):
                     with self._lock:
                         piece = each.unsent()
                     pipeline.publish(self._channel(piece.turn), msgspec.json.encode(piece))
@@ -197,35 +197,35 @@ class _Publisher(_Loop):
     def _probe(self, client: Redis, under_way: list[_PendingText]) -> None:
         """Count the subscribers: periodically, and at once for a new attempt."""
         now = time.monotonic()
-        if now - self._probed_at < PROBE_EVERY and all(each.listeners >= 0 for each in under_way):
+        if now - self._probed_at < PROBE_EVERY and all(each.subscribers >= 0 for each in under_way):
             return
         self._probed_at = now
         channels = {each.piece.turn: self._channel(each.piece.turn) for each in under_way}
         counted: Any = client.pubsub_numsub(*channels.values()) if channels else []
-        listeners = {name.decode(): count for name, count in counted}
+        subscribers = {name.decode(): count for name, count in counted}
         for each in under_way:
-            count = listeners.get(channels[each.piece.turn], 0)
-            if count > each.listeners:
+            count = subscribers.get(channels[each.piece.turn], 0)
+            if count > each.subscribers:
                 each.sent = 0
-            each.listeners = count
+            each.subscribers = count
 
     def _disconnect(self) -> None:
         super()._disconnect()
         with self._lock:
-            for each in self._spoken.values():
-                each.listeners = -1
+            for each in self._running.values():
+                each.subscribers = -1
 
 
 class _Subscriber(_Loop):
     """Subscribes to the channels of the requested turns."""
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
-        super().__init__(url, prefix, "live-listener")
+        super().__init__(url, prefix, "live-subscriber")
         self._wanted = Subscribers()
         self._subscribed: set[str] = set()
         self._subscription: Any = None
 
-    def listen(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
+    def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         with self._lock:
             self._wanted.add(turn, on_delta)
             self._want()
@@ -256,7 +256,7 @@ class _Subscriber(_Loop):
         message = self._subscription.get_message(timeout=GLANCE) if wanted else None
         if message is not None and message["type"] == "message":
             with self._lock:
-                self._wanted.tell(msgspec.json.decode(message["data"], type=described(TextDelta)))
+                self._wanted.emit(msgspec.json.decode(message["data"], type=described(TextDelta)))
 
     def _disconnect(self) -> None:
         subscription, self._subscription = self._subscription, None

@@ -131,10 +131,10 @@ class _LastRecord(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told = ""
+        self.message = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.told = record.getMessage()
+        self.message = record.getMessage()
 
 
 def probe_collector(seconds: float) -> str:
@@ -149,4 +149,4 @@ def probe_collector(seconds: float) -> str:
         exporter.shutdown()
         text.removeHandler(kept)
         text.propagate = before
-    return "" if taken else kept.told or "it did not say why"
+    return "" if taken else kept.message or "it did not say why"

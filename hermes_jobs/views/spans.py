@@ -262,7 +262,7 @@ class Spans:
 
     # --- spans ----------------------------------------------------------------------------------
 
-    def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **told: Any) -> None:
+    def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **fields: Any) -> None:
         at_work = kind in {"model_call", "reference", "tool_call", "compression"}
         self._open[key] = TimeSpan(
             **{
@@ -275,18 +275,18 @@ class Spans:
                 "lane": TURN_LANE + (kind in BESIDE),
                 "worker": recorded.meta.worker if at_work else None,
                 "outcome": "running" if at_work else "ok",
-                **told,
+                **fields,
             }
         )
 
-    def _end(self, key: str, position: int, at: float | None = None, **told: Any) -> bool:
+    def _end(self, key: str, position: int, at: float | None = None, **fields: Any) -> bool:
         """End the open span of that key; whether there was one."""
         span = self._open.pop(key, None)
         if span is None:
             return False
         end = max(span.start, self.last if at is None else at)
-        told = {"outcome": "ok" if span.outcome == "running" else span.outcome, **told}
-        self._spans.append(replace(span, end=end, position=position, **told))
+        fields = {"outcome": "ok" if span.outcome == "running" else span.outcome, **fields}
+        self._spans.append(replace(span, end=end, position=position, **fields))
         return True
 
     def _end_call(self, call: str, recorded: RecordedEvent, outcome: Outcome, message: str) -> None:

@@ -160,7 +160,7 @@ def test_a_compression_is_a_start_that_continues_another_and_no_end(life: Life) 
 
 def test_the_end_of_a_conversation_is_told_also_to_one_that_was_never_asked(life: Life) -> None:
     life.facts.append(e.SessionEnded(session="s1", reason="user"))
-    life.engines.hear(life.session, 0)
+    life.engines.notify(life.session, 0)
     assert life.heard == [*BEGUN, ("end", "s1", 1)]
 
 
@@ -169,7 +169,7 @@ def test_while_it_stumbles_the_built_in_one_answers_and_it_is_told_again(life: L
     life.stumbles = {10}
     assert not life.is_asked()
     with pytest.raises(ListenerError, match="OSError: stumbled over 10") as failed:
-        life.engines.hear(life.session, 2)
+        life.engines.notify(life.session, 2)
     assert failed.value.upto == len(TURN)
     life.stumbles = set()
     assert life.is_asked()

@@ -199,19 +199,19 @@ def test_doubled_and_lost_pieces_never_make_a_text_that_was_not_said(
     live = LiveTranscript()
     for piece in told:
         for _ in range(random.randrange(3)):
-            live.hear(piece)
+            live.add_delta(piece)
         assert text.startswith(live.text)
     for piece in told:
-        live.hear(piece)
+        live.add_delta(piece)
     assert live.text == text
 
 
 def test_what_is_told_after_the_log_has_said_the_end_comes_too_late() -> None:
     live = LiveTranscript()
     (first, *_), (second, *_) = pieces("one", []), pieces("two", [], call="m2", attempt=2)
-    assert live.hear(first)
+    assert live.add_delta(first)
     live.end("t1-1", 1)
-    assert (live.text, live.hear(first)) == ("", False)
-    assert not live.hear(pieces("zombie", [], call="m9")[0])
-    assert live.hear(second)
+    assert (live.text, live.add_delta(first)) == ("", False)
+    assert not live.add_delta(pieces("zombie", [], call="m9")[0])
+    assert live.add_delta(second)
     assert live.text == "two"

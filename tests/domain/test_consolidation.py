@@ -111,10 +111,10 @@ def test_no_version_is_read_twice_whoever_asks_in_whatever_order(
         asked = asking(first, last)
         for event in decided(state, request(asked, "s1")):
             state = evolve(state, event)  # type: ignore[arg-type]
-        if state.asked is None or then == "leave":
+        if state.requested is None or then == "leave":
             continue
         if then == "end":
-            read += range(state.asked.after + 1, state.asked.until + 1)
+            read += range(state.requested.after + 1, state.requested.until + 1)
         state = evolve(state, ENDED if then == "end" else FAILED)
     assert read == sorted(set(read))
 

@@ -51,8 +51,8 @@ def answer(world: World, step: Step, result: str) -> str:
     call = turn.call(step.id)
     assert call is not None
     known = repeats_before(turn, step.id)
-    refused = is_blocked(known, call.asked)
-    content = REFUSAL if refused else with_warning(known, step.id, call.asked, result)
+    refused = is_blocked(known, call.request)
+    content = REFUSAL if refused else with_warning(known, step.id, call.request, result)
     world.finish_tool(step, content, ok=not refused)
     return content
 

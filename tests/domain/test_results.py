@@ -19,7 +19,7 @@ def calls_of(sizes: list[int], source: str | None = None) -> tuple[Call, ...]:
     return tuple(
         Call(
             id=f"t1-1-{at}",
-            asked=ToolCall("p", "terminal", "{}"),
+            request=ToolCall("p", "terminal", "{}"),
             effect="read",
             result=chr(97 + at) * size,
             source=source,

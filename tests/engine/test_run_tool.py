@@ -53,7 +53,7 @@ def performed(world: World, step: Step, box: Toolbox) -> tuple[e.ToolFinished, S
     assert isinstance(command, c.FinishToolCall)
     assert isinstance(command.outcome, e.ToolFinished)
     world.do(command)
-    return command.outcome, command.facts
+    return command.outcome, command.events
 
 
 def test_what_a_tool_did_to_the_session_is_told_to_the_next_call() -> None:

@@ -36,11 +36,11 @@ class Notes:
         self.heard: list[str] = []
         self.stumbles: set[str] = set()
 
-    def hear(self, session: Session, after: int) -> None:
+    def notify(self, session: Session, after: int) -> None:
         for before, fact, _ in self._replay(session.stream, after, session.version):
             self._note(type(fact).__name__, before.version)
 
-    def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
+    def notify_write(self, session: Session, write: e.MemoryEvent) -> None:
         assert isinstance(write, MemoryAdded)
         self._note(write.content, 0)
 
@@ -118,7 +118,7 @@ def test_it_hears_all_that_is_new_in_order_and_once(house: House) -> None:
 
 def test_who_dies_before_it_is_written_down_is_followed_by_one_who_tells_it_again(house: House) -> None:
     house.turn("t1", NAME)
-    house.notes.hear(house.engine.sessions.load(STREAM), 1)
+    house.notes.notify(house.engine.sessions.load(STREAM), 1)
     house.tell()
     assert house.notes.heard.count("TurnCompleted") == 2
 

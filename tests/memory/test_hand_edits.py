@@ -219,7 +219,7 @@ def test_a_conflict_is_recorded_once_with_what_either_made_of_the_entry(home: Sy
     in_place(file, text_of([f"{TEA} at four", GRAZ, MAKE]))
     home.sync()
     home.sync()
-    conflicts = [each.fact for each in home.writes() if isinstance(each.fact, e.MemoryConflicted)]
+    conflicts = [each.event for each in home.writes() if isinstance(each.event, e.MemoryConflicted)]
     assert [(each.old, each.ours, each.theirs) for each in conflicts] == [
         (TEA, f"{TEA}, green", f"{TEA} at four")
     ]
@@ -231,7 +231,7 @@ def test_an_entry_that_both_removed_or_changed_alike_is_no_conflict(home: Synced
     agent_extends_the_first(home)
     in_place(file, text_of([f"{TEA}, green", GRAZ]))
     assert home.sync().memory == (f"{TEA}, green", GRAZ)
-    assert not any(isinstance(each.fact, e.MemoryConflicted) for each in home.writes())
+    assert not any(isinstance(each.event, e.MemoryConflicted) for each in home.writes())
 
 
 def test_a_home_that_was_copied_goes_on_by_itself(

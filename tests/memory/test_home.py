@@ -56,7 +56,7 @@ def test_an_edit_is_an_event_before_the_next_read(home: SyncedMemory, file: Path
     write(home, "One")
     file.write_text("One\n§\nBy hand")
     assert home.sync().memory == ("One", "By hand")
-    assert [each.fact.author for each in home.writes()] == ["user", "hand_edit"]
+    assert [each.event.author for each in home.writes()] == ["user", "hand_edit"]
 
 
 def test_an_edit_is_an_event_before_the_next_write(home: SyncedMemory, file: Path) -> None:
@@ -64,7 +64,7 @@ def test_an_edit_is_an_event_before_the_next_write(home: SyncedMemory, file: Pat
     file.write_text("One, by hand")
     write(home, "Two")
     assert file.read_text() == "One, by hand\n§\nTwo\n"
-    assert [each.fact.author for each in home.writes()] == ["user", "hand_edit", "user"]
+    assert [each.event.author for each in home.writes()] == ["user", "hand_edit", "user"]
 
 
 def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: SyncedMemory, file: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_a_person_saves_is_an_edit_also_when_the_file_once_read_so(
     file.write_text("One\n")
     assert home.sync().memory == ("One",)
     assert file.read_text() == "One\n"
-    assert [type(each.fact).__name__ for each in home.writes()][2:] == ["MemoryRemoved"]
+    assert [type(each.event).__name__ for each in home.writes()][2:] == ["MemoryRemoved"]
 
 
 def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
@@ -247,4 +247,4 @@ def test_an_edit_is_taken_in_once_whenever_the_one_that_takes_it_in_is_killed(
     file.write_text(edited)
     killed_at(moment, folder, log_url)
     assert home.sync().memory[:3] == ("Before", "Meanwhile", "By hand")
-    assert [each.fact.author for each in home.writes()].count("hand_edit") == 1
+    assert [each.event.author for each in home.writes()].count("hand_edit") == 1

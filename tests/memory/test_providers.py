@@ -54,7 +54,7 @@ def hear(memories: Providers, said: Said, fact: e.SessionEvent, *sessions: Sessi
     """Let it hear of one fact, and of the session before and after it."""
     before, after = sessions or (session(), session())
     said.facts = [ReplayedEvent(before, fact, after)]
-    memories.hear(after, 0)
+    memories.notify(after, 0)
 
 
 # --- a turn ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_writes_to_our_own_memory_are_told(memories: Providers, notes: Notes) ->
         e.MemoryRemoved(target="user", old="Likes milk", author="user"),
     ]
     for fact in facts:
-        memories.hear_write(session(), fact)
+        memories.notify_write(session(), fact)
     assert notes.of("on_memory_write") == [
         ("add", "user", "Likes tea"),
         ("replace", "user", "Likes milk"),
@@ -300,7 +300,7 @@ def test_one_that_is_not_available_is_left_out(caplog: pytest.LogCaptureFixture)
 
 def test_without_one_there_is_our_own() -> None:
     memories = providers(own="Ours")
-    memories.hear(session(), 0)
+    memories.notify(session(), 0)
     assert memories.recall(session(), "tea").text == "Ours"
     memories.close()
 
@@ -357,7 +357,7 @@ def test_what_it_could_not_learn_is_said_so_that_it_is_told_again(
     notes.disturb = fail
     said.facts = [ReplayedEvent(replace(session(), version=7), COMPLETED, replace(session(), version=8))]
     with pytest.raises(ListenerError, match="OSError: away") as raised:
-        memories.hear(session(), 3)
+        memories.notify(session(), 3)
     assert raised.value.upto == 7
     assert notes.of("queue_prefetch") == []
 

@@ -72,7 +72,7 @@ class Desk:
             )
         )
         outcome = self.tools.run(ToolCall("x", name, written), context, None, Switch())
-        for fact in outcome.facts:
+        for fact in outcome.events:
             self.add(fact)
         self.add(e.ToolFinished(turn=turn, call=call, ok=outcome.ok, content=outcome.content))
         return outcome.content

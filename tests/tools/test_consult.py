@@ -61,7 +61,7 @@ def test_each_answer_stands_under_its_model_and_each_response_is_booked() -> Non
         "[broken gave no answer: it broke]",
         "[mute gave no answer: the model gave an empty answer]",
     ]
-    booked = [fact for fact in outcome.facts if isinstance(fact, ResponseBooked)]
+    booked = [fact for fact in outcome.events if isinstance(fact, ResponseBooked)]
     assert [(each.model, each.purpose, each.turn, each.step) for each in booked] == [
         ("a", "reference", "t1", "t1-1-0"),
         ("broken", "reference", "t1", "t1-1-0"),

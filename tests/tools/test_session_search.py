@@ -159,12 +159,12 @@ def test_every_conversation_is_summarised_for_the_query_and_every_response_is_bo
         assert "Looked for: needle" in seen.last_user_text
         assert ">>>needle<<<" in seen.last_user_text
         assert "dinner" not in seen.last_user_text
-    for fact in outcome.facts:
+    for fact in outcome.events:
         assert isinstance(fact, e.ResponseBooked)
         assert (fact.turn, fact.step, fact.purpose) == ("t1", "t1-1-0", "session_search")
         assert (fact.model, fact.cost_usd) == ("small", 0.01)
         assert fact.usage.prompt_tokens > 100
-    assert len(outcome.facts) == 3
+    assert len(outcome.events) == 3
 
 
 def test_summaries_are_asked_for_side_by_side(served: Desk, model_server: ModelServer) -> None:
@@ -203,7 +203,7 @@ def test_a_long_summary_is_cut_and_an_empty_one_is_none(served: Desk, model_serv
     model_server.follow([Answer(text=" ")])
     outcome = served.ask(query="needle", limit=1)
     assert "Not summarised (the model gave an empty answer)" in outcome.content
-    assert len(outcome.facts) == 1
+    assert len(outcome.events) == 1
 
 
 def test_a_model_that_takes_no_temperature_is_asked_without(served: Desk, model_server: ModelServer) -> None:
@@ -231,7 +231,7 @@ def test_a_long_conversation_is_cut_to_where_the_matches_are(served: Desk, model
 def test_without_a_model_the_matches_are_quoted_as_such(haystack: Desk) -> None:
     outcome = haystack.ask(query="needle", limit=2)
     assert outcome.ok
-    assert outcome.facts == ()
+    assert outcome.events == ()
     assert outcome.content.count("Not summarised (no model is set for it)") == 2
     assert outcome.content.count("user: needle needle needle") == 1
 
@@ -246,7 +246,7 @@ def test_what_a_failing_model_does_not_tell_is_quoted(served: Desk, model_server
     assert "Not summarised (" in outcome.content
     assert "out of order" in outcome.content
     assert outcome.content.count("another needle needle") == 1
-    assert len(outcome.facts) == 2
+    assert len(outcome.events) == 2
 
 
 def test_what_comes_too_late_is_quoted_and_its_request_is_ended(
@@ -276,7 +276,7 @@ def test_the_late_do_not_cost_what_was_in_time(haystack: Desk) -> None:
     outcome = haystack.ask(query="needle", seconds=1.0)
     assert outcome.content.count("Found.") == 2
     assert outcome.content.count("Not summarised (it came too late)") == 1
-    booked = [fact for fact in outcome.facts if isinstance(fact, e.ResponseBooked)]
+    booked = [fact for fact in outcome.events if isinstance(fact, e.ResponseBooked)]
     assert sorted((fact.model, fact.usage.input_tokens) for fact in booked) == [
         ("quick", 10),
         ("quick", 10),
@@ -294,7 +294,7 @@ def test_a_cancelled_search_ends_at_once_and_books_what_was_paid_for(haystack: D
         query="needle",
     )
     assert outcome.interrupted
-    assert all(isinstance(fact, e.ResponseBooked) for fact in outcome.facts)
+    assert all(isinstance(fact, e.ResponseBooked) for fact in outcome.events)
 
 
 # --- other words ----------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_other_words_are_asked_for_only_as_an_option_and_booked_by_their_purpose
     served.expand = True
     outcome = served.ask(query="broth tonight")
     assert "Session s4" in outcome.content
-    purposes = [fact.purpose for fact in outcome.facts if isinstance(fact, e.ResponseBooked)]
+    purposes = [fact.purpose for fact in outcome.events if isinstance(fact, e.ResponseBooked)]
     assert purposes == ["search_expand", "session_search"]
 
 
@@ -324,7 +324,7 @@ def test_what_holds_all_the_words_needs_no_others(served: Desk, model_server: Mo
     model_server.follow(other_words)
     served.expand = True
     outcome = served.ask(query="needle")
-    assert {fact.purpose for fact in outcome.facts if isinstance(fact, e.ResponseBooked)} == {
+    assert {fact.purpose for fact in outcome.events if isinstance(fact, e.ResponseBooked)} == {
         "session_search"
     }
 

@@ -27,7 +27,7 @@ def todo(before: tuple[e.Todo, ...] = (), **arguments: object) -> ToolOutcome:
 
 
 def written(outcome: ToolOutcome) -> tuple[e.Todo, ...]:
-    (fact,) = outcome.facts
+    (fact,) = outcome.events
     assert isinstance(fact, e.TodosWritten)
     assert fact.session == "s1"
     return fact.items
@@ -58,7 +58,7 @@ def test_an_empty_list_clears_it():
 
 
 def test_what_changes_nothing_is_no_fact():
-    assert todo(LIST, items=[{"id": "1", "status": "completed"}], merge=True).facts == ()
+    assert todo(LIST, items=[{"id": "1", "status": "completed"}], merge=True).events == ()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_list_that_cannot_be_is_refused_and_leaves_the_old_one(arguments, comp
     outcome = todo(LIST, **arguments)
     assert not outcome.ok
     assert complaint in outcome.content
-    assert outcome.facts == ()
+    assert outcome.events == ()
 
 
 def test_two_calls_of_one_reply_keep_their_order():
@@ -99,7 +99,7 @@ def test_the_list_is_written_together_with_the_answer_and_is_the_sessions():
     step = world.begin()
     done = e.ToolFinished(turn="t1", call=step.id, ok=True, content="ok")
     fact = e.TodosWritten(session="s1", items=LIST)
-    facts = world.do(c.FinishToolCall(step=step.id, outcome=done, facts=(fact,)))
+    facts = world.do(c.FinishToolCall(step=step.id, outcome=done, events=(fact,)))
     assert facts[:2] == (fact, done)
     assert world.session.todos == LIST
     world.answer()

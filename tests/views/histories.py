@@ -197,10 +197,10 @@ class History:
             task = c.BeginServerTask(step=step.id, server="notes", task="t", at=1.0, poll_at=2.0)
             self.do(name, task)
             return
-        if call.asked.name != DELEGATE and not call.has_task and self.random.random() < 0.2:
+        if call.request.name != DELEGATE and not call.has_task and self.random.random() < 0.2:
             self.ask(name, call, step)
             return
-        if call.asked.name == DELEGATE and not call.has_task and self.depth(name) < 2:
+        if call.request.name == DELEGATE and not call.has_task and self.depth(name) < 2:
             self.delegate(name, call.id)
             return
         finished = e.ToolFinished(

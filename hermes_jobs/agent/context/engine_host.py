@@ -175,7 +175,7 @@ class PluginContextEngines:
         """See `Listener`."""
         return f"context:{self._name}"
 
-    def hear(self, session: Session, after: int) -> None:
+    def notify(self, session: Session, after: int) -> None:
         """See `Listener`. Events before `after` are passed on too, unless this process has done so.
 
         Raises `ListenerError`.

@@ -84,7 +84,7 @@ class SyncedMemory(SyncedFolder):
         key = (memory.version, self._forgotten())
         if self._known[0] != key:
             recorded = (
-                Recorded(each.version, each.fact, each.at) for each in self.writes()[: memory.version]
+                Recorded(each.version, each.event, each.at) for each in self.writes()[: memory.version]
             )
             self._known = (key, known_entries(memory, recorded))
         return self._known[1]
@@ -156,7 +156,7 @@ class SyncedMemory(SyncedFolder):
     def _merged(self, target: MemoryTarget, saved: Content[Entries]) -> Memory:
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
-            events = [write.fact for write in self.writes()[: memory.version]]
+            events = [write.event for write in self.writes()[: memory.version]]
             known = self._contents(target, events)
             followed = self._history.of(target)[-1].version if known else 0
             found = import_edits(memory, target, saved, held=known, followed=followed, events=events)

@@ -119,7 +119,7 @@ class Providers:
         """The added provider's name as a listener. See `Listener`."""
         return f"memory:{self._external.name}" if self._external is not None else ""
 
-    def hear(self, session: Session, after: int) -> None:
+    def notify(self, session: Session, after: int) -> None:
         """Pass a session's new events to the added provider. See `Listener`. Raises `ListenerError`."""
         if self._external is None or kind_of(session) not in KINDS:
             return
@@ -129,7 +129,7 @@ class Providers:
             except Exception as error:
                 raise ListenerError(self._external.told(error), upto=before.version) from error
 
-    def hear_write(self, session: Session, write: e.MemoryEvent) -> None:
+    def notify_write(self, session: Session, write: e.MemoryEvent) -> None:
         """Pass a write to the built-in memory on. See `MemoryWriteListener`. Raises `ListenerError`."""
         if self._external is None or isinstance(
             write, e.MemoryArranged | e.MemoryConflicted | e.MemoryConfirmed

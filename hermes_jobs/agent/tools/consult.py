@@ -97,9 +97,9 @@ class Consult:
         )
         booked = tuple(_booked(caller, each) for each in text if each.response is not None)
         if cancel.reason is not None:
-            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
         return ToolOutcome(
-            content=_answer(names, text), ok=any(each.text is not None for each in text), facts=booked
+            content=_answer(names, text), ok=any(each.text is not None for each in text), events=booked
         )
 
     def members(self, models: Sequence[str]) -> tuple[str, ...]:

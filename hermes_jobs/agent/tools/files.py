@@ -125,7 +125,7 @@ class Files:
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         what = "Created" if done.change.before is None else "Replaced"
         answer = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
-        return ToolOutcome(content=answer, facts=(self._written(done, data, path, context),))
+        return ToolOutcome(content=answer, events=(self._written(done, data, path, context),))
 
     def patch_file(
         self,
@@ -158,7 +158,7 @@ class Files:
         answer = f"Changed {path} in {pluralize(done.count, 'place')}:\n{done.diff}"
         return ToolOutcome(
             content=answer.encode(errors="replace").decode(),
-            facts=(self._written(change, data, path, context),),
+            events=(self._written(change, data, path, context),),
         )
 
     def _replace(

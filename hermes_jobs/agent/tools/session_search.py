@@ -127,13 +127,13 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         passages, spent = self._found(query, scope, cancel)
         asked_for = _booked(caller, EXPANSION, spent)
         if not passages:
-            return ToolOutcome(content=self._no_results(query, scope), facts=asked_for)
+            return ToolOutcome(content=self._no_results(query, scope), events=asked_for)
         groups = _groups(passages, sessions)
         text = self._summaries(query, groups, cancel)
         booked = (*asked_for, *_booked(caller, PURPOSE, text))
         if cancel.reason is not None:
-            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, facts=booked)
-        return ToolOutcome(content=_answer(query, passages, groups, text), facts=booked)
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
+        return ToolOutcome(content=_answer(query, passages, groups, text), events=booked)
 
     def _found(
         self, query: str, scope: Scope, cancel: Cancel

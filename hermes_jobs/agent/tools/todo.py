@@ -50,7 +50,7 @@ def todo(
     if len(new) > MAX_ITEMS:
         raise ToolFailed(f"the list would have {len(new)} items; it may have {MAX_ITEMS}.")
     events = () if new == context.todos else (TodosWritten(session=context.session, items=new),)
-    return ToolOutcome(content=shown(new), facts=events)
+    return ToolOutcome(content=shown(new), events=events)
 
 
 def _merged(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:

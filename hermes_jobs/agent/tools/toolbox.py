@@ -205,8 +205,10 @@ class Toolbox:
         on = replace(context, toolsets=usable, approved=approved)
         outcome = _called(known, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
-        events = tuple(map(self._redacted_fact, outcome.facts))
-        return replace(outcome, content=_storable(self._redact(outcome.content)), facts=events, change=change)
+        events = tuple(map(self._redacted_event, outcome.events))
+        return replace(
+            outcome, content=_storable(self._redact(outcome.content)), events=events, change=change
+        )
 
     def _redacted(self, change: Decision) -> Decision:
         def redacted(load: StateLoader) -> DecisionResult:
@@ -215,7 +217,7 @@ class Toolbox:
 
         return redacted
 
-    def _redacted_fact(self, event: SessionEvent) -> SessionEvent:
+    def _redacted_event(self, event: SessionEvent) -> SessionEvent:
         if not isinstance(event, FileWritten):
             return event
         return replace(event, diff=_storable(self._redact(event.diff)))

@@ -130,7 +130,7 @@ class _MessageHandler:
 
     def new_session(self, rest: str) -> Iterable[StreamEvents]:
         if rest:
-            return self._submit(rest, anew=True)
+            return self._submit(rest, new_session=True)
         return [*self._note(FRESH), self._opened()]
 
     def stop(self, _rest: str) -> Iterable[StreamEvents]:
@@ -204,8 +204,8 @@ class _MessageHandler:
         state: Session = self._load(stream_of(session))
         return state
 
-    def _submit(self, text: str, *, anew: bool = False) -> Iterable[StreamEvents]:
-        session = None if anew else self._session()
+    def _submit(self, text: str, *, new_session: bool = False) -> Iterable[StreamEvents]:
+        session = None if new_session else self._session()
         opened = []
         if session is None or session.ended_because is not None:
             session = self._state(self._names.session)

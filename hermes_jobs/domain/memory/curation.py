@@ -165,11 +165,11 @@ class Curate:
                 kind="memory_changed",
                 hint="`hermes-jobs memory curate` proposes again.",
             )
-        facts = tuple(map(self._fact, self._wanted))
-        answer = f"{pluralize(len(facts), 'change')} to the memory"
-        return DecisionResult(writes=(StreamEvents(STREAM, facts),) if facts else (), answer=answer)
+        events = tuple(map(self._event, self._wanted))
+        answer = f"{pluralize(len(events), 'change')} to the memory"
+        return DecisionResult(writes=(StreamEvents(STREAM, events),) if events else (), answer=answer)
 
-    def _fact(self, proposal: MemoryProposal) -> e.MemoryEvent:
+    def _event(self, proposal: MemoryProposal) -> e.MemoryEvent:
         entry = proposal.entry
         if proposal.rule == "crowded":
             return e.MemoryReplaced(
@@ -190,28 +190,28 @@ class Curate:
         )
 
 
-def curations(facts: Sequence[e.MemoryEvent]) -> Mapping[str, tuple[int, ...]]:
+def curations(events: Sequence[e.MemoryEvent]) -> Mapping[str, tuple[int, ...]]:
     """The versions of the writes of each curation, by its id, the first one first."""
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for version, fact in enumerate(facts, start=1):
-        if isinstance(fact, e.MemoryRemoved | e.MemoryReplaced) and fact.curation:
-            found[fact.curation].append(version)
+    for version, event in enumerate(events, start=1):
+        if isinstance(event, e.MemoryRemoved | e.MemoryReplaced) and event.curation:
+            found[event.curation].append(version)
     return {curation: tuple(versions) for curation, versions in found.items()}
 
 
 class UndoCuration:
     """The change that takes back what is left of the newest curation that was not taken back.
 
-    `facts` are all that the memory was folded from. What somebody changed since stays as it is.
+    `events` are all that the memory was folded from. What somebody changed since stays as it is.
     """
 
-    def __init__(self, facts: Sequence[e.MemoryEvent]) -> None:
-        self._facts = facts
+    def __init__(self, events: Sequence[e.MemoryEvent]) -> None:
+        self._events = events
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`. Raises `Rejected` where there is none."""
         memory: Memory = load(STREAM)
-        for versions in reversed(tuple(curations(self._facts[: memory.version]).values())):
+        for versions in reversed(tuple(curations(self._events[: memory.version]).values())):
             left = [version for version in versions if version not in memory.undone]
             back = tuple(self._back(memory, left))
             if back:
@@ -228,8 +228,8 @@ class UndoCuration:
     def _back(self, memory: Memory, versions: Sequence[int]) -> Iterator[e.MemoryEvent]:
         for version in reversed(versions):
             try:
-                fact = opposite(memory, version, self._facts[version - 1])
+                event = opposite(memory, version, self._events[version - 1])
             except Rejected:
                 continue
-            memory = evolve(memory, fact)
-            yield fact
+            memory = evolve(memory, event)
+            yield event

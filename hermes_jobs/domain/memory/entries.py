@@ -23,7 +23,7 @@ class Recorded(NamedTuple):
     """A write to the memory: its version, its event, when it was recorded (ISO 8601, UTC)."""
 
     version: int
-    fact: e.MemoryEvent
+    event: e.MemoryEvent
     at: str
 
 
@@ -117,53 +117,53 @@ def _take_in(
     known: dict[tuple[e.MemoryTarget, str], Entry], before: dict[int, Entry], write: Recorded
 ) -> None:
     """One write. `before` keeps what each one changed, for the one that takes it back."""
-    fact = write.fact
-    if isinstance(fact, e.MemoryArranged | e.MemoryConflicted):
+    event = write.event
+    if isinstance(event, e.MemoryArranged | e.MemoryConflicted):
         return
-    old = fact.content if isinstance(fact, e.MemoryAdded | e.MemoryConfirmed) else fact.old
-    was = known.get((fact.target, old))
+    old = event.content if isinstance(event, e.MemoryAdded | e.MemoryConfirmed) else event.old
+    was = known.get((event.target, old))
     if was is not None:
         before[write.version] = was
-    if isinstance(fact, e.MemoryConfirmed):
+    if isinstance(event, e.MemoryConfirmed):
         if was is not None:
-            known[fact.target, old] = replace(
+            known[event.target, old] = replace(
                 was, touched=write.version, touched_at=write.at, confirmations=was.confirmations + 1
             )
         return
-    known.pop((fact.target, old), None)
-    if isinstance(fact, e.MemoryRemoved):
+    known.pop((event.target, old), None)
+    if isinstance(event, e.MemoryRemoved):
         return
-    restored = before.get(fact.undoes) if fact.undoes is not None else None
-    if restored is not None and restored.text == fact.content:
-        known[fact.target, fact.content] = restored
+    restored = before.get(event.undoes) if event.undoes is not None else None
+    if restored is not None and restored.text == event.content:
+        known[event.target, event.content] = restored
     else:
-        known[fact.target, fact.content] = _entry(write, fact, was)
+        known[event.target, event.content] = _entry(write, event, was)
 
 
-def _entry(write: Recorded, fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> Entry:
-    kind = fact.kind or (was.kind if was is not None else USUAL[fact.target])
-    tags = fact.tags or (was.tags if was is not None else ())
-    if was is not None and was.text == fact.content:  # its kind or its tags are others
+def _entry(write: Recorded, event: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> Entry:
+    kind = event.kind or (was.kind if was is not None else USUAL[event.target])
+    tags = event.tags or (was.tags if was is not None else ())
+    if was is not None and was.text == event.content:  # its kind or its tags are others
         return replace(was, kind=kind, tags=tags)
     return Entry(
-        target=fact.target,
-        text=fact.content,
+        target=event.target,
+        text=event.content,
         kind=kind,
         version=write.version,
         written_at=write.at,
         touched=write.version,
         touched_at=write.at,
-        author=fact.author,
-        evidence=fact.evidence,
+        author=event.author,
+        evidence=event.evidence,
         tags=tags,
-        provisional=fact.provisional,
-        **_observed(fact, was),
+        provisional=event.provisional,
+        **_observed(event, was),
     )
 
 
-def _observed(fact: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> _OfObservation:
+def _observed(event: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> _OfObservation:
     """The day, the turns and the slot of an observation; what replaces one and is none keeps them."""
-    of = was if was is not None and isinstance(fact, e.MemoryReplaced) and not fact.observed else fact
+    of = was if was is not None and isinstance(event, e.MemoryReplaced) and not event.observed else event
     return {"observed": of.observed, "observed_in": of.observed_in, "slot": of.slot}
 
 

@@ -205,19 +205,19 @@ def fold(memory: Memory, events: Iterable[e.MemoryEvent]) -> Memory:
     return draft.memory()
 
 
-def states_at(facts: Sequence[e.MemoryEvent], versions: Iterable[int]) -> dict[int, Memory]:
+def states_at(events: Sequence[e.MemoryEvent], versions: Iterable[int]) -> dict[int, Memory]:
     """The memory at each of those versions that exists, in one pass over the events."""
     found: dict[int, Memory] = {}
     memory = Memory()
     for version in sorted(set(versions)):
-        if version <= len(facts):
-            memory = found[version] = fold(memory, facts[memory.version : version])
+        if version <= len(events):
+            memory = found[version] = fold(memory, events[memory.version : version])
     return found
 
 
-def history(facts: Sequence[e.MemoryEvent], after: int = 0) -> tuple[Memory, ...]:
+def history(events: Sequence[e.MemoryEvent], after: int = 0) -> tuple[Memory, ...]:
     """The memory at each version from `after` on. Each is a copy of the state: keep the range short."""
-    return tuple(accumulate(facts[after:], evolve, initial=fold(Memory(), facts[:after])))
+    return tuple(accumulate(events[after:], evolve, initial=fold(Memory(), events[:after])))
 
 
 def reading(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Observations: dated facts about a conversation, with the turns that say them, as entries of the memory.
+"""Observations: dated events about a conversation, with the turns that say them, as entries of the memory.
 
 An observation is `episodic` and has the tag `observation`: no prompt has it, it is only recalled. A person
 who makes it `identity`, or gives it other tags, makes it an entry like others.
@@ -54,7 +54,7 @@ class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
+    """One event. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
     it, `session` is that of the first, `said_at` (ISO 8601, UTC) when the last one ended; `about` names
     who and what it is about, `slot` what it is a value of: see `MemoryAdded`."""
 
@@ -178,7 +178,7 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
     `limit` is of an entry's characters, `review` the id of the consolidation.
     """
     memory: Memory = load(STREAM)
-    facts: list[e.MemoryEvent] = []
+    events: list[e.MemoryEvent] = []
     refused: list[e.RefusedObservation] = []
     known = 0
     there = {reading(text) for target in TARGETS for text in memory.entries(target)}
@@ -193,11 +193,11 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
         if why is not None:
             refused.append(why)
             continue
-        facts.extend(_events(each, review, rivals.older))
+        events.extend(_events(each, review, rivals.older))
         saved += 1
         slots.take_in(each.text, observed, rivals.older)
         there = there.difference(map(reading, rivals.older)) | {reading(each.text)}
-    writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
+    writes = (StreamEvents(STREAM, tuple(events)),) if events else ()
     return Written(writes, saved, known, tuple(refused))
 
 
@@ -238,24 +238,24 @@ def _events(observation: Observation, review: str, older: Sequence[str]) -> Iter
         yield e.MemoryRemoved(target="memory", old=text, author="consolidation", evidence=evidence, why=why)
 
 
-def names_of(facts: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozenset[str]:
+def names_of(events: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozenset[str]:
     """What these observations alone are about: names that no other write has as a tag or a slot."""
     theirs, others = set[str](), {OBSERVATION, ""}
-    for fact in facts:
-        if isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
-            is_theirs = bool(fact.observed) and fact.content in texts
-            (theirs if is_theirs else others).update((*fact.tags, fact.slot))
+    for event in events:
+        if isinstance(event, e.MemoryAdded | e.MemoryReplaced):
+            is_theirs = bool(event.observed) and event.content in texts
+            (theirs if is_theirs else others).update((*event.tags, event.slot))
     return frozenset(theirs - others)
 
 
-def of_sessions(facts: Iterable[e.MemoryEvent], sessions: Collection[str]) -> frozenset[str]:
+def of_sessions(events: Iterable[e.MemoryEvent], sessions: Collection[str]) -> frozenset[str]:
     """The texts of the observations of these sessions, as they were written; not those that somebody saved
     elsewhere, too."""
     observed, elsewhere = set[str](), set[str]()
-    for fact in facts:
-        is_theirs = fact.evidence is not None and fact.evidence.session in sessions
-        if isinstance(fact, e.MemoryAdded | e.MemoryReplaced) and fact.observed and is_theirs:
-            observed.add(fact.content)
-        elif isinstance(fact, e.MemoryAdded | e.MemoryConfirmed) and not is_theirs and not fact.undoes:
-            elsewhere.add(fact.content)
+    for event in events:
+        is_theirs = event.evidence is not None and event.evidence.session in sessions
+        if isinstance(event, e.MemoryAdded | e.MemoryReplaced) and event.observed and is_theirs:
+            observed.add(event.content)
+        elif isinstance(event, e.MemoryAdded | e.MemoryConfirmed) and not is_theirs and not event.undoes:
+            elsewhere.add(event.content)
     return frozenset(observed - elsewhere)

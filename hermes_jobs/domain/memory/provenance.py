@@ -13,11 +13,11 @@ from hermes_jobs.errors import Rejected
 
 
 class Undo:
-    """The change that takes back the write of a version. `fact` is what was written then."""
+    """The change that takes back the write of a version. `event` is what was written then."""
 
-    def __init__(self, version: int, fact: e.MemoryEvent) -> None:
+    def __init__(self, version: int, event: e.MemoryEvent) -> None:
         self._version = version
-        self._fact = fact
+        self._event = event
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`."""
@@ -28,92 +28,92 @@ class Undo:
                 kind="memory_undone",
                 hint="`hermes-jobs memory log` shows by which write; undo that one to have it again.",
             )
-        fact = opposite(memory, self._version, self._fact)
+        event = opposite(memory, self._version, self._event)
         return DecisionResult(
-            writes=(StreamEvents(STREAM, (fact,)),), answer=f"Write {self._version} is taken back."
+            writes=(StreamEvents(STREAM, (event,)),), answer=f"Write {self._version} is taken back."
         )
 
 
-def opposite(memory: Memory, version: int, fact: e.MemoryEvent) -> e.MemoryEvent:
+def opposite(memory: Memory, version: int, event: e.MemoryEvent) -> e.MemoryEvent:
     """The event after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
-    entries = memory.entries(fact.target)
-    if isinstance(fact, e.MemoryConflicted):
+    entries = memory.entries(event.target)
+    if isinstance(event, e.MemoryConflicted):
         raise Rejected(
             f"Write {version} changed nothing: it says that two forms of an entry were kept.",
             kind="memory_nothing_to_undo",
             hint="Remove the form that is not wanted, in the file or with `hermes-jobs memory remove`.",
         )
-    if isinstance(fact, e.MemoryConfirmed):
+    if isinstance(event, e.MemoryConfirmed):
         raise Rejected(
             f"Write {version} changed nothing: it says that the entry was there already.",
             kind="memory_nothing_to_undo",
             hint="`hermes-jobs memory remove` removes the entry.",
         )
-    if isinstance(fact, e.MemoryArranged):
+    if isinstance(event, e.MemoryArranged):
         return e.MemoryArranged(
-            target=fact.target, entries=fact.old, old=entries, author="user", undoes=version
+            target=event.target, entries=event.old, old=entries, author="user", undoes=version
         )
-    there = fact.old if isinstance(fact, e.MemoryRemoved) else fact.content
-    if (there in entries) == isinstance(fact, e.MemoryRemoved):
+    there = event.old if isinstance(event, e.MemoryRemoved) else event.content
+    if (there in entries) == isinstance(event, e.MemoryRemoved):
         state = "is there again" if there in entries else "was changed or removed since"
         raise Rejected(
             f"Write {version} cannot be taken back: the entry “{preview(there)}” {state}.",
             kind="memory_changed_since",
             hint="Take back the later write first; `hermes-jobs memory log` lists them.",
         )
-    match fact:
+    match event:
         case e.MemoryAdded():
-            return e.MemoryRemoved(target=fact.target, old=fact.content, author="user", undoes=version)
+            return e.MemoryRemoved(target=event.target, old=event.content, author="user", undoes=version)
         case e.MemoryRemoved():
-            return e.MemoryAdded(target=fact.target, content=fact.old, author="user", undoes=version)
+            return e.MemoryAdded(target=event.target, content=event.old, author="user", undoes=version)
         case e.MemoryReplaced():
-            if fact.old in entries and fact.old != fact.content:
-                return e.MemoryRemoved(target=fact.target, old=fact.content, author="user", undoes=version)
+            if event.old in entries and event.old != event.content:
+                return e.MemoryRemoved(target=event.target, old=event.content, author="user", undoes=version)
             return e.MemoryReplaced(
-                target=fact.target, old=fact.content, content=fact.old, author="user", undoes=version
+                target=event.target, old=event.content, content=event.old, author="user", undoes=version
             )
         case _:
-            assert_never(fact)
+            assert_never(event)
 
 
-def forms_of(number: int, facts: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
+def forms_of(number: int, events: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
     """Every text that the entry of that write ever was, the longest first: of a removal, the one removed.
 
     Raises `Rejected` for a write that only gave entries another order.
     """
-    fact = facts[number - 1]
-    if isinstance(fact, e.MemoryArranged):
+    event = events[number - 1]
+    if isinstance(event, e.MemoryArranged):
         raise Rejected(
             f"Write {number} gave the entries another order: it is about no entry of its own.",
             kind="usage",
             hint="Give the number of a write that added, replaced or removed it.",
         )
-    found = {fact.old if isinstance(fact, e.MemoryRemoved | e.MemoryConflicted) else fact.content}
+    found = {event.old if isinstance(event, e.MemoryRemoved | e.MemoryConflicted) else event.content}
     size = 0
     while size != len(found):
         size = len(found)
-        for each in facts:
-            forms = _forms(each) if each.target == fact.target else set()
+        for each in events:
+            forms = _forms(each) if each.target == event.target else set()
             if forms & found:
                 found |= forms
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
-def _forms(fact: e.MemoryEvent) -> set[str]:
+def _forms(event: e.MemoryEvent) -> set[str]:
     """The texts of which the write says that they are one entry."""
-    match fact:
+    match event:
         case e.MemoryAdded() | e.MemoryConfirmed():
-            return {fact.content}
+            return {event.content}
         case e.MemoryReplaced():
-            return {fact.old, fact.content}
+            return {event.old, event.content}
         case e.MemoryRemoved():
-            return {fact.old}
+            return {event.old}
         case e.MemoryConflicted():
-            return {text for text in (fact.old, fact.ours, fact.theirs) if text is not None}
+            return {text for text in (event.old, event.ours, event.theirs) if text is not None}
         case e.MemoryArranged():
             return set()
         case _:
-            assert_never(fact)
+            assert_never(event)
 
 
 class Drop:
@@ -125,34 +125,34 @@ class Drop:
     def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`."""
         memory: Memory = load(STREAM)
-        facts = tuple(
+        events = tuple(
             e.MemoryRemoved(target=target, old=entry, author="user")
             for target in TARGETS
             for entry in memory.entries(target)
             if entry in self._texts
         )
-        return DecisionResult(writes=(StreamEvents(STREAM, facts),) if facts else ())
+        return DecisionResult(writes=(StreamEvents(STREAM, events),) if events else ())
 
 
 def provenance(
-    entry: str, target: e.MemoryTarget, facts: Sequence[e.MemoryEvent]
+    entry: str, target: e.MemoryTarget, events: Sequence[e.MemoryEvent]
 ) -> tuple[tuple[int, e.MemoryEvent], ...]:
     """The writes, by version, that made an entry what it reads, the first one first."""
-    return tuple(reversed(tuple(_backwards(entry, target, facts))))
+    return tuple(reversed(tuple(_backwards(entry, target, events))))
 
 
 def _backwards(
-    entry: str, target: e.MemoryTarget, facts: Sequence[e.MemoryEvent]
+    entry: str, target: e.MemoryTarget, events: Sequence[e.MemoryEvent]
 ) -> Iterator[tuple[int, e.MemoryEvent]]:
     wanted = entry
-    for version in range(len(facts), 0, -1):
-        fact = facts[version - 1]
-        if fact.target != target or not isinstance(fact, e.MemoryAdded | e.MemoryReplaced):
+    for version in range(len(events), 0, -1):
+        event = events[version - 1]
+        if event.target != target or not isinstance(event, e.MemoryAdded | e.MemoryReplaced):
             continue
-        if fact.content != wanted:
+        if event.content != wanted:
             continue
-        yield version, fact
-        if isinstance(fact, e.MemoryReplaced):
-            wanted = fact.old
-        elif fact.undoes is None:
+        yield version, event
+        if isinstance(event, e.MemoryReplaced):
+            wanted = event.old
+        elif event.undoes is None:
             return

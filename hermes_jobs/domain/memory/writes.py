@@ -69,7 +69,7 @@ class Origin(msgspec.Struct, frozen=True):
 class _Done(NamedTuple):
     """What one operation came to: its event, None where there was nothing to write, and a word for it."""
 
-    fact: e.MemoryEvent | None
+    event: e.MemoryEvent | None
     word: str
 
 
@@ -84,7 +84,7 @@ class Write:
     def __call__(self, load: StateLoader) -> DecisionResult:
         """See `Change`."""
         before: Memory = load(STREAM)
-        memory, facts, words = before, [], []
+        memory, events, words = before, [], []
         unseen = self._unseen(before, load)
         for number, operation in enumerate(self._operations, start=1):
             try:
@@ -93,11 +93,11 @@ class Write:
             except Rejected as refused:
                 raise self._numbered(refused, number) from refused
             words.append(done.word)
-            if done.fact is not None:
-                facts.append(done.fact)
-                memory = evolve(memory, done.fact)
-        writes = (StreamEvents(STREAM, tuple(facts)),) if facts else ()
-        return DecisionResult(writes=writes, answer=self._answer(memory, words, saved=bool(facts)))
+            if done.event is not None:
+                events.append(done.event)
+                memory = evolve(memory, done.event)
+        writes = (StreamEvents(STREAM, tuple(events)),) if events else ()
+        return DecisionResult(writes=writes, answer=self._answer(memory, words, saved=bool(events)))
 
     def _unseen(self, memory: Memory, load: StateLoader) -> frozenset[tuple[e.MemoryTarget, str]]:
         """The entries that a person wrote and that the model that writes was not shown."""

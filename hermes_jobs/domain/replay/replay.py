@@ -148,7 +148,7 @@ def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
             call = _open(replay, event.step)
             if event.retry_at is None:
                 return _with(replay, event.step, (), event)
-            rested = replace(
+            again = replace(
                 call,
                 running=False,
                 reserved=None,
@@ -156,7 +156,7 @@ def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
                 retry_at=event.retry_at,
                 lacks=event.message if event.kind == BUDGET else "",
             )
-            return _with(replay, event.step, (rested,))
+            return _with(replay, event.step, (again,))
         case e.ReplayStopped():
             return replace(replay, stopped=event)
         case e.ReplayResumed():

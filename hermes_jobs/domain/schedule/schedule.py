@@ -89,7 +89,7 @@ def evolve(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:
     return replace(_apply(schedule, event), version=schedule.version + 1)
 
 
-def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR0911 - one case a fact
+def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR0911 - one case an event
     match event:
         case e.ScheduleWorded():
             return schedule

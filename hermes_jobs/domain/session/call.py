@@ -50,12 +50,12 @@ class Call(StepState, frozen=True, kw_only=True):
     """One tool call of the open round. `result` is None until it has ended in any way.
 
     `failed`: it did not have the requested effect, for the reason in the result; `refused`: it was not
-    allowed. `rule`: why a person has to approve it. `children`: the sub-agents for whose `child_ends` it waits.
-    `input`: the newest request of its server for input. `task`: the task in which its server continues it.
+    allowed. `rule`: why a person has to approve it. `children`: the sub-agents for whose `child_ends` it
+    waits. `input`: the newest request of its server for input. `task`: the task that its server made of it.
     """
 
     id: str
-    asked: ToolCall
+    request: ToolCall
     effect: Effect
     after: tuple[str, ...] = ()
     approval: Approval = "none"

@@ -91,7 +91,9 @@ def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent
     yield e.ChildrenStarted(turn=turn.id, call=call.id, children=refs, waits=command.waits)
     if not command.waits:
         names = ", ".join(f"{ref.session} ({ref.goal})" for ref in refs)
-        content = with_warning(repeats_before(turn, call.id), call.id, call.asked, BEGUN.format(names=names))
+        content = with_warning(
+            repeats_before(turn, call.id), call.id, call.request, BEGUN.format(names=names)
+        )
         yield e.ToolFinished(turn=turn.id, call=call.id, ok=True, content=content, attempt=call.attempt)
 
 
@@ -141,7 +143,7 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
         turn=turn.id,
         call=call.id,
         ok=any(each.status == "completed" for each in call.child_ends),
-        content=with_warning(repeats_before(turn, call.id), call.id, call.asked, shown),
+        content=with_warning(repeats_before(turn, call.id), call.id, call.request, shown),
         attempt=call.attempt,
         spilled_to=result_path(call.id) if is_large else None,
     )

@@ -296,14 +296,14 @@ class FinishReference(Command, frozen=True, kw_only=True):
 class FinishToolCall(Command, frozen=True, kw_only=True):
     """A tool call is done. `kept`: the whole result, where the outcome holds a preview of it.
 
-    `facts`: events of the session that the call caused; they precede its outcome. `change`: the call's
+    `events`: events of the session that the call caused; they precede its outcome. `change`: the call's
     decision on other streams, made at the append; its answer or its rejection becomes the outcome's content.
     """
 
     step: str
     outcome: ToolFinished | ToolInterrupted
     kept: str | None = None
-    facts: tuple[SessionEvent, ...] = ()
+    events: tuple[SessionEvent, ...] = ()
     change: Decision | None = None
 
 

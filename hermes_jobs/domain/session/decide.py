@@ -141,7 +141,7 @@ def _decide(command: c.SessionCommand, session: Session) -> Iterator[e.SessionEv
             yield from command.warnings
         case c.FinishToolCall():
             require_due(session, command.step)
-            yield from command.facts
+            yield from command.events
             yield command.outcome
         case c.StartChildren():
             yield from children.start(command, session)
@@ -299,8 +299,8 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
                 turn=turn.id,
                 step=turn.step_id,
                 call=call.id,
-                name=call.asked.name,
-                arguments=call.asked.arguments,
+                name=call.request.name,
+                arguments=call.request.arguments,
                 attempt=call.attempt,
                 effect=call.effect,
                 reserved=reserved,

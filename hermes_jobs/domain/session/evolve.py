@@ -80,7 +80,7 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
     return session.news if text is None or text in session.news else (*session.news, text)
 
 
-def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912, PLR0915 - one line a fact
+def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912, PLR0915 - one line an event
     match event:
         case e.SessionStarted():
             origin = session.forked_from if event.at is None else event.parent
@@ -210,7 +210,7 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         turn_chars=event.turn_chars,
         preview_chars=event.preview_chars,
         max_refusals=event.max_refusals,
-        asked=running_turn(session).go_on or "\n\n".join(running_turn(session).texts),
+        prompt_text=running_turn(session).go_on or "\n\n".join(running_turn(session).texts),
         recalled=event.recalled,
     )
     session = replace(
@@ -221,10 +221,10 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         listeners=subscriptions.subscribe(session.listeners, event.listeners, session.version),
     )
     notes = (schema_note(turn.answer_schema), event.note)
-    asked = "\n\n".join((turn.asked, *filter(None, notes)))
+    asked = "\n\n".join((turn.prompt_text, *filter(None, notes)))
     said = UserMessage(_with_restored(session, asked))
     messages = (*session.messages, *_closing(session), said)
-    session = replace(session, restored_files=(), told_plan=event.note == PLAN_MODE)
+    session = replace(session, restored_files=(), plan_mode_noted=event.note == PLAN_MODE)
     return replace(session, current=turn, messages=messages)
 
 
@@ -352,7 +352,9 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
     if not rounds.round_is_complete(turn):
         return replace(session, current=turn)
     calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
-    results = (ToolMessage(each.asked.id, each.asked.name, each.result or "", each.failed) for each in calls)
+    results = (
+        ToolMessage(each.request.id, each.request.name, each.result or "", each.failed) for each in calls
+    )
     closed = rounds.round_closed(turn)
     nudge = (
         (UserMessage(CONCLUDE[closed.finalizing_because]),)
@@ -365,7 +367,7 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
 def _saved(session: Session, event: e.ToolFinished) -> Session:
     """A successful call, counted towards the next review."""
     turn = running_turn(session)
-    asked = _call(turn, event.call).asked
+    asked = _call(turn, event.call).request
     if asked.name in reviews.SAVING:
         session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(asked))))
     return replace(session, review_counters=reviews.tool_used(session.review_counters, asked.name))

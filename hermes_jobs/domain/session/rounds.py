@@ -18,7 +18,7 @@ MAX_INVALID_ROUNDS = 3  # rounds in a row with invalid calls only
 def round_opened(turn: Turn, event: ModelReplied) -> Turn:
     """The turn with the reply's tool calls due."""
     calls = tuple(
-        Call(id=plan.call, asked=asked, effect=plan.effect, after=plan.after)
+        Call(id=plan.call, request=asked, effect=plan.effect, after=plan.after)
         for asked, plan in zip(event.tool_calls, event.plan or _default_plan(turn, event), strict=True)
     )
     return replace(
@@ -98,7 +98,7 @@ def _count_round(turn: Turn, calls: Iterable[Call]) -> tuple[tuple[RepeatedCall,
     """
     repeats, refused = turn.repeats, 0
     for call in calls:
-        refused += is_blocked(repeats if turn.max_refusals else turn.repeats, call.asked)
+        refused += is_blocked(repeats if turn.max_refusals else turn.repeats, call.request)
         changes = turn.max_refusals > 0 and call.effect == "write" and not call.failed
-        repeats = count_call(repeats, call.id, call.asked, call.result or "", changes=changes)
+        repeats = count_call(repeats, call.id, call.request, call.result or "", changes=changes)
     return repeats, refused

@@ -83,9 +83,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     the user was notified of a full context. `reviews` are waiting, `active_review` is the running one. `news`
     are notices for the next answer in a chat. `restored_files` are those that a user has restored since the
     last text.
-    `mode` and `approved`: what the agent may do without asking; `told_plan`: the model was told that it may
-    only plan. `children` are those that have not ended. `titling` is the title that a model is to
-    give; `title_given_up`: it could not, and is not asked again. `labels` are those of turns.
+    `mode` and `approved`: what the agent may do without approval; `plan_mode_noted`: the model knows that it
+    may only plan. `children` are those that have not ended. `titling` is the title that a model is to give;
+    `title_given_up`: it could not, and is not asked again. `labels` are those of turns.
     """
 
     stream: str
@@ -122,7 +122,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     restored_files: tuple[str, ...] = ()
     mode: Mode = "ask"
     approved: tuple[CallPattern, ...] = ()
-    told_plan: bool = False
+    plan_mode_noted: bool = False
     children: tuple[OpenChild, ...] = ()
     titling: Titling | None = None
     title_given_up: bool = False
@@ -176,7 +176,7 @@ def fork_of(parent: Session, stream: str) -> Session:
         messages=said,
         mode=parent.mode,
         approved=parent.approved,
-        told_plan=parent.told_plan,
+        plan_mode_noted=parent.plan_mode_noted,
     )
 
 

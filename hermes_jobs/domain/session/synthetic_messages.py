@@ -59,9 +59,9 @@ INTERRUPTED: dict[InterruptReason, str] = {
 }
 
 
-def mode_note(*, plans: bool, told: bool) -> str:
+def mode_note(*, plans: bool, noted: bool) -> str:
     """What the model is told of plan mode with the user's text: that it holds, or no longer does."""
-    return PLAN_MODE if plans else PLAN_MODE_ENDED if told else ""
+    return PLAN_MODE if plans else PLAN_MODE_ENDED if noted else ""
 
 
 def schema_note(schema: str) -> str:

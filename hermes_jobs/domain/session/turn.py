@@ -62,8 +62,8 @@ class Turn(StepState, frozen=True, kw_only=True):
     * Models: `model` answers, or puts the answers of the `ensemble` together, which are in `references`.
       `fallbacks` counts the fallback models used, `exhausted` is the first model left because of its quota,
       `failures` are those of models that another one replaced.
-    * Text: `recalled` is added to the message `asked` in its requests. `go_on` replaces the texts where the
-      turn continues after an answer.
+    * Text: `recalled` is added to the message `prompt_text` in its requests. `go_on` replaces the texts where
+      the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
       prompts that were refused as too long.
     * Limits: `cut_at` is the number of output tokens of the newest answer that was cut off (0: unknown).
@@ -94,7 +94,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     failures: tuple[str, ...] = ()
     started: bool = False
     go_on: str = ""
-    asked: str = ""
+    prompt_text: str = ""
     recalled: str = ""
     max_iterations: int = 0
     max_refusals: int = 0

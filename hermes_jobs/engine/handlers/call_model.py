@@ -22,7 +22,7 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.bounded_schema import answer_faults
-from hermes_jobs.engine.handlers.call_usage import UNREPORTED, booked, told, with_estimate
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED, booked, failure_text, with_estimate
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
 from hermes_jobs.engine.handlers.request_builder import (
@@ -146,7 +146,7 @@ class CallModel:
             purpose=call_purpose(session),
             payload=reply.payload,
             notes=reply.notes,
-            failures=told(reply.instead_of),
+            failures=failure_text(reply.instead_of),
         )
 
     def _approvals(

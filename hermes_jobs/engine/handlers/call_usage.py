@@ -52,6 +52,6 @@ def booked(
     return (replace(event, estimated=used, estimated_cost_usd=pricing.cost_usd(model, used)),)
 
 
-def told(failed: FailedCall | None) -> str:
+def failure_text(failed: FailedCall | None) -> str:
     """Which model failed and with what; empty where none did."""
     return f"{failed.model}: {failed.error.message}" if failed is not None else ""

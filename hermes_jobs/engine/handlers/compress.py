@@ -65,12 +65,12 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         sizing = self.sizing
         size = sizing.size(session, session.current)
         estimated = size.fixed + job.context.estimate(session.messages)
-        window = job.asked.window or size.window
+        window = job.compression.window or size.window
         history = History(
             messages=session.messages,
             todos=tuple(todo.text for todo in session.todos if todo.status in {"pending", "in_progress"}),
-            focus=job.asked.focus,
-            window=in_estimates(window, max(job.asked.tokens, size.tokens), estimated),
+            focus=job.compression.focus,
+            window=in_estimates(window, max(job.compression.tokens, size.tokens), estimated),
             summary_window=window,
             fixed=size.fixed,
             session=session.id,
@@ -80,7 +80,7 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         except ModelError as error:
             if error.kind == CANCELLED:
                 return job.failed(error.kind, error.message)
-            instead = self._without(job, history, error, full=job.asked.tokens >= window * FULL)
+            instead = self._without(job, history, error, full=job.compression.tokens >= window * FULL)
             if isinstance(instead, CompressionFailed):
                 return job.finished(instead)
             shortened = instead
@@ -90,7 +90,7 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if shortened.removed == 0:
             kind, text = "nothing_to_compress", TOO_SHORT
         elif after >= estimated and not (
-            job.asked.reason == "manual" and after - fixed < estimated - size.fixed
+            job.compression.reason == "manual" and after - fixed < estimated - size.fixed
         ):
             kind, text = "no_effect", "a summary would take no less than what it stands for"
         else:
@@ -124,14 +124,14 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     raise
                 return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
         finally:
-            job.responses += ask.booked(job.asked.turn, job.step.id)
+            job.responses += ask.booked(job.compression.turn, job.step.id)
 
     def _without(
         self, job: _Job, history: History, error: ModelError, *, full: bool
     ) -> CompressedHistory | CompressionFailed:
         """What becomes of a history that nobody could summarise: it stays; where it has to become smaller, it
         is tried again, and in the end its middle is set aside."""
-        if not (job.asked.reason == "overflow" or full):
+        if not (job.compression.reason == "overflow" or full):
             return job.failure(error.kind, job.why())
         retry_at = self.retries.at(error, job.step.attempt - 1)
         if retry_at is not None:
@@ -149,7 +149,7 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     ) -> c.StepOutcome:
         session = job.session
         compressed = ContextCompressed(
-            turn=job.asked.turn,
+            turn=job.compression.turn,
             step=job.step.id,
             into=self.ids.name("s"),
             removed=shortened.removed,
@@ -184,12 +184,14 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class _Job:
-    """One attempt: for whom, and what was asked and answered so far."""
+    """One attempt: its session and step, the request, and the responses so far."""
 
-    def __init__(self, session: Session, step: Step, asked: Compression, context: ContextEngine) -> None:
+    def __init__(
+        self, session: Session, step: Step, compression: Compression, context: ContextEngine
+    ) -> None:
         self.session = session
         self.step = step
-        self.asked = asked
+        self.compression = compression
         self.context = context
         self.responses: tuple[ResponseBooked, ...] = ()
         self.failures: list[tuple[str, ModelError]] = []
@@ -200,7 +202,7 @@ class _Job:
 
     def failure(self, kind: str, message: str, hint: str = "") -> CompressionFailed:
         return CompressionFailed(
-            turn=self.asked.turn,
+            turn=self.compression.turn,
             step=self.step.id,
             attempt=self.step.attempt,
             kind=kind,

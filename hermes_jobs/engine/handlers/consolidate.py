@@ -194,8 +194,8 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _request_of(state: Consolidation) -> e.ConsolidationRequested:
-    assert state.asked is not None, f"{state.stream} has a step and is asked for nothing"
-    return state.asked
+    assert state.requested is not None, f"{state.stream} has a step and is asked for nothing"
+    return state.requested
 
 
 def _end(state: Consolidation, model: str) -> e.ConsolidationEnded:

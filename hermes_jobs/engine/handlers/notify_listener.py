@@ -42,21 +42,21 @@ class NotifyListener(msgspec.Struct, frozen=True, eq=False):
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Notify the listener of the session's new events; the decision says how far that went."""
-        return append(state.stream, *(self.told(state, due) for due in due_of(state, step)))
+        return append(state.stream, *(self.outcome(state, due) for due in due_of(state, step)))
 
-    def told(self, session: Session, due: Subscription) -> ListenerTold:
-        """What came of telling the listener."""
+    def outcome(self, session: Session, due: Subscription) -> ListenerTold:
+        """Notify the listener; the event says up to which version, and the error if it failed."""
         if self.listener is None or self.listener.name != due.name:
             gone = self.failure_event(due, due.cursor, GONE)  # perhaps another worker has it
             return gone if gone.retry_at is not None else replace(gone, upto=session.version)
         try:
-            self.listener.hear(session, due.cursor)
+            self.listener.notify(session, due.cursor)
         except ListenerError as error:
             return self.failure_event(due, error.upto, error.message)
         return ListenerTold(listener=due.name, upto=session.version, attempt=due.attempt)
 
     def failure_event(self, due: Subscription, upto: int, message: str) -> ListenerTold:
-        """It was told up to that version, and when the rest is tried again."""
+        """Notified up to that version, with the time of the next attempt."""
         now, fraction = self.clock.now(), self.ids.fraction()
         return notification_failed(due, upto, message, now=now, fraction=fraction)
 
@@ -71,7 +71,7 @@ class NotifyMemoryProvider:
         self._listener = listener
         self._log = log
         self._states = StreamRepository(log)
-        self._facts = NotifyListener(listener, clock, ids)
+        self._events = NotifyListener(listener, clock, ids)
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Notify the provider; the decision says how far that went."""
@@ -81,34 +81,35 @@ class NotifyMemoryProvider:
         return lambda load: changed
 
     def _notify(self, session: Session, due: Subscription, cancel: Cancel) -> Iterator[StreamEvents]:
-        heard, problem = 0, ""
+        upto, error = 0, ""
         if self._listener is not None and self._listener.name == due.name:
             before = self._position(due.name)
-            heard, problem = self._tell_writes(self._listener, session, before, due, cancel)
-            if heard > before:
-                event = WritesTold(listener=due.name, upto=heard)
+            upto, error = self._notify_writes(self._listener, session, before, due, cancel)
+            if upto > before:
+                event = WritesTold(listener=due.name, upto=upto)
                 yield StreamEvents(subscriptions.stream_of(due.name), (event,))
-        text = (
-            self._facts.failure_event(due, due.cursor, problem) if problem else self._facts.told(session, due)
-        )
-        yield StreamEvents(session.stream, (text,))
+        if error:
+            outcome = self._events.failure_event(due, due.cursor, error)
+        else:
+            outcome = self._events.outcome(session, due)
+        yield StreamEvents(session.stream, (outcome,))
 
-    def _tell_writes(
-        self, listener: MemoryWriteListener, session: Session, heard: int, due: Subscription, cancel: Cancel
+    def _notify_writes(
+        self, listener: MemoryWriteListener, session: Session, upto: int, due: Subscription, cancel: Cancel
     ) -> tuple[int, str]:
-        """Up to which write it was told by now, and what went wrong with the next."""
-        for recorded in self._log.read(memory.STREAM, after=heard):
+        """The version of the last write that was accepted, and the error of the next; empty for none."""
+        for recorded in self._log.read(memory.STREAM, after=upto):
             if cancel.reason is not None:
                 raise StepInterrupted
             try:
                 # The memory's stream holds nothing but the memory's events.
-                listener.hear_write(session, cast(MemoryEvent, recorded.event))
-            except ListenerError as error:
+                listener.notify_write(session, cast(MemoryEvent, recorded.event))
+            except ListenerError as failure:
                 if due.attempt < MAX_ATTEMPTS:
-                    return heard, error.message
-                logger.warning("%s: a write is left out: %s", due.name, error.message)
-            heard = recorded.version
-        return heard, ""
+                    return upto, failure.message
+                logger.warning("%s: a write is left out: %s", due.name, failure.message)
+            upto = recorded.version
+        return upto, ""
 
     def _position(self, name: str) -> int:
         return cast(subscriptions.ListenerCursor, self._states.state(subscriptions.stream_of(name))).writes

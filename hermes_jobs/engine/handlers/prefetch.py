@@ -109,7 +109,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             max_refusals=MAX_REFUSALS,
             ensemble=ensemble.name if ensemble is not None and kind != "review" else "",
             members=ensemble.members if ensemble is not None and asks else (),
-            note=mode_note(plans=mode_of(session, turn) == "plan", told=session.told_plan),
+            note=mode_note(plans=mode_of(session, turn) == "plan", noted=session.plan_mode_noted),
         )
 
     def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:

@@ -77,7 +77,7 @@ class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
             return messages
         for at in range(len(messages) - 1, -1, -1):
             said = messages[at]
-            if isinstance(said, UserMessage) and _holds(said.content, turn.asked):
+            if isinstance(said, UserMessage) and _holds(said.content, turn.prompt_text):
                 return (*messages[:at], self.beside(said, turn.recalled), *messages[at + 1 :])
         return messages
 
@@ -97,7 +97,9 @@ def _is_constrained(session: Session, turn: Turn) -> bool:
     this turn. Providers put it before the system prompt: elsewhere it would cost the whole prompt cache.
     """
     first = session.messages[0] if session.messages else None
-    return turn.corrections > 0 or (isinstance(first, UserMessage) and _holds(first.content, turn.asked))
+    return turn.corrections > 0 or (
+        isinstance(first, UserMessage) and _holds(first.content, turn.prompt_text)
+    )
 
 
 def _holds(content: str, asked: str) -> bool:

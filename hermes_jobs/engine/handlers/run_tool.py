@@ -59,8 +59,8 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         if cancel.reason != CANCELLED:
             raise StepInterrupted
         stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
-        paid_for = tuple(event for event in outcome.facts if isinstance(event, ResponseBooked))
-        return c.FinishToolCall(step=call.id, outcome=stopped, facts=paid_for)
+        paid_for = tuple(event for event in outcome.events if isinstance(event, ResponseBooked))
+        return c.FinishToolCall(step=call.id, outcome=stopped, events=paid_for)
 
     def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome) -> c.FinishToolCall:
         """The result; one that is too large for a message is kept apart, with a preview in its place."""
@@ -71,7 +71,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             turn=turn.id,
             call=call.id,
             ok=outcome.ok,
-            content=with_warning(repeats_before(turn, call.id), call.id, call.asked, content),
+            content=with_warning(repeats_before(turn, call.id), call.id, call.request, content),
             attempt=call.attempt,
             invalid=outcome.invalid,
             refused=outcome.refused,
@@ -83,22 +83,22 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         if kept is not None and self.keep is not None:
             self.keep(call.id, kept)
         return c.FinishToolCall(
-            step=call.id, outcome=finished, facts=outcome.facts, kept=kept, change=outcome.change
+            step=call.id, outcome=finished, events=outcome.events, kept=kept, change=outcome.change
         )
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
         """Have the server cancel its task, with which the turn ends."""
         context = tool_context(session, turn, call.id, self.rules())
-        self.toolbox.of(session).run(call.asked, context, toolsets_of(session, turn), CancelToken())
+        self.toolbox.of(session).run(call.request, context, toolsets_of(session, turn), CancelToken())
         stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
         return c.FinishToolCall(step=call.id, outcome=stopped)
 
     def _outcome(self, session: Session, turn: Turn, call: Call, cancel: Cancel) -> ToolOutcome:
-        if is_blocked(repeats_before(turn, call.id), call.asked):
+        if is_blocked(repeats_before(turn, call.id), call.request):
             return ToolOutcome(content=REFUSAL, ok=False)
         context = tool_context(session, turn, call.id, self.rules())
         toolbox = self.toolbox.of(session)
-        verdict = toolbox.verdict(call.asked, context)
+        verdict = toolbox.verdict(call.request, context)
         if verdict.decision == "deny" or (verdict.decision == "ask" and call.approval != "given"):
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
         # As late as can be: the process may have been stopped since its claim, and the call be another's.
@@ -114,7 +114,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         )
         try:
             watched = replace(context, tell=text.say)
-            return toolbox.run(call.asked, watched, toolsets_of(session, turn), cancel)
+            return toolbox.run(call.request, watched, toolsets_of(session, turn), cancel)
         finally:
             if text.text:
                 text.end()

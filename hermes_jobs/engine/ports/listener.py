@@ -41,7 +41,7 @@ class Listener(Protocol):
     def name(self) -> str:
         """`memory:NAME` or `context:NAME`."""
 
-    def hear(self, session: Session, after: int) -> None:
+    def notify(self, session: Session, after: int) -> None:
         """Handle the session's events after that version of its stream, up to its own.
 
         They may have been delivered before, by a process that died then. Takes seconds. Raises
@@ -52,5 +52,5 @@ class Listener(Protocol):
 class MemoryWriteListener(Listener, Protocol):
     """A listener that is also notified of writes to the memory."""
 
-    def hear_write(self, session: Session, write: MemoryEvent) -> None:
+    def notify_write(self, session: Session, write: MemoryEvent) -> None:
         """Handle a write to the memory, as part of that session. Raises `ListenerError`."""

@@ -113,7 +113,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `interrupted`: it was stopped by `cancel` before it had an answer. `refused`: it is not allowed, by that
     `rule`, or has no place to work in, and nothing was done. `source`: the file that was read.
-    `facts` become events of the session together with the answer: the whole effect of a tool that works on
+    `events` become events of the session together with the answer: the whole effect of a tool that works on
     nothing else. `change` is the whole effect of a tool that works on other streams; it has the answer, and
     `content` is empty. `delegated`: children that the call begins, whose ends are its answer. `waits`:
     for what it waits: answers of a person, or a task of its server.
@@ -126,7 +126,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
     interrupted: bool = False
     rule: str = ""
-    facts: tuple[SessionEvent, ...] = ()
+    events: tuple[SessionEvent, ...] = ()
     change: Decision | None = None
     delegated: StartChildren | None = None
     waits: RequestInput | BeginServerTask | PollServerTask | None = None

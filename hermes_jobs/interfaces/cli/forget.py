@@ -220,9 +220,9 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
     learned = [
         str(each.version)
         for each in writes
-        if each.fact.evidence is not None
-        and each.fact.evidence.session in family.sessions
-        and each.fact.author != "consolidation"
+        if each.event.evidence is not None
+        and each.event.evidence.session in family.sessions
+        and each.event.author != "consolidation"
     ]
     if learned:
         yield f"stays: what it led to in the memory, writes {', '.join(learned)} (see `memory forget`)"
@@ -255,7 +255,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
             f"There is no write {number}.", kind="usage", hint="`hermes-jobs memory log` lists them."
         )
     request = Request(context, wish, force=force)
-    texts = forms_of(number, [write.fact for write in writes])
+    texts = forms_of(number, [write.event for write in writes])
     pattern = Pattern(whole_texts(texts), FORGOTTEN)
     removal = Removal(text=pattern, found=pattern.found)
     found = request.find(removal)

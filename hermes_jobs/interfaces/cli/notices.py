@@ -129,9 +129,9 @@ def _learned(context: CliContext, since: str) -> Iterator[str]:
 
 def _entries(review: ReviewView, writes: Sequence[RecordedWrite]) -> Iterator[str]:
     for write in writes:
-        if write.fact.evidence is None or write.fact.evidence.session != review.id:
+        if write.event.evidence is None or write.event.evidence.session != review.id:
             continue
-        match write.fact:
+        match write.event:
             case MemoryAdded(content=text):
                 did, about = "Learned", text
             case MemoryReplaced(content=text):

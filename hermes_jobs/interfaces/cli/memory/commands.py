@@ -185,7 +185,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
             kind="memory_forgotten",
             hint="Add an entry: hermes-jobs memory add TEXT",
         )
-    event = writes[number - 1].fact
+    event = writes[number - 1].event
     changes = [Undo(number, event), *_trials(application, number, event)]
     note(application.memory.change(combine(changes, all_or_none=True), "memory undo").answer.strip())
     _print_changed(context, as_json=as_json)
@@ -239,13 +239,13 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     home = context.application.memory
     home.sync()
     past = [write for write in home.writes() if write.at <= until]
-    events = [write.fact for write in past]
+    events = [write.event for write in past]
     gone = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
     if gone:
         writes = pluralize(len(gone), "write")
         note(f"Of {writes} up to then the text is not known any more: {gone_since(gone[-1])}.")
     then = fold(Memory(), events)
-    entries = known_entries(then, (Recorded(each.version, each.fact, each.at) for each in past))
+    entries = known_entries(then, (Recorded(each.version, each.event, each.at) for each in past))
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
     _print(context, places, None, as_json=as_json)
 

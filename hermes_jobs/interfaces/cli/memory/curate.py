@@ -85,7 +85,7 @@ def _undo(context: CliContext, *, as_json: bool) -> None:
 
     memory = context.application.memory
     memory.sync()
-    done = memory.change(UndoCuration([each.fact for each in memory.writes()]), "memory curate --undo")
+    done = memory.change(UndoCuration([each.event for each in memory.writes()]), "memory curate --undo")
     print_result(lambda: {"answer": done.answer}, lambda: note(str(done.answer)), as_json=as_json)
 
 

@@ -78,9 +78,9 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
         (
             Column("N", lambda write: str(write.version), right=True),
             moment_column("WHEN", lambda write: write.at),
-            Column("BY", lambda write: write.fact.author, rank=1),
-            Column("TARGET", lambda write: write.fact.target, rank=2),
-            Column("TURN", lambda write: (write.fact.evidence and write.fact.evidence.turn) or "", rank=3),
+            Column("BY", lambda write: write.event.author, rank=1),
+            Column("TARGET", lambda write: write.event.target, rank=2),
+            Column("TURN", lambda write: (write.event.evidence and write.event.evidence.turn) or "", rank=3),
             Column("WHAT", what, telling=True),
         ),
         "Nothing has been written yet.",
@@ -116,7 +116,7 @@ def write_json(
     write: RecordedWrite, undone: Collection[int], forgotten: Mapping[int, RecordedEvent]
 ) -> dict[str, object]:
     """The write for scripts."""
-    event = write.fact
+    event = write.event
     evidence = event.evidence or Evidence(session="")
     return {
         "version": write.version,
@@ -158,7 +158,7 @@ def _old(event: MemoryEvent) -> str | None:
 
 
 def _what(write: RecordedWrite) -> str:
-    event = write.fact
+    event = write.event
     undoes = f" (takes back {event.undoes})" if event.undoes else ""
     match event:
         case MemoryAdded():
@@ -189,9 +189,9 @@ def entries_with(
     """The entries that contain the text, present ones first. Raises `Rejected` if there never was one."""
     there = [MemoryEntry(target, entry) for target in TARGETS for entry in now.entries(target)]
     former = [
-        MemoryEntry(write.fact.target, write.fact.content)
+        MemoryEntry(write.event.target, write.event.content)
         for write in reversed(writes)
-        if isinstance(write.fact, MemoryAdded | MemoryReplaced)
+        if isinstance(write.event, MemoryAdded | MemoryReplaced)
     ]
     searched = text.casefold().strip()
     every = list(dict.fromkeys((*there, *former)))
@@ -234,8 +234,8 @@ class Provenance:
             "writes": [
                 {
                     **write_json(write, now.undone, self._forgotten),
-                    "text": self._user_message(write.fact.evidence),
-                    "provisional": _is_provisional(write.fact),
+                    "text": self._user_message(write.event.evidence),
+                    "provisional": _is_provisional(write.event),
                     "tried_out": self._found(write),
                 }
                 for write in self._of(entry)
@@ -249,7 +249,7 @@ class Provenance:
         return "\n".join([head, *(line for write in self._of(entry) for line in self._lines(write))])
 
     def _lines(self, write: RecordedWrite) -> Iterator[str]:
-        event, evidence = write.fact, write.fact.evidence
+        event, evidence = write.event, write.event.evidence
         yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {AUTHORS[event.author]}"
         if write.version in self._forgotten:
             yield f"     {gone_since(self._forgotten[write.version])}"
@@ -280,11 +280,11 @@ class Provenance:
 
     def _found(self, write: RecordedWrite) -> VerificationView | None:
         """The verification of an entry that a review wrote."""
-        review = write.fact.evidence.session if write.fact.evidence is not None else ""
+        review = write.event.evidence.session if write.event.evidence is not None else ""
         return self._verified.get(("memory", str(write.version), review))
 
     def _of(self, entry: MemoryEntry) -> list[RecordedWrite]:
-        events = [write.fact for write in self._writes]
+        events = [write.event for write in self._writes]
         return [self._writes[version - 1] for version, _ in provenance(entry.text, entry.target, events)]
 
     def _user_message(self, evidence: Evidence | None) -> str | None:

@@ -61,10 +61,12 @@ def own_questions(
                 expires_at=call.expires_at,
                 offer=call.offer,
             )
-            yield ApprovalQuestion(request=request, asked=call.asked, folder=workdir_of(session), asker=asker)
+            yield ApprovalQuestion(
+                request=request, asked=call.request, folder=workdir_of(session), asker=asker
+            )
         if call.input is not None and call.waits_for_input:
             left = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
-            yield from input_questions(left, call.asked.name, asker)
+            yield from input_questions(left, call.request.name, asker)
 
 
 def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:

@@ -92,12 +92,12 @@ def _print_observations(context: CliContext, review: ReviewView) -> None:
     from hermes_jobs.domain.events import MemoryAdded, MemoryReplaced
 
     for write in context.application.memory.writes():
-        if isinstance(write.fact, MemoryAdded | MemoryReplaced) and write.fact.review == review.id:
+        if isinstance(write.event, MemoryAdded | MemoryReplaced) and write.event.review == review.id:
             click.echo()
-            print_heading(one_line(f"{write.fact.observed}: {write.fact.content}"))
-            if isinstance(write.fact, MemoryReplaced):
-                print_text(one_line(f"in the place of: {write.fact.old}"))
-            turns = ", ".join(write.fact.observed_in)
+            print_heading(one_line(f"{write.event.observed}: {write.event.content}"))
+            if isinstance(write.event, MemoryReplaced):
+                print_text(one_line(f"in the place of: {write.event.old}"))
+            turns = ", ".join(write.event.observed_in)
             print_text(f"said in {turns}; take it back: hermes-jobs memory undo {write.version}")
 
 

@@ -97,7 +97,7 @@ def thing_of(application: Application, found: VerificationView) -> str:
     if found.kind == "skill":
         return f"skill {found.name}"
     writes = application.memory.writes()
-    event = writes[int(found.name) - 1].fact if int(found.name) <= len(writes) else None
+    event = writes[int(found.name) - 1].event if int(found.name) <= len(writes) else None
     return f"entry “{preview(str(getattr(event, 'content', '')))}”"
 
 
@@ -175,4 +175,4 @@ def _taking_back(application: Application, found: VerificationView) -> Decision:
     if found.kind == "skill":
         return taking_back_skill(application.log, found.name, found.review)
     number = int(found.name)
-    return Undo(number, application.memory.writes()[number - 1].fact)
+    return Undo(number, application.memory.writes()[number - 1].event)

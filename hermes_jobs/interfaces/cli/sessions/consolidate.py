@@ -99,7 +99,7 @@ def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> I
 def _ask(application: Application, lineage: str, *, whole: bool) -> str | None:
     """Request the next part; returns the id of its review, or of the running one. None: all is
     read."""
-    under_way = _state(application, lineage).asked
+    under_way = _state(application, lineage).requested
     if under_way is not None:
         return under_way.review
     unread = _unread(application, lineage, whole=whole)
@@ -125,7 +125,7 @@ def _state(application: Application, lineage: str) -> Consolidation:
 
 
 def _is_done(application: Application, lineage: str) -> bool:
-    return _state(application, lineage).asked is None
+    return _state(application, lineage).requested is None
 
 
 def _tell(done: list[ReviewView]) -> None:

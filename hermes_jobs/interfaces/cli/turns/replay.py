@@ -179,7 +179,7 @@ def left_out(application: Application, given: str) -> e.LeftOut:
     if int(name) > len(writes):
         hint = f"`hermes-jobs memory log` lists 1 to {len(writes)}." if writes else "There is none yet."
         raise Rejected(f"There is no write {name} of the memory.", kind="usage", hint=hint)
-    written = writes[int(name) - 1].fact
+    written = writes[int(name) - 1].event
     if not isinstance(written, e.MemoryAdded | e.MemoryReplaced):
         raise Rejected(f"Write {name} of the memory added no entry.", kind="usage")
     return e.LeftOut(kind="memory", name=name, text=written.content)
