@@ -74,6 +74,15 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def usd_limits(*limits: tuple[str, str, float | None]) -> tuple[Limit, ...]:
+    """Limits in US dollars, each given as account, setting and value; a value of None is no limit."""
+    return tuple(
+        Limit(account=account, setting=setting, value=value, nano_usd=round(value * NANO))
+        for account, setting, value in limits
+        if value is not None
+    )
+
+
 class OverBudget(HermesJobsError):
     """The append's charge exceeds the limit of an account on which `spent` and
     `reserved` are already booked.

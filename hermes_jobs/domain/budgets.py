@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account
+from hermes_jobs.domain.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account, usd_limits
 from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session
@@ -58,22 +58,17 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
     account = TURN + turn.id if turn else ""
     above = _payers(session, turn.id if turn else None)
     root, stream = (TURN + above[0].turn, above[0].stream) if above else (account, session.stream)
-    money = (
+    limits = usd_limits(
         (root, "budgets.turn_usd", budgets.turn_usd if turn else None),
         (account, OWN_BUDGET, turn.budget_usd if turn else None),
         *((TURN + each.turn, f"the budget of turn {each.turn}", each.budget_usd) for each in above),
         (stream, "budgets.session_usd", budgets.session_usd),
         (DAY + day, "budgets.day_usd", budgets.day_usd),
     )
-    limits = [
-        Limit(account=account, setting=setting, value=value, nano_usd=round(value * NANO))
-        for account, setting, value in money
-        if value is not None
-    ]
     tokens = budgets.turn_tokens if turn else None
-    if tokens is not None:
-        limits.append(Limit(account=root, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
-    return tuple(limits)
+    if tokens is None:
+        return limits
+    return (*limits, Limit(account=root, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
 
 
 def warnings(

@@ -1,11 +1,11 @@
-"""Abnormal outcomes: an unexpected exception in a handler, or a result that arrives after its claim was
-lost."""
+"""Abnormal outcomes: a step that may not run, an unexpected exception in a handler, or a result that arrives
+after its claim was lost."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain.budgets import charged
+from hermes_jobs.domain.budgets import charged, reservation_for
 from hermes_jobs.domain.events import (
     CallOutcome,
     CompressionFailed,
@@ -17,7 +17,6 @@ from hermes_jobs.domain.events import (
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
-from hermes_jobs.domain.session.references import Reference
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
@@ -25,49 +24,60 @@ from hermes_jobs.engine.ports import CANCELLED
 from hermes_jobs.eventlog.log import StepRow
 
 
-def failure_outcome(session: Session, step: Step, error: str) -> c.SessionCommand:
-    """The outcome of a step whose handler raised an unexpected exception, so that it is not due for ever."""
-    message = f"{step.kind} failed unexpectedly ({error})."
-    hint = "The log of this process has the details. `hermes-jobs turns retry` tries again."
-    job = session.compression
+def failed_step(
+    session: Session, step: Step, kind: str, message: str, hint: str = ""
+) -> c.FinishCompression | c.FinishTitle | c.FinishReference | c.FinishToolCall | c.FailTurn:
+    """The command that ends the step for good with that error, at no cost.
+
+    The compression, the title or the tool call fails, a member is left out, or else the turn fails.
+    """
+    job, turn = session.compression, session.current
     if job is not None and job.step_id == step.id:
-        if job.phase == "flush":
-            return c.FinishFlush(step=step.id, message=message)
         failed = CompressionFailed(
-            turn=job.turn, step=step.id, attempt=step.attempt, kind="internal", message=message
+            turn=job.turn, step=step.id, attempt=step.attempt, kind=kind, message=message
         )
         return c.FinishCompression(step=step.id, outcome=failed)
     if title_step.is_step(session, step.id):
-        return c.FinishTitle(step=step.id, kind="internal", message=message)
-    assert session.current is not None
-    turn = session.current.id
-    if step.operation == "turn.run_tool":
-        answer = ToolFinished(
-            turn=turn, call=step.id, ok=False, content=f"Error: {message}", attempt=step.attempt
-        )
-        return c.FinishToolCall(step=step.id, outcome=answer)
-    if step.operation == "turn.call_model":
-        failure = ModelCallFailed(
-            turn=turn,
+        return c.FinishTitle(step=step.id, kind=kind, message=message)
+    reference = turn.reference(step.id) if turn is not None else None
+    if turn is not None and reference is not None:
+        left_out = ReferenceFailed(
+            turn=turn.id,
             step=step.id,
             attempt=step.attempt,
-            kind="internal",
+            kind=kind,
             message=message,
-            hint=hint,
-        )  # the call may have been made
-        return c.FinishModelCall(step=step.id, outcome=charged(failure, session.current.reserved))
-    asked = session.current.reference(step.id)
-    if asked is not None:
-        return c.FinishReference(step=step.id, outcome=lost_reference(turn, step, asked, message))
-    return c.FailTurn(step=step.id, kind="internal", message=message, hint=hint)
+            member=reference.model,
+        )
+        return c.FinishReference(step=step.id, outcome=left_out)
+    if turn is not None and step.operation == "turn.run_tool":
+        result = ToolFinished(
+            turn=turn.id, call=step.id, ok=False, content=f"Error: {message}", attempt=step.attempt
+        )
+        return c.FinishToolCall(step=step.id, outcome=result)
+    return c.FailTurn(step=step.id, kind=kind, message=message, hint=hint)
 
 
-def lost_reference(turn: str, step: Step, asked: Reference, message: str) -> ReferenceFailed:
-    """The outcome of a reference whose handler raised an unexpected exception: it may have been made."""
-    failure = ReferenceFailed(
-        turn=turn, step=step.id, attempt=step.attempt, kind="internal", message=message, member=asked.model
-    )
-    return charged(failure, asked.reserved)
+def failure_outcome(session: Session, step: Step, error: str) -> c.SessionCommand:
+    """The outcome of a step whose handler raised an unexpected exception, so that it is not due for ever.
+
+    A call of a model may have been made: its reservation counts as its usage.
+    """
+    message = f"{step.kind} failed unexpectedly ({error})."
+    hint = "The log of this process has the details. `hermes-jobs turns retry` tries again."
+    job, turn = session.compression, session.current
+    if job is not None and job.step_id == step.id and job.phase == "flush":
+        return c.FinishFlush(step=step.id, message=message)
+    if step.operation == "turn.call_model" and turn is not None:
+        failure = ModelCallFailed(
+            turn=turn.id, step=step.id, attempt=step.attempt, kind="internal", message=message, hint=hint
+        )
+        return c.FinishModelCall(step=step.id, outcome=charged(failure, turn.reserved))
+    command = failed_step(session, step, "internal", message, hint)
+    if isinstance(command, c.FinishReference) and isinstance(command.outcome, ReferenceFailed):
+        reserved = reservation_for(session, step.id)
+        return replace(command, outcome=charged(command.outcome, reserved))
+    return command
 
 
 def is_failure(command: c.SessionCommand) -> bool:
@@ -104,21 +114,27 @@ def discarded_events(
         kind=type(command).__name__,
         attempt=step.attempt,
     )
-    if isinstance(command, c.FinishReference):
-        booked = _with_usage_of(command.outcome, event)
-        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None),)
-    if isinstance(command, c.FinishModelCall):
-        booked = _with_usage_of(command.outcome, event)
-        failed = tuple(_with_usage_of(each, event) for each in command.responses if each.usage != NO_USAGE)
-        return (replace(booked, reserved=reserved if booked.usage != NO_USAGE else None), *failed)
-    if isinstance(command, c.FinishFlush | c.FinishCompression | c.FinishTitle):
-        reported = [_with_usage_of(each, event) for each in command.responses if each.usage != NO_USAGE]
-        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
-    if isinstance(command, c.FinishToolCall):
-        paid_for = [each for each in command.events if isinstance(each, ResponseBooked)]
-        reported = [_with_usage_of(each, event) for each in paid_for]
-        return (replace(reported[0], reserved=reserved), *reported[1:]) if reported else (event,)
-    return (event,)
+    match command:
+        case c.FinishReference(outcome=outcome):
+            return (_discarded_call(event, outcome, reserved),)
+        case c.FinishModelCall(outcome=outcome, responses=responses):
+            failed = (_with_usage_of(each, event) for each in responses if each.usage != NO_USAGE)
+            return (_discarded_call(event, outcome, reserved), *failed)
+        case c.FinishFlush() | c.FinishCompression() | c.FinishTitle():
+            paid_for = [each for each in command.responses if each.usage != NO_USAGE]
+        case c.FinishToolCall():
+            paid_for = [each for each in command.events if isinstance(each, ResponseBooked)]
+        case _:
+            return (event,)
+    first, *others = [_with_usage_of(each, event) for each in paid_for] or [event]
+    return (replace(first, reserved=reserved) if paid_for else first, *others)
+
+
+def _discarded_call(
+    event: OutcomeDiscarded, outcome: CallOutcome, reserved: Reservation | None
+) -> OutcomeDiscarded:
+    booked = _with_usage_of(outcome, event)
+    return replace(booked, reserved=reserved if booked.usage != NO_USAGE else None)
 
 
 def _with_usage_of(response: CallOutcome | ResponseBooked, event: OutcomeDiscarded) -> OutcomeDiscarded:

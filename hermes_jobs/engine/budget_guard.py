@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.accounts import NANO, Amount, Limit, OverBudget
+from hermes_jobs.domain.accounts import NANO, Amount, Limit, OverBudget, usd_limits
 from hermes_jobs.domain.budgets import (
     DAY,
     OWN_BUDGET,
@@ -186,16 +186,11 @@ class BudgetGuard:
     ) -> SpendingApproval:
         """For a call that gives texts of `sent` tokens vectors. Raises `Rejected` as `approve` does."""
         assert embedding.plan is not None, f"{embedding.stream} has no plan"
-        day, model, value = self.today(), embedding.plan.model, self._budgets.day_usd
+        day, model = self.today(), embedding.plan.model
         reservation = Reservation(
             model=model, input_tokens=sent, output_tokens=0, day=day, cost_usd=cost_usd(Usage(sent))
         )
-        limits: tuple[Limit, ...] = ()
-        if value is not None:
-            account = DAY + day
-            limits = (
-                Limit(account=account, setting="budgets.day_usd", value=value, nano_usd=round(value * NANO)),
-            )
+        limits = usd_limits((DAY + day, "budgets.day_usd", self._budgets.day_usd))
         if reservation.cost_usd is None:
             _refuse_unpriced(limits, model)
         return SpendingApproval(reservation=reservation, limits=limits, pricing=self._pricing, fixed=True)
@@ -206,14 +201,9 @@ class BudgetGuard:
         """For a model that reads a part of a conversation; `day_usd` limits what all of them may cost on a
         day. Raises `Rejected` as `approve` does."""
         day = self.today()
-        asked = (
-            (DAY, "budgets.day_usd", self._budgets.day_usd),
-            (DAILY, "memory.consolidate_day_usd", day_usd),
-        )
-        limits = tuple(
-            Limit(account=account + day, setting=setting, value=value, nano_usd=round(value * NANO))
-            for account, setting, value in asked
-            if value is not None
+        limits = usd_limits(
+            (DAY + day, "budgets.day_usd", self._budgets.day_usd),
+            (DAILY + day, "memory.consolidate_day_usd", day_usd),
         )
         terms = self._reserve(request, limits, pricing)
         if terms.reservation.cost_usd is None:

@@ -6,13 +6,12 @@ from functools import partial
 from typing import Literal
 
 from hermes_jobs.domain.accounts import OverBudget
-from hermes_jobs.domain.events import CompressionFailed, ReferenceFailed, ToolFinished
 from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
 from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.engine.abnormal_outcomes import failed_step
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.engine.ports import PaidStepHandler, SpendingApproval
@@ -47,32 +46,21 @@ class StepClaims:
         """
         try:
             terms = budget_guard.approve(session, step.operation, step.id) if budget_guard else None
-            if budget_guard is not None and terms is not None:
-                return self._paid_for(budget_guard, terms, session, step, guard)
-            begin = c.BeginStep(step=step.id)
-            return self._command_handler.handle(session.stream, begin, guard=guard, durable=durable)
+            if budget_guard is None or terms is None:
+                begin = c.BeginStep(step=step.id)
+                return self._command_handler.handle(session.stream, begin, guard=guard, durable=durable)
+            while terms is not None:
+                begin = c.BeginStep(step=step.id, reserved=terms.reservation)
+                try:
+                    return self._command_handler.handle(
+                        session.stream, begin, guard=guard, limits=terms.limits, durable=False
+                    )
+                except OverBudget as over:
+                    terms = budget_guard.reduce(terms, over)
         except Rejected as refused:
             return self.refuse(session, step, guard, refused)
         except StepLost:
             return "nothing"
-
-    def _paid_for(
-        self,
-        budget_guard: BudgetGuard,
-        terms: SpendingApproval,
-        session: Session,
-        step: Step,
-        guard: StepGuard,
-    ) -> Session | StepResult:
-        asked: SpendingApproval | None = terms
-        while asked is not None:
-            begin = c.BeginStep(step=step.id, reserved=asked.reservation)
-            try:
-                return self._command_handler.handle(
-                    session.stream, begin, guard=guard, limits=asked.limits, durable=False
-                )
-            except OverBudget as over:
-                asked = budget_guard.reduce(asked, over)
         return "held_up"
 
     def claim_paid(
@@ -108,37 +96,10 @@ class StepClaims:
         return "held_up"
 
     def refuse(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
-        """Fail the compression, the title or the turn whose step may not run; leave out the member that may
-        not be asked; answer the tool call that the budgets do not pay for. Raises `LogUnavailable`."""
-        job = session.compression
-        end: c.SessionCommand
-        if job is not None and job.step_id == step.id:
-            failed = CompressionFailed(
-                turn=job.turn, step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message
-            )
-            end = c.FinishCompression(step=step.id, outcome=failed)
-        elif session.current is not None and (asked := session.current.reference(step.id)) is not None:
-            left_out = ReferenceFailed(
-                turn=session.current.id,
-                step=step.id,
-                attempt=step.attempt,
-                kind=refused.kind,
-                message=refused.message,
-                member=asked.model,
-            )
-            end = c.FinishReference(step=step.id, outcome=left_out)
-        elif title_step.is_step(session, step.id):
-            end = c.FinishTitle(step=step.id, kind=refused.kind, message=refused.message)
-        elif step.operation == "turn.run_tool" and refused.kind == BUDGET and session.current is not None:
-            answer = ToolFinished(
-                turn=session.current.id,
-                call=step.id,
-                ok=False,
-                content=f"Error: {refused.message}",
-                attempt=step.attempt,
-            )
-            end = c.FinishToolCall(step=step.id, outcome=answer)
-        else:
+        """Fail a step that may not run. A tool call that the budgets do not pay for gets the error as its
+        result; after any other error its turn fails. Raises `LogUnavailable`."""
+        end: c.SessionCommand = failed_step(session, step, refused.kind, refused.message, refused.hint)
+        if isinstance(end, c.FinishToolCall) and refused.kind != BUDGET:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         try:
             self._command_handler.handle(session.stream, end, guard=guard)

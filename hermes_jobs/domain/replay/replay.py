@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, Charge, Limit, by_account
+from hermes_jobs.domain.accounts import Charge, Limit, by_account, usd_limits
 from hermes_jobs.domain.budgets import Budgets, charges_outside
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.session.steps import Step
@@ -258,16 +258,11 @@ def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
     plan = required_plan(replay)
     alone = replay.budget_usd is None and len(plan.turns) == 1
     own = ("budgets.turn_usd", budgets.turn_usd) if alone else (OWN_BUDGET, replay.budget_usd)
-    limits = [
-        Limit(account=account, setting=setting, value=value, nano_usd=round(value * NANO))
-        for account, setting, value in ((replay.stream, *own), (day, "budgets.day_usd", budgets.day_usd))
-        if value is not None
-    ]
+    limits = usd_limits((replay.stream, *own), (day, "budgets.day_usd", budgets.day_usd))
     tokens = budgets.turn_tokens if len(plan.turns) == 1 else None
-    if tokens is not None:
-        setting = "budgets.turn_tokens"
-        limits.append(Limit(account=replay.stream, setting=setting, value=tokens, tokens=tokens))
-    return tuple(limits)
+    if tokens is None:
+        return limits
+    return (*limits, Limit(account=replay.stream, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
 
 
 def charges(replay: Replay, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
