@@ -225,7 +225,7 @@ def test_what_is_told_of_plan_mode_is_taken_off_again(told: bool, text: str) -> 
     note = mode_note(plans=True, told=told)
     assert note == PLAN_MODE
     assert without_notes(f"{text}\n\n{note}") == text
-    assert mode_note(plans=False, told=False) == ""
+    assert mode_note(plans=False, noted=False) == ""
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 5)), max_size=20))

@@ -472,7 +472,7 @@ StepOutcome = (
     | FinishCompression
     | FinishTitle
 )
-SessionCommand = (
+UserCommand = (
     SubmitTurn
     | CancelTurn
     | ResumeTurn
@@ -490,7 +490,6 @@ SessionCommand = (
     | RequestCompression
     | CancelReview
     | RecordRestored
-    | BeginStep
-    | AbandonStep
-    | StepOutcome
 )
+StepCommand = BeginStep | AbandonStep | StepOutcome
+SessionCommand = UserCommand | StepCommand

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hermes_jobs.domain.events import (
     CallPattern,
@@ -17,6 +17,7 @@ from hermes_jobs.domain.events import (
     SessionStarted,
     Todo,
     TurnRated,
+    UsageRecorded,
 )
 from hermes_jobs.domain.session.compression import Compression
 from hermes_jobs.domain.session.messages import Message
@@ -250,3 +251,18 @@ def replace_turn(session: Session, turn: Turn) -> Session:
 def append_messages(session: Session, turn: Turn, *said: Message) -> Session:
     """The session with these messages appended, and with that running turn."""
     return replace(session, current=turn, messages=(*session.messages, *said))
+
+
+def usage_recorded(session: Session, turn: Turn) -> UsageRecorded:
+    """The turn's unrecorded usage, as an event."""
+    books = turn.books
+    return UsageRecorded(
+        turn=turn.id,
+        model=turn.model or session.model or "",
+        **asdict(books.usage),
+        cost_usd=books.cost_usd,
+        num_model_calls=books.num_model_calls,
+        num_tool_calls=books.num_tool_calls,
+        estimated=books.estimated,
+        estimated_cost_usd=books.estimated_cost_usd,
+    )
