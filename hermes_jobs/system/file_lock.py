@@ -82,7 +82,7 @@ def _is_stopped(pid: int) -> bool:
 
 logger = logging.getLogger(__name__)
 
-TOLD_AFTER = 2.0  # seconds of waiting after which the user is notified of the holder
+NOTIFY_AFTER = 2.0  # seconds of waiting after which the user is notified of the holder
 TOLD_AGAIN = 60.0
 WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
 _NOTE = 128  # bytes
@@ -175,7 +175,7 @@ class FileLock:
 
     def _wait(self, file: int) -> None:
         """Wait for the holder, with a message after a while. Raises `LockTimeout`."""
-        waited, pause = 0.0, min(TOLD_AFTER, self._seconds)
+        waited, pause = 0.0, min(NOTIFY_AFTER, self._seconds)
         while not self._waiter.take(file, pause):
             waited += pause
             if waited >= self._seconds:

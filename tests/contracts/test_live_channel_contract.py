@@ -41,7 +41,7 @@ class Watcher:
         self.leave = channel.subscribe(turn, self._hear)
 
     def _hear(self, piece: TextDelta) -> None:
-        if self._live.hear(piece):
+        if self._live.add_delta(piece):
             self.seen.append(self._live.text)
 
     def sees(self, text: str) -> None:

@@ -220,9 +220,9 @@ def test_a_text_with_permissions_of_its_own_does_not_join_another_turn(
     assert world.of(e.TurnMerged) == []
 
 
-@given(told=st.booleans(), text=st.text())
-def test_what_is_told_of_plan_mode_is_taken_off_again(told: bool, text: str) -> None:
-    note = mode_note(plans=True, told=told)
+@given(noted=st.booleans(), text=st.text())
+def test_what_is_noted_of_plan_mode_is_taken_off_again(noted: bool, text: str) -> None:
+    note = mode_note(plans=True, noted=noted)
     assert note == PLAN_MODE
     assert without_notes(f"{text}\n\n{note}") == text
     assert mode_note(plans=False, noted=False) == ""

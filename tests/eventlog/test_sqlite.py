@@ -129,7 +129,7 @@ def test_a_program_that_keeps_the_file_locked_is_named_as_the_reason(
 def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_waits_to_read(
     path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_lock, "TOLD_AFTER", 0.01)
+    monkeypatch.setattr(file_lock, "NOTIFY_AFTER", 0.01)
     told, known = [], threading.Event()
 
     def notify(text: str) -> None:

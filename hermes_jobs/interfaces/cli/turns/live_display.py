@@ -159,7 +159,7 @@ class LiveDisplay:
     def _apply_deltas(self) -> None:
         """Apply the queued deltas."""
         while self._deltas:
-            self._live.hear(self._deltas.popleft())
+            self._live.add_delta(self._deltas.popleft())
 
     def _paint(self) -> None:
         columns, lines = self._surface.size()

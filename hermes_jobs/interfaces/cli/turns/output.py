@@ -61,7 +61,7 @@ class PlainOutput(TurnOutput):
     def on_delta(self, piece: TextDelta) -> None:
         """See `TurnOutput.on_delta`."""
         with self._lock:
-            if self._live.hear(piece):
+            if self._live.add_delta(piece):
                 self._write_up_to(self._live.text)
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
@@ -147,7 +147,7 @@ class TurnLines(TurnOutput):
     def on_delta(self, piece: TextDelta) -> None:
         """See `TurnOutput.on_delta`."""
         with self._lock:
-            if not self._live.hear(piece):
+            if not self._live.add_delta(piece):
                 return
             if piece.call != self._call:
                 self._call, self._told = piece.call, ""
