@@ -169,7 +169,7 @@ class CeleryDispatcher:
         return self._outbox.send([self._message(step, again=True) for step in steps])
 
     def describe_next(self, task: Task, step: Step) -> None:
-        """Have the message that Celery sends after the task show what is known now."""
+        """Add the current description to the message that Celery sends after the task."""
         if task.request.chain:
             task.request.chain[-1]["options"][KWARGS] = self.describe(step)
 

@@ -253,7 +253,7 @@ class Supervisor:
         self._say("Ctrl-C stops it warmly, a second one at once.")
 
     def _report_processes(self) -> None:
-        """Say what continues in the background since before; what has lost its keeper is ended."""
+        """Print the background processes that still run; those without a keeper are ended."""
         running = self._application.processes.running()
         if running:
             ids = ", ".join(each.record.id for each in running)

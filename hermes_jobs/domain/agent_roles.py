@@ -1,4 +1,4 @@
-"""Kinds of sub-agents: what each is told, may do and may spend."""
+"""Kinds of sub-agents: prompt, tools and budget of each."""
 
 from __future__ import annotations
 

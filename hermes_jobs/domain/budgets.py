@@ -76,7 +76,7 @@ def warnings(
 ) -> tuple[e.BudgetWarned, ...]:
     """The limits of which `WARNING_SHARE` or more is spent, by what is `spent` on an account.
 
-    A day is everybody's: it is told in conversations, not in runs of schedules. A review tells nothing, nor
+    Limits of a day are shown in conversations, not in runs of schedules. A review gives no warning, nor
     does a child: its root does.
     """
     if session.is_review or session.delegation_of(turn) is not None:
@@ -128,7 +128,7 @@ GivenUp = TypeVar("GivenUp", bound=e.StepAbandoned | e.PaidFailure)
 
 
 def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
-    """The event with its step's reservation as the estimated usage: nobody will report the real one."""
+    """The event with its step's reservation as the estimated usage, since no usage will be reported."""
     if reservation is None:
         return event
     return replace(

@@ -155,7 +155,7 @@ def result_for_parent(
 def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionResult:
     """The end of a child in its parent's stream: part of a result, or a text of its own.
 
-    A child that was resumed after its end, or whose parent is gone, is told of no more.
+    The end of a child that was resumed, or whose parent is gone, is ignored.
     """
     child = next((each for each in parent.children if each.ref.session == event.child), None)
     if child is None:
@@ -178,7 +178,7 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
 
 
 def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> DecisionResult:
-    """The end of a child that nobody waits for, as a text that is collected with others of its kind."""
+    """The end of a child for which no call waits, as a text that is collected with others of its kind."""
     events: tuple[e.SessionEvent, ...] = (event,)
     kept: tuple[LargeResult, ...] = ()
     began = parent.ended.get(child.began.id)
@@ -222,7 +222,7 @@ def end_if_lost(parent: str, child: OpenChild, load: StateLoader) -> DecisionRes
 
 
 def place_for(session: Session, per_root: int, per_home: int, load: StateLoader) -> Iterator[StreamEvents]:
-    """The place, or the wait for one, of a child that is held back and that nobody here knows of."""
+    """The place, or the wait for one, of a child that is held back and has none in this log."""
     turn = session.current
     place = session.delegation_of(turn.id) if turn is not None and turn.held else None
     slots: ChildSlots = load(child_slots.STREAM)

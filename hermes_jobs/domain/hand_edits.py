@@ -3,7 +3,7 @@
 | the file                                            | base                                                |
 |-----------------------------------------------------|-----------------------------------------------------|
 | was saved before its newest content was written     | the content at the time of the save                 |
-| has a newest content that provably nobody has read  | the most similar of the earlier contents            |
+| has a newest content that no one can have read       | the most similar of the earlier contents            |
 | else                                                | the newest content                                  |
 
 A save is an edit, also when it equals an older content: an entry that was removed stays removed.
@@ -22,7 +22,7 @@ SECOND = 1_000_000_000
 
 
 class Content(msgspec.Struct, Generic[T], frozen=True):
-    """A file's content since the modification time `at` (ns). `unread`: nobody can have read it since.
+    """A file's content since the modification time `at` (ns). `unread`: no one can have read it since.
 
     `by_hand`: a user saved it, and this program has written another content since.
     """

@@ -60,7 +60,7 @@ class _Cascade:
         self.left: deque[tuple[StreamState, tuple[e.Event, ...]]] = deque()
 
     def load(self, stream: str) -> Any:
-        """The stream's state after the writes so far; it is folded where somebody asks for it."""
+        """The stream's state after the writes so far; it is folded on first use."""
         state = self._folded.get(stream) or self._load(stream)
         events = self._unfolded.pop(stream, ())
         if events:

@@ -69,16 +69,15 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 class BudgetGuard:
-    """Sets aside what calls may cost. `zone` is where days begin; None for the machine's.
+    """Reserves the cost of model calls. `zone` is the time zone of days; None for that of the machine.
 
-    `request` gives a turn's next request, `reference` that to a member of its ensemble, `estimate` about how
-    many tokens one is. `summariser` names the
-    model that summarises and says what it costs, and `flusher` that which flushes (None: the session's own);
-    without a summariser, compressions set nothing aside. `reviews` are the prices where reviews are made,
-    `titler` is the model that gives titles with its prices (None: the session's own, and `pricing`).
-    `asking(call)` is what a tool call asks of models, None where it asks none: it is set aside so that it is
-    booked where the worker dies; only where it is `limited` does a limit keep the call from that. `of_turn`
-    are the settings that the turn itself carries.
+    `request` gives a turn's next request, `reference` that to a member of its ensemble, `estimate` the
+    approximate number of tokens of one. `summariser` gives the name and the prices of the model that
+    summarises, `flusher` those of the one that flushes (None: the session's own); without a summariser,
+    compressions reserve nothing. `reviews` are the prices of the model of reviews. `titler` is the model of
+    titles with its prices (None: the session's own, and `pricing`). `asking(call)` are the model calls of a
+    tool call, None for none: their cost is reserved, so that it is recorded if the worker dies, and they are
+    refused only if they are `limited`. `of_turn` are the settings that the turn itself carries.
     """
 
     def __init__(  # noqa: PLR0913 - the ports it needs

@@ -1,4 +1,4 @@
-"""The turns of a conversation that a consolidation reads, as the log has them now."""
+"""The turns of a conversation that a consolidation reads, from the events in the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hermes_jobs.domain.memory.observations import PortionTurn
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.scan.credentials import redact_credentials
 
-LONGEST = 4_000  # characters of what one side said in a turn
+LONGEST = 4_000  # characters of the text, and of the answer, of a turn
 CHARS = 40_000  # of all turns that are read at once: some 10,000 tokens
 MARK = "[REDACTED]"
 
@@ -20,8 +20,8 @@ def portion(
 ) -> tuple[PortionTurn, ...]:
     """The turns that ended with an answer at the versions `after` < version <= `until`.
 
-    `events` are those of the stream from its beginning; `day` gives the day of a moment (ISO 8601, UTC). What
-    tools answered is not among what was said, credentials are not either.
+    `events` are those of the stream from its beginning; `day` gives the day of a moment (ISO 8601, UTC).
+    Results of tools are left out, and credentials are redacted.
     """
     session = ""
     asked: defaultdict[str, list[str]] = defaultdict(list)
@@ -53,7 +53,7 @@ def portion(
 
 
 def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
-    """The first of the turns, as many as are read at once; at least one."""
+    """The first turns, as many as one request holds; at least one."""
     room, found = CHARS, list[PortionTurn]()
     for each in turns:
         room -= len(each.asked) + len(each.answered)

@@ -37,7 +37,7 @@ ROUNDS = 10  # an end may make something else due, such as a turn's review
 
 
 class QuiesceReport(msgspec.Struct, kw_only=True):
-    """The ids of what was cancelled or paused, in order."""
+    """The ids of the cancelled and paused work, in order."""
 
     turns: list[str] = []
     reviews: list[str] = []

@@ -1,5 +1,5 @@
-"""The states of all streams, folded from the log, with a cache of those used last; and
-the recent state of a small stream that is asked for often and rarely changes."""
+"""The states of streams, folded from the log: a cache of those used last, the recent state of a small stream
+that is needed often, and the replay of a session's events."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StreamRepository:
         return cast("Session | None", self._cached(stream))
 
     def load_at(self, stream: str, version: int) -> Session:
-        """The session at that version of its stream; who asks for several begins where the last one ended.
+        """The session at that version of its stream, folded from the nearest cached state before it.
         Raises what `state` does."""
         if self._log.forgotten != self._forgotten:
             self.forget_all()
@@ -124,10 +124,10 @@ S = TypeVar("S")
 
 
 class RecentState(Generic[S]):
-    """Folds one stream, only ever reading what is new. Safe for many threads.
+    """Folds one stream, reading only new events. Safe for many threads.
 
-    Every model call asks several times, and such a stream changes a few times in a model's life: what was
-    read within the last `FRESH` seconds is not read again.
+    Every model call needs the state several times, and such a stream rarely changes: the log is read at most
+    once in `FRESH` seconds.
     """
 
     def __init__(self, log: EventLog, clock: Clock, stream: str) -> None:
@@ -152,7 +152,7 @@ class RecentState(Generic[S]):
         return cast(S, known)
 
     def forget(self) -> None:
-        """Read again at the next time: this process has just written to the stream."""
+        """Read the log at the next call: this process has just written to the stream."""
         self._read_at = float("-inf")
 
 

@@ -1,4 +1,4 @@
-"""What the steps of a turn are run with, which may differ from turn to turn."""
+"""Handlers and limits of the steps of a turn, which may differ between turns."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hermes_jobs.engine.ports import Preflight, StepHandler
 from hermes_jobs.errors import Rejected
 
 Admission = Literal["here", "elsewhere", "nowhere"]
-"""Whether this process has what a step requires, another live one has it, or none."""
+"""Whether this process meets the requirements of a step, another live one does, or none."""
 
 
 class StepParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Handlers, by operation or else by kind; the limits that model calls are claimed under; and what has to
-    come before a model call. Without a budget guard nothing is reserved.
+    """Handlers, by operation or else by kind; the budget guard of model calls; and the check before a model
+    call. Without a budget guard nothing is reserved.
 
     As `PartsOfTurns` they are the same for every turn, and this process may run each.
     """
@@ -44,7 +44,7 @@ class PartsOfTurns(Protocol):
         """The parts for the steps of that turn; None: for those of no turn."""
 
     def admission(self, turn: Turn, step: Step) -> Admission:
-        """Who has what the turn requires for that step. Raises `LogUnavailable`."""
+        """Which process meets the requirements of that step. Raises `LogUnavailable`."""
 
 
 def unmet(turn: Turn) -> Rejected:

@@ -40,7 +40,7 @@ def export_log(
     """The lines of everything, or of those streams alone, each with its line break.
 
     `version` is that of this hermes-jobs, `made_at` ISO 8601 in UTC. Keeps one line and the ends of streams
-    in memory. Raises `Corrupt` where an event is lost or not what was written, and `LogUnavailable`.
+    in memory. Raises `Corrupt` where an event is lost or was changed, and `LogUnavailable`.
     """
     digest, num_events = sha256(), 0
     with log.snapshot() as connection:
@@ -85,9 +85,9 @@ def _check_ends(connection: Connection, streams: Collection[str] | None) -> None
 def lines_of_tables(
     connection: Connection, streams: Collection[str] | None = None, *, known: Tombstones | None = None
 ) -> Iterator[AnyLine]:
-    """The lines between header and end, with what was forgotten in the streams; `known` holds more of that.
+    """The lines between header and end, with the events that record removed texts; `known` adds to those.
 
-    Raises `Corrupt` where an event is not what was written.
+    Raises `Corrupt` where an event was changed.
     """
     calls: list[str] = []
     tombstones = Tombstones.stored(connection, known)

@@ -73,9 +73,9 @@ def import_log(
 ) -> ImportResult:
     """Import the streams that are `wanted` and not in the `target`, to which they will be copied.
 
-    Memory grows with streams, not with events. Raises `Rejected`, naming the line, for what cannot be read or
-    is not what was written; for a stream that the target has with other content; and for what only a newer
-    hermes-jobs understands.
+    Memory grows with streams, not with events. Raises `Rejected`, naming the line, for a line that cannot be
+    read or was changed; for a stream that the target has with other content; and for events that only a newer
+    hermes-jobs can read.
     """
     reading = _Import(log, target, wanted)
     for number, line in _checked(raws):
@@ -91,7 +91,7 @@ def import_log(
 
 
 def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
-    """The numbered lines between header and end, once those are what they must be."""
+    """The numbered lines between header and end, after a check of those two."""
     digest, num_events, number, ended = sha256(), 0, 0, False
     for number, raw in enumerate(raws, 1):
         line = to_line(raw, number)
@@ -124,7 +124,7 @@ def _check_header(header: ExportHeader) -> None:
 
 
 class _Changed(NamedTuple):
-    """An event that is not what was written, until a later one says that its texts were removed."""
+    """An event whose hash differs; valid only if a later event records that its texts were removed."""
 
     number: int
     stream: str

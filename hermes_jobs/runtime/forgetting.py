@@ -129,7 +129,7 @@ class Forgetter:
         sessions: Iterable[str] = (),
         force: bool = False,
     ) -> str | None:
-        """Remove what was found; the id of the forgetting, None where there was nothing in the log.
+        """Remove the texts; returns the id of the forgetting, None if the log had none of them.
 
         The files of the home follow with `clean`. Raises what `hermes_jobs.eventlog.forget.forget` does.
         """

@@ -27,7 +27,7 @@ DAY = 86_400.0
 
 
 def keep_house(application: Application) -> None:
-    """Do it now, unless another process is at it. What fails is logged, and done the next time."""
+    """Run it now, unless another process does. A failure is logged, and the next run tries again."""
     paths = application.settings.paths
     lock = FileLock(paths.run / "housekeeping.lock")
     try:
@@ -121,7 +121,7 @@ def plan_consolidations(application: Application) -> None:
 
 
 class Housekeeper:
-    """A thread of a worker that keeps house."""
+    """The thread of a worker for this maintenance."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -129,11 +129,11 @@ class Housekeeper:
         self._thread = threading.Thread(target=self._run, name="housekeeper", daemon=True)
 
     def start(self) -> None:
-        """Begin, a little later."""
+        """Start the thread; its first run is a little later."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what is under way is left to the next one."""
+        """End the thread; unfinished work is left to the next run."""
         self._stopping.set()
 
     def _run(self) -> None:

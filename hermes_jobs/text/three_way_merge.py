@@ -1,4 +1,4 @@
-"""Two texts that began as one: brought together line by line, so that nobody's words are lost."""
+"""Merges two texts that were changed from one, line by line, without losing changes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def nearest(texts: Iterable[str], to: str) -> str | None:
 
 
 def _spans(base: Lines, ours: Lines, theirs: Lines) -> Iterator[Span]:
-    """The three texts in pieces: those that all have, and between them those that somebody changed."""
+    """The three texts in pieces: the common ones, and between them those that were changed."""
     at = (0, 0, 0)
     for start, size, in_ours, in_theirs in _common(base, ours, theirs):
         yield at[0], start, at[1], in_ours, at[2], in_theirs

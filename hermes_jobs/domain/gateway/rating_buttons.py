@@ -66,7 +66,7 @@ def rating_buttons(delivery: str, rating: e.Rating = "none") -> Sequence[Button]
 
 
 def can_be_rated(delivery: Delivery) -> bool:
-    """Whether it is an answer to somebody who wrote to the chat that it goes to."""
+    """Whether it answers a message in the chat to which it is delivered."""
     asked = delivery.requested
     return (
         asked is not None

@@ -19,7 +19,7 @@ OBSERVATION = "observation"
 
 
 class Observed(NamedTuple):
-    """Of an observation that nobody has changed: its day, when it was said, its slot. See `MemoryAdded`."""
+    """Of an unchanged observation: its day, when it was said, its slot. See `MemoryAdded`."""
 
     day: str
     said_at: str

@@ -1,4 +1,4 @@
-"""Answers with a JSON Schema: what the model is told, and what becomes of an answer that does not fit.
+"""Answers with a JSON Schema: notes for the model, and corrections of an answer that does not fit.
 
 A turn's text may come with a schema (`TurnSubmitted.answer_schema`), whoever submits it. The final answer is
 judged when it is recorded, and the verdict is an event: a fold never validates. After `MAX_CORRECTIONS`

@@ -53,7 +53,7 @@ def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
 
 
 def expire(command: c.ExpireApproval, session: Session) -> Iterator[e.SessionEvent]:
-    """End the wait for approval: nobody approved the call in time."""
+    """End the wait for approval: the call was not approved in time."""
     _, turn = require_due(session, command.step)
     call = turn.call(command.step)
     if call is not None and call.approval == "waiting":

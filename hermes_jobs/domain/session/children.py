@@ -1,4 +1,4 @@
-"""Children of a session: what each event changes, and what the parent's model is told of their ends."""
+"""Children of a session: the effect of each event, and the texts about their ends for the parent's model."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
 
 
 def text_of_end(child: OpenChild, ended: e.ChildEnded) -> tuple[str, tuple[LargeResult, ...]]:
-    """The text in its parent's session about the end of a child that nobody waited for."""
+    """The text in its parent's session about the end of a child for which no call waited."""
     text = section(child.ref, ended, f"session {ended.child}")
     if not len(text) > child.began.result_chars > 0:
         return text, ()

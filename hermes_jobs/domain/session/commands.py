@@ -344,7 +344,7 @@ class StartChildren(Command, frozen=True, kw_only=True):
 
 
 class ExpireApproval(Command, frozen=True, kw_only=True):
-    """Deny a call whose approval nobody gave in time."""
+    """Deny a call that was not approved in time."""
 
     step: str
 
@@ -365,7 +365,7 @@ class RequestInput(Command, frozen=True, kw_only=True):
 
 
 class ExpireInput(Command, frozen=True, kw_only=True):
-    """End a call's wait for input that nobody gave in time: it is made with what there is."""
+    """End a call's wait for input after its time: the call is made with the answers so far."""
 
     step: str
 

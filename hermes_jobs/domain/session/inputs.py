@@ -98,7 +98,7 @@ def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]
 
 
 def expire(command: c.ExpireInput, session: Session) -> Iterator[e.SessionEvent]:
-    """End the wait: nobody answered in time, and the server is told so by the call."""
+    """End the wait: the requests were not answered in time, which the repeated call reports to the server."""
     _, turn = require_due(session, command.step)
     call = turn.call(command.step)
     if call is None or call.input is None:

@@ -1,7 +1,7 @@
 """Tasks of MCP servers: a call that its server continues with waits for a timer, asks, and waits again.
 
-No worker is held between two looks. A worker that dies during one has changed nothing: another one looks.
-With the turn the task is cancelled: the step is due at once for that, and the turn ends when it is done.
+No worker is occupied between two polls. A poll changes nothing, so that another worker can repeat it.
+Cancelling the turn cancels the task: the step is due at once for that, and the turn ends after it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ SCHEMA: Final = "schema"
 FAILING = (BUDGET, SCHEMA)
 """The kinds of failure that count as stopped early."""
 REFUSED: Final = "refused"
-"""What stopped a turn that nobody attends and of whose tool calls none was allowed."""
+"""The limit of an unattended turn whose tool calls were all refused."""
 STOPPED: Final = "stopped"
 """The status for people of a turn that a limit ended early."""
 

@@ -60,17 +60,17 @@ INTERRUPTED: dict[InterruptReason, str] = {
 
 
 def mode_note(*, plans: bool, noted: bool) -> str:
-    """What the model is told of plan mode with the user's text: that it holds, or no longer does."""
+    """The note on plan mode with the user's text: that it is on, or has ended; empty for neither."""
     return PLAN_MODE if plans else PLAN_MODE_ENDED if noted else ""
 
 
 def schema_note(schema: str) -> str:
-    """What the model is told, with the user's text, of the schema for its answer; empty without one."""
+    """The note on the schema of the answer, with the user's text; empty without a schema."""
     return f"{SCHEMA_NOTE}\n{schema}" if schema else ""
 
 
 def answer_correction(faults: str, schema: str) -> str:
-    """What the model is told of an answer that does not fit; the first note may be compressed by then."""
+    """The note on an answer that does not fit, with the schema: the first note may have been compressed."""
     return f"{CORRECT.format(faults=faults)}\n{schema}"
 
 

@@ -34,7 +34,7 @@ def is_due(session: Session) -> bool:
 
 
 def is_wanted(session: Session) -> bool:
-    """Whether the session would take a title: it has none, nobody ended it, and it was not taken back."""
+    """Whether the session would take a title: it has none, and was neither ended nor taken back."""
     return session.named is None and session.ended_because is None and session.undone_into is None
 
 

@@ -34,7 +34,7 @@ EMPTY = "empty_answer"
 class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """`turn.reference`: one request to a member of the turn's ensemble, and its answer or its failure.
 
-    What it says is shown to nobody while it says it: the answer is the aggregator's.
+    Its text is not streamed to users: the answer is the aggregator's.
     """
 
     models: Models

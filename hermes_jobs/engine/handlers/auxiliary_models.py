@@ -1,4 +1,4 @@
-"""Models that are asked for something beside the conversation, and who stands in for one that fails."""
+"""Auxiliary models (for summaries, reviews and titles), and the fallback to the session's own model."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large
 
 
 class Helper(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that summarises. `window_of` gives the tokens that it takes, `failed` remembers that it has
-    failed, so that it is not asked again for a while."""
+    """A model that summarises. `window_of` returns its context window in tokens; `failed` records a failure,
+    after which the model is not used for a while."""
 
     model: Model
     name: str
@@ -34,11 +34,11 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StandIn(msgspec.Struct, frozen=True, eq=False):
-    """A `Model` that is asked unless it has failed lately; then the session's own answers in its place.
+    """A `Model` that calls the preferred model, or the session's own model if that one has failed recently.
 
-    `main` asks any model by its name; `own(lineage)` names the session's own. `paused(model)` says whether it
-    has failed lately, `failed(model, error)` remembers it. What failed stands in the reply, or in the error,
-    so that it is booked and people are told.
+    `main` calls any model by its name; `own(lineage)` is the name of the session's own. `paused(model)` says
+    whether it has failed recently, `failed(model, error)` records a failure. The failed call is in the reply
+    or in the error, so that its usage is recorded and users are notified.
     """
 
     preferred: Model

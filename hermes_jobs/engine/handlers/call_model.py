@@ -159,7 +159,7 @@ class CallModel:
     def _judged(
         self, session: Session, turn: Turn, reply: ModelReplied, rules: tuple[ApprovalRule, ...]
     ) -> Iterator[ApprovalRequested | ApprovalGiven]:
-        """What a person is asked about, and what is allowed that would have been asked."""
+        """The calls that need approval, and those that are approved by a standing rule."""
         asked = zip(reply.tool_calls, reply.plan, strict=True)
         for at, (call, plan) in enumerate(asked):
             changed_before = any(each.effect == "write" for each in reply.plan[:at])

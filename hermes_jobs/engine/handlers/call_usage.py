@@ -1,4 +1,4 @@
-"""What a model call came to that nobody reported, or that another model answered in its place."""
+"""Usage of model calls without a reported usage, and of calls that another model answered in their place."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def with_estimate(outcome: Outcome, pricing: Pricing, reserved: Reservation | No
 def booked(
     failed: FailedCall | None, pricing: Pricing, sent: int, *, turn: str | None, step: str, purpose: str
 ) -> tuple[ResponseBooked, ...]:
-    """What a call came to for which another model answered; nothing where it cannot have cost anything.
+    """The usage of a failed call for which another model answered; empty if it cannot have cost anything.
 
-    `sent`: tokens of the request, which count where nobody reported what was used.
+    `sent`: tokens of the request, which are the estimate if no usage was reported.
     """
     if failed is None:
         return ()
@@ -53,5 +53,5 @@ def booked(
 
 
 def failure_text(failed: FailedCall | None) -> str:
-    """Which model failed and with what; empty where none did."""
+    """The model that failed, and its error; empty if none failed."""
     return f"{failed.model}: {failed.error.message}" if failed is not None else ""

@@ -1,4 +1,4 @@
-"""`memory.embed`: some texts are given vectors, with one call."""
+"""`memory.embed`: one call of an embedding model for some texts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def run(self, state: Embedding, step: Step, cancel: Cancel) -> Decision:
         """Ask. Raises `StepInterrupted`."""
-        assert self.embedder is not None, "nobody approved it"
+        assert self.embedder is not None, "the step was not approved"
         plan = _plan(state)
         found = self.texts(plan.texts)
         if not found:

@@ -1,4 +1,4 @@
-"""`schedule.fire`: what becomes of a schedule's due time, with the clock and the ids that a run needs."""
+"""`schedule.fire`: decides on a due time of a schedule."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hermes_jobs.engine.ports import Cancel, Clock, Ids
 
 
 class FireSchedule(msgspec.Struct, frozen=True, eq=False):
-    """The job of a due time. Its change may find that somebody else has decided about it."""
+    """A `StepHandler`. Its decision does nothing if the due time was decided before."""
 
     clock: Clock
     ids: Ids
 
     def run(self, state: Schedule, step: Step, cancel: Cancel) -> Decision:
-        """Nothing is done before the change is written: it is the whole effect."""
+        """The decision; it is the whole effect of the step."""
         run = Run(turn=self.ids.name("t"), session=self.ids.name("s"))
         return Fire(stream=step.stream, due=step.not_before, now=self.clock.now(), run=run)

@@ -38,8 +38,7 @@ REVIEW_ITERATIONS = 8
 LEARNING = frozenset({"memory", "skills"})
 """Toolsets into which a review writes."""
 RECALLING = frozenset({"conversation", "scheduled"})
-"""Sessions in which what is known from elsewhere is brought to mind, and of which listeners hear; the others
-are told all they need."""
+"""Kinds of sessions with recall and listeners; the texts of other kinds contain all that they need."""
 
 
 class Prefetch(msgspec.Struct, frozen=True, eq=False):

@@ -18,7 +18,7 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The configured limits of a turn, in seconds and tokens.
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
-    `listeners` are told what a session comes to. `wait_for_quota`: the longest wait for a quota that resets;
+    `listeners` are notified of events. `wait_for_quota`: the longest wait for a quota that resets;
     `wait_for_required`: for what a session cannot begin without;
     `fallback`: the models that are tried, in order, where the one asked cannot be used.
     """

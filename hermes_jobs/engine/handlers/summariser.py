@@ -44,8 +44,8 @@ class Summariser:
         self.responses: list[ResponseBooked] = []
 
     def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
-        """The answer to one message; one that was cut off is asked for once more, with more room: a model may
-        have spent it on reasoning. Raises `ModelError`."""
+        """The answer to one message. An answer that was cut off is requested once more with a higher output
+        limit: the model may have used the first one for reasoning. Raises `ModelError`."""
         said = (UserMessage(text),)
         reply = self.ask(system_prompt, said, (), max_tokens)
         if reply.finish_reason == "length":

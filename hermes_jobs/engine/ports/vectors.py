@@ -39,7 +39,7 @@ class Embedder(Protocol):
 
 
 class VectorSearch(Protocol):
-    """Texts by what they mean, current with the log. Safe for many threads. Raises `LogUnavailable`.
+    """Search for texts by meaning, current with the log. Safe for many threads. Raises `LogUnavailable`.
 
     `vector` is as `text.vectors` stores it, and of that `model`.
     """
