@@ -29,7 +29,7 @@ class RecordedWrite(msgspec.Struct, frozen=True):
     """One write to the memory: its version, its event, when it was recorded, by which process."""
 
     version: int
-    fact: MemoryEvent
+    event: MemoryEvent
     at: str
     worker: str
 
