@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from hermes_jobs.text.clip import clip
+
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
@@ -174,5 +176,4 @@ def _message(error: ValidationError) -> str:
     from jsonschema.exceptions import best_match
 
     deepest = best_match([error]) or error
-    text = f"{deepest.json_path}: {' '.join(deepest.message.split())}"
-    return text if len(text) <= LONGEST_FAULT else f"{text[: LONGEST_FAULT - 1]}…"
+    return clip(f"{deepest.json_path}: {' '.join(deepest.message.split())}", LONGEST_FAULT)

@@ -8,6 +8,7 @@ from sqlite3 import Connection
 
 from hermes_jobs.domain.session.titles import number_of, title_key
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
 
@@ -203,8 +204,7 @@ def _labels(connection: Connection, lineages: Sequence[str]) -> list[str]:
 
 
 def _named(identity: str, text: str) -> str:
-    line = " ".join(text.split())
-    return f"{identity} “{line if len(line) <= 40 else line[:39] + '…'}”"
+    return f"{identity} “{one_line(text, 40)}”"
 
 
 def _ambiguous(given: str, what: str, found: Sequence[str], remedy: str) -> Rejected:

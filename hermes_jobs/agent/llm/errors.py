@@ -18,6 +18,7 @@ from hermes_jobs.agent.llm.redaction import redacted
 from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long, retry_after
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.text.clip import one_line
 
 _LONGEST_MESSAGE = 600
 _READ = 8000  # characters of a message that are searched
@@ -306,8 +307,7 @@ def refusal_in(
 def shortened(text: str, limit: int = 160) -> str:
     """The beginning of a text in one line; of an HTML page its title."""
     title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
-    line = " ".join((title[1] if title else text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return one_line(title[1] if title else text, limit)
 
 
 def _kind(status: int | None, text: str) -> tuple[str, int | None]:

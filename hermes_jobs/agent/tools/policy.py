@@ -24,6 +24,7 @@ from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW
 from hermes_jobs.agent.tools.wrappers import find_starts
 from hermes_jobs.engine.ports import ToolContext, Verdict
+from hermes_jobs.text.clip import clip
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
 _DELETES_ROOT = re.compile(r"\brm(?:-[rRf-][\w-]*)+/(?:\*|[;&|]|$)")
@@ -166,5 +167,4 @@ def _raw_denial(text: str, *, parsed: bool) -> str | None:
 
 
 def _shown(invocation: Invocation) -> str:
-    text = " ".join(invocation.written).replace(UNKNOWN, "…")
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return clip(" ".join(invocation.written).replace(UNKNOWN, "…"), 80)

@@ -23,6 +23,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import moment
 
 SCOPE = "gateway"
@@ -267,8 +268,7 @@ def _status(session: Session) -> str:
     if session.current is None:
         lines.append(NOTHING_RUNS)
     else:
-        text = " ".join(session.current.texts[0].split())
-        lines.append(f"I am at: {text if len(text) <= SHOWN else text[: SHOWN - 1] + '…'}")
+        lines.append(f"I am at: {one_line(session.current.texts[0], SHOWN)}")
         if session.current.quota_until:
             until = datetime.fromtimestamp(session.current.quota_until, UTC)
             lines.append(

@@ -28,6 +28,7 @@ from hermes_jobs.domain.memory.memory import (
 )
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.scan import scan
 
@@ -312,8 +313,7 @@ def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
 
 def preview(text: str) -> str:
     """The text on one short line."""
-    line = " ".join(text.split())
-    return line if len(line) <= PREVIEW else f"{line[: PREVIEW - 1]}…"
+    return one_line(text, PREVIEW)
 
 
 def listed(entries: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import pluralize
 
 SOURCE = "review:"
@@ -41,8 +42,8 @@ def saved_by(call: ToolCall) -> str:
 
 def _saved(tool: str, asked: Mapping[str, object]) -> str:
     words = (asked.get(name) for name in ("name", "content", "old_text"))
-    about = next((" ".join(word.split()) for word in words if isinstance(word, str) and word.strip()), "")
-    about = about if len(about) <= MAX_SAVED_WORDS else about[: MAX_SAVED_WORDS - 1] + "…"
+    given = (word for word in words if isinstance(word, str) and word.strip())
+    about = one_line(next(given, ""), MAX_SAVED_WORDS)
     where = "skill" if tool == SKILL_TOOL else tool
     return " ".join(
         part for part in (where, str(asked.get("action") or ""), f'"{about}"' if about else "") if part

@@ -14,6 +14,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from hermes_jobs.text.clip import one_line
+
 RULE = "hidden characters"
 
 _JOINERS = "\u200c\u200d"
@@ -92,7 +94,5 @@ class ScanFinding(msgspec.Struct, frozen=True):
 
 def excerpt(text: str, kind: Kind) -> str:
     """The text on one line, shortened; of a secret no more than its beginning."""
-    line = " ".join(text[: 4 * EXCERPT].split())
-    if kind == "credential":
-        return f"{line[:SECRET_EXCERPT]}…"
-    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"
+    line = one_line(text[: 4 * EXCERPT], EXCERPT)
+    return f"{line[:SECRET_EXCERPT]}…" if kind == "credential" else line

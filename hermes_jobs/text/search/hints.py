@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.search.query import (
     MAX_CHARS,
     All,
@@ -84,5 +85,4 @@ def _in_brackets(expression: Expression) -> str:
 
 
 def _shown(query: str) -> str:
-    line = " ".join(query.split())
-    return f"“{line if len(line) <= 60 else line[:59] + '…'}”"
+    return f"“{one_line(query, 60)}”"
