@@ -25,7 +25,7 @@ from hermes_jobs.domain.events.models import *
 from hermes_jobs.domain.events.paid import *
 from hermes_jobs.domain.events.replay import *
 from hermes_jobs.domain.events.schedule import *
-from hermes_jobs.domain.events.session import SessionEvent
+from hermes_jobs.domain.events.session import CallEvent, SessionEvent
 from hermes_jobs.domain.events.session.compression import *
 from hermes_jobs.domain.events.session.delegation import *
 from hermes_jobs.domain.events.session.files import *

@@ -29,24 +29,8 @@ from hermes_jobs.domain.session.synthetic_messages import (
 from hermes_jobs.domain.session.tool_results import truncate_round
 from hermes_jobs.domain.session.turn import Turn
 
-CallEvent = (
-    e.ModelCallStarted
-    | e.ModelReplied
-    | e.ModelCallFailed
-    | e.AnswerRejected
-    | e.ReferenceStarted
-    | e.ReferenceReplied
-    | e.ReferenceFailed
-    | e.ToolStarted
-    | e.ToolFinished
-    | e.ToolInterrupted
-    | e.ApprovalRequested
-    | e.ApprovalGiven
-    | e.ApprovalDenied
-)
 
-
-def evolve(session: Session, event: CallEvent) -> Session:  # noqa: PLR0911 - one case an event
+def evolve(session: Session, event: e.CallEvent) -> Session:  # noqa: PLR0911 - one case an event
     """The session after the event."""
     match event:
         case e.ModelCallStarted():
@@ -108,9 +92,7 @@ def _saved(session: Session, event: e.ToolFinished) -> Session:
     return replace(session, review_counters=reviews.tool_used(session.review_counters, asked.name))
 
 
-def _referred(
-    session: Session, event: e.ReferenceStarted | e.ReferenceReplied | e.ReferenceFailed
-) -> Session:
+def _referred(session: Session, event: e.ReferenceEvent) -> Session:
     """The session after an event of a reference; the last one adds all answers to the conversation."""
     turn = running_turn(session)
     asked = turn.reference(event.step)

@@ -40,7 +40,7 @@ _STATUS: dict[e.ChildStatus, str] = {
 _FAILURES: dict[str, e.ChildStatus] = {BUDGET: "out_of_budget", "worker_lost": "unknown"}
 
 
-def evolve(session: Session, event: e.ChildrenStarted | e.ChildEnded | e.TurnReleased) -> Session:
+def evolve(session: Session, event: e.DelegationEvent) -> Session:
     """The session after the event."""
     match event:
         case e.ChildrenStarted():

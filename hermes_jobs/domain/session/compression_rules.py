@@ -15,15 +15,6 @@ from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.errors import Rejected, StepLost
 
-CompressionEvent = (
-    e.ContextPressure
-    | e.CompressionRequested
-    | e.CompressionStarted
-    | e.ContextFlushed
-    | e.ContextCompressed
-    | e.CompressionFailed
-)
-
 
 def is_at_rest(session: Session) -> bool:
     """Whether the session is between two model calls, or between two turns.
@@ -39,7 +30,7 @@ def is_at_rest(session: Session) -> bool:
 # --- effects of events --------------------------------------------------------------------------
 
 
-def evolve(session: Session, event: CompressionEvent) -> Session:
+def evolve(session: Session, event: e.CompressionEvent) -> Session:
     """The session after the event."""
     if isinstance(event, e.ContextPressure):
         return replace(session, pressure_notified=event.high)

@@ -57,11 +57,11 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
 
 
 def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911, PLR0912 - one case an event
-    if isinstance(event, turn_events.TurnEvent):
+    if isinstance(event, e.TurnEvent):
         return turn_events.evolve(session, event)
-    if isinstance(event, call_events.CallEvent):
+    if isinstance(event, e.CallEvent):
         return call_events.evolve(session, event)
-    if isinstance(event, compression_rules.CompressionEvent):
+    if isinstance(event, e.CompressionEvent):
         return compression_rules.evolve(session, event)
     match event:
         case e.SessionStarted():

@@ -28,7 +28,7 @@ MAX_ROUNDS = 10
 # --- effects of events --------------------------------------------------------------------------
 
 
-def evolve(session: Session, event: e.InputRequested | e.InputAnswered) -> Session:
+def evolve(session: Session, event: e.InputEvent) -> Session:
     """The session after the event."""
     turn = running_turn(session)
     call = turn.call(event.call)

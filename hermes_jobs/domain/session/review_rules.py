@@ -13,10 +13,8 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected
 
-ReviewEvent = e.ReviewRequested | e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed
 
-
-def evolve(session: Session, event: ReviewEvent) -> Session:
+def evolve(session: Session, event: e.ReviewEvent) -> Session:
     """The session after the event."""
     if isinstance(event, e.ReviewRequested):
         review = reviews.Review(id=event.review, kind=event.kind, at=session.version + 1)

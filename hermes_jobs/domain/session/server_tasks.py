@@ -18,7 +18,7 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import require_due
 
 
-def evolve(session: Session, event: e.ServerTaskBegun | e.ServerTaskPolled) -> Session:
+def evolve(session: Session, event: e.ServerTaskEvent) -> Session:
     """The session after the event."""
     turn = running_turn(session)
     call = turn.call(event.call)

@@ -56,7 +56,7 @@ def turn_completed(session: Session, turn: Turn | None) -> Session:
     return replace(session, titling=Titling(turn=turn))
 
 
-def evolve(session: Session, event: e.TitleStarted | e.TitleEnded) -> Session:
+def evolve(session: Session, event: e.TitleEvent) -> Session:
     """The session after the event."""
     job = session.titling
     assert job is not None, f"no title of {session.stream} is due"

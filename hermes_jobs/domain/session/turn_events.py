@@ -36,24 +36,8 @@ from hermes_jobs.domain.session.synthetic_messages import (
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.session.usage_tally import EMPTY
 
-TurnEvent = (
-    e.TurnSubmitted
-    | e.ContextPrefetched
-    | e.TurnPostponed
-    | e.TurnMerged
-    | e.TurnResumed
-    | e.WaitEnded
-    | e.TurnCancelRequested
-    | e.UsageRecorded
-    | e.TurnCompleted
-    | e.TurnFailed
-    | e.TurnCancelled
-    | e.TurnLabelled
-    | e.TurnRated
-)
 
-
-def evolve(session: Session, event: TurnEvent) -> Session:  # noqa: PLR0911, PLR0912 - one case an event
+def evolve(session: Session, event: e.TurnEvent) -> Session:  # noqa: PLR0911, PLR0912 - one case an event
     """The session after the event."""
     match event:
         case e.TurnSubmitted():

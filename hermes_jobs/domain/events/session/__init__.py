@@ -15,64 +15,28 @@ from hermes_jobs.domain.events.session.step import *
 from hermes_jobs.domain.events.session.tool_call import *
 from hermes_jobs.domain.events.session.turn import *
 
+CallEvent = ModelCallStarted | ModelReplied | ModelCallFailed | AnswerRejected | ReferenceEvent | ToolEvent
 SessionEvent = (
     SessionStarted
     | SessionTitled
-    | TitleStarted
-    | TitleEnded
+    | TitleEvent
     | SessionEnded
     | SessionUndone
     | ModelChanged
     | ModeChanged
     | TodosWritten
-    | TurnSubmitted
-    | ContextPrefetched
-    | TurnPostponed
-    | TurnMerged
-    | TurnCancelRequested
-    | TurnResumed
-    | WaitEnded
-    | UsageRecorded
+    | TurnEvent
     | BudgetWarned
-    | AnswerRejected
-    | TurnCompleted
-    | TurnFailed
-    | TurnCancelled
-    | TurnRated
-    | TurnLabelled
-    | ModelCallStarted
-    | ModelReplied
-    | ModelCallFailed
-    | ReferenceStarted
-    | ReferenceReplied
-    | ReferenceFailed
-    | ToolStarted
-    | ToolFinished
-    | ToolInterrupted
+    | CallEvent
     | FileWritten
     | FilesRestored
-    | ApprovalRequested
-    | ApprovalGiven
-    | ApprovalDenied
-    | InputRequested
-    | InputAnswered
-    | ServerTaskBegun
-    | ServerTaskPolled
+    | InputEvent
+    | ServerTaskEvent
     | StepAbandoned
     | OutcomeDiscarded
     | ResponseBooked
-    | ContextPressure
-    | CompressionRequested
-    | CompressionStarted
-    | ContextFlushed
-    | ContextCompressed
-    | CompressionFailed
-    | ReviewRequested
-    | ReviewStarted
-    | ReviewCompleted
-    | ReviewFailed
+    | CompressionEvent
+    | ReviewEvent
     | ListenerTold
-    | ChildrenStarted
-    | ChildEnded
-    | TurnReleased
+    | DelegationEvent
 )

@@ -93,3 +93,13 @@ class CompressionFailed(Event, frozen=True, kw_only=True):
     message: str
     retry_at: float | None = None
     hint: str = ""
+
+
+CompressionEvent = (
+    ContextPressure
+    | CompressionRequested
+    | CompressionStarted
+    | ContextFlushed
+    | ContextCompressed
+    | CompressionFailed
+)

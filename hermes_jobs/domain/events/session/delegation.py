@@ -84,3 +84,6 @@ class TurnReleased(Event, frozen=True, kw_only=True):
     """A turn that was held back, because as many children ran as may, can begin."""
 
     turn: str
+
+
+DelegationEvent = ChildrenStarted | ChildEnded | TurnReleased

@@ -81,3 +81,6 @@ class InputAnswered(Event, frozen=True, kw_only=True):
     action: InputAction
     by: str
     content: str = ""
+
+
+InputEvent = InputRequested | InputAnswered

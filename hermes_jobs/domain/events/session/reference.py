@@ -62,3 +62,6 @@ class ReferenceFailed(Event, frozen=True, kw_only=True):
     window: int | None = None
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
+
+
+ReferenceEvent = ReferenceStarted | ReferenceReplied | ReferenceFailed

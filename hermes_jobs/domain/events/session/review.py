@@ -44,3 +44,6 @@ class ReviewFailed(Event, frozen=True, kw_only=True):
     review: str
     kind: str
     message: str
+
+
+ReviewEvent = ReviewRequested | ReviewStarted | ReviewCompleted | ReviewFailed

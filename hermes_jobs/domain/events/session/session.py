@@ -135,3 +135,6 @@ class TitleEnded(Event, frozen=True, kw_only=True):
     kind: str = ""
     message: str = ""
     retry_at: float | None = None
+
+
+TitleEvent = TitleStarted | TitleEnded

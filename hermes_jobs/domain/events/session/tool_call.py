@@ -136,3 +136,7 @@ class ServerTaskPolled(Event, frozen=True, kw_only=True):
     poll_at: float
     message: str = ""
     reached: bool = True
+
+
+ToolEvent = ToolStarted | ToolFinished | ToolInterrupted | ApprovalRequested | ApprovalGiven | ApprovalDenied
+ServerTaskEvent = ServerTaskBegun | ServerTaskPolled

@@ -232,3 +232,16 @@ class TurnLabelled(Event, frozen=True, kw_only=True):
 
 
 TurnEnd = TurnCompleted | TurnFailed | TurnCancelled
+TurnEvent = (
+    TurnSubmitted
+    | ContextPrefetched
+    | TurnPostponed
+    | TurnMerged
+    | TurnCancelRequested
+    | TurnResumed
+    | WaitEnded
+    | UsageRecorded
+    | TurnEnd
+    | TurnRated
+    | TurnLabelled
+)
