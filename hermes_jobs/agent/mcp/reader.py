@@ -25,8 +25,8 @@ from hermes_jobs.agent.mcp.resources import KnownResources, McpResource
 from hermes_jobs.agent.mcp.servers import NOBODY, Servers
 from hermes_jobs.agent.mcp.sessions import Never
 from hermes_jobs.domain.events import InputAnswered, InputRequest, InputRequested
-from hermes_jobs.domain.session.inputs import MAX_ROUNDS, as_mcp
 from hermes_jobs.domain.session.call import OpenInput
+from hermes_jobs.domain.session.inputs import MAX_ROUNDS, as_mcp
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import Rejected
 
