@@ -96,7 +96,7 @@ def test_the_reason_of_a_refusal_reaches_the_model(home: Home, model_server: Mod
         screen.type("r")
         screen.shows("Why?")
         screen.type("Use the bin instead.\r")
-        screen.shows("the agent is told why")
+        screen.shows("the agent gets your reason")
         assert screen.end() == 0
     assert "who says: Use the bin instead." in told(model_server)
     with home.open_log() as log:
@@ -275,7 +275,7 @@ def test_r_asks_for_the_reason_in_a_chat(home: Home, model_server: ModelServer) 
         screen.type("r")
         screen.shows("› no:")
         say(screen, "use the bin")
-        screen.shows("the agent is told why")
+        screen.shows("the agent gets your reason")
         happened(home, e.TurnCompleted, 1)
     assert "who says: use the bin" in told(model_server)
 
@@ -303,7 +303,7 @@ def test_a_no_with_words_is_a_reason_in_a_chat(home: Home, model_server: ModelSe
         say(screen, "Clean up.")
         screen.shows("It waits for you")
         say(screen, "no, use the bin")
-        screen.shows("the agent is told why")
+        screen.shows("the agent gets your reason")
         screen.shows("Done.")
     assert "who says: use the bin" in told(model_server)
     assert (home.work / "build").exists()
