@@ -156,7 +156,7 @@ def test_what_a_killed_keeper_leaves_is_ended_by_whoever_looks(shop):
     os.kill(process.status.keeper, signal.SIGKILL)
     wait_until(lambda: process.status.keeper not in shop.living(), "the keeper's end")
     assert BackgroundProcesses(shop.known._folder).find(process.record.id).described() == (
-        "killed with its keeper"
+        "killed with its supervisor"
     )
     wait_until(lambda: not shop.living(), "the end of what it had started")
 
@@ -201,7 +201,7 @@ def test_a_worker_that_is_gone_starts_nothing(shop):
 
     record = shop.known.record("sleep 1000", context_in(shop.work), life="session", name="", shown="x")
     process = shop.known.start(record, {**os.environ, "MARK": shop.mark}, Gone())
-    assert shop.ended(process).described() == "not begun: its worker was stopped"
+    assert shop.ended(process).described() == "not started: its worker was stopped"
 
 
 def test_ended_ones_are_forgotten_after_a_day(shop):

@@ -64,9 +64,9 @@ class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
         if self.state == "starting":
             return "starting"
         if self.state == "lost":
-            return "killed with its keeper"
+            return "killed with its supervisor"
         if status.how == "not_begun":
-            return "not begun: its worker was stopped"
+            return "not started: its worker was stopped"
         return "stopped" if status.how == "stopped" else f"ended with exit code {status.code}"
 
 
@@ -293,7 +293,7 @@ class BackgroundProcesses:
             for line in lines:
                 os.write(control, f"{line}\n".encode())
         except OSError as error:
-            raise Rejected(f"{process.record.id} does not take what is typed.", kind="busy") from error
+            raise Rejected(f"{process.record.id} does not accept input.", kind="busy") from error
         finally:
             os.close(control)
         return True

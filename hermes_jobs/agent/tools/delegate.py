@@ -56,22 +56,23 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     goal: Annotated[
         str,
-        Meta(max_length=20_000, description="What to do, in full: it knows nothing of this conversation."),
+        Meta(
+            max_length=20_000,
+            description="What to do, in full: the sub-agent knows nothing of this conversation.",
+        ),
     ]
-    context: Annotated[str | None, "What it has to know: facts, paths, decisions."] = None
-    agent: Annotated[str | None, "The kind of sub-agent; left out: one like you."] = None
-    toolsets: Annotated[tuple[str, ...] | None, "Its toolsets, among yours; left out: those of its kind."] = (
-        None
-    )
-    model: Annotated[str | None, "Its model, if not yours."] = None
-    budget: Annotated[Annotated[float, Meta(gt=0)] | None, "US dollars that it may spend at most."] = None
+    context: Annotated[str | None, "What it needs to know: facts, paths, decisions."] = None
+    agent: Annotated[str | None, "Kind of sub-agent. Default: one like you."] = None
+    toolsets: Annotated[
+        tuple[str, ...] | None, "Its toolsets, a subset of yours. Default: those of its kind."
+    ] = None
+    model: Annotated[str | None, "Its model. Default: yours."] = None
+    budget: Annotated[Annotated[float, Meta(gt=0)] | None, "Most US dollars that it may spend."] = None
     workdir: Annotated[str | None, "Its working folder, inside yours."] = None
     schema: Annotated[
-        dict[str, Any] | None, "A JSON Schema that its answer has to fit, which then is JSON."
+        dict[str, Any] | None, "A JSON Schema; the answer is then JSON that validates against it."
     ] = None
-    fork: Annotated[bool, "It knows this whole conversation; cheap where the provider caches prompts."] = (
-        False
-    )
+    fork: Annotated[bool, "It gets this whole conversation; cheap if the provider caches prompts."] = False
 
 
 Tasks: TypeAlias = Annotated[tuple[Task, ...], Meta(min_length=1, max_length=MAX_TASKS)]
@@ -104,20 +105,22 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def delegate(
         self,
         context: ToolContext,
-        tasks: Annotated[Tasks, "The tasks; they are worked on side by side."],
+        tasks: Annotated[Tasks, "The tasks, which run in parallel."],
         wait: Annotated[
-            bool, "True: the answers are this call's result. False: continue; each answer comes as a message."
+            bool,
+            "true: the result of this call has all answers. false: you continue, and each answer arrives "
+            "as a message.",
         ] = True,
     ) -> ToolOutcome:
-        """Hand tasks to sub-agents, which work side by side with tools of their own and answer once each.
+        """Delegate tasks to sub-agents, which run in parallel with their own tools and give one answer each.
 
-        For work that falls into parts which need nothing of each other, or that would fill this conversation
-        with things nobody needs afterwards. Not for what one or two calls of your own can do. They share your
-        budget. Read their status before you rely on an answer.
+        Use it for work with independent parts, or for work that would fill this conversation with details
+        that are not needed afterwards. Do not use it for what one or two calls of yours can do. Sub-agents
+        share your budget. Check the status of each answer before you rely on it.
         """
         if context.depth >= self.limits.depth:
             raise ToolFailed(
-                f"sub-agents may be {self.limits.depth} levels deep, and you are one of the last level: "
+                f"sub-agents may be {self.limits.depth} levels deep, and you are at the last level: "
                 "do it yourself."
             )
         plans = tuple(self._plan(context, task, f"tasks[{at}]") for at, task in enumerate(tasks))

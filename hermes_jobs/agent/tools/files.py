@@ -81,16 +81,17 @@ class Files:
     def read_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or from the working folder."],
-        offset: Annotated[int, Meta(ge=1, description="First line to read; 1 is the first.")] = 1,
-        limit: Annotated[int, Meta(ge=1, description="Most lines to read.")] = DEFAULT_LINES,
+        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
+        offset: Annotated[int, Meta(ge=1, description="First line to read, counted from 1.")] = 1,
+        limit: Annotated[int, Meta(ge=1, description="Maximum number of lines.")] = DEFAULT_LINES,
         column: Annotated[
-            int, Meta(ge=1, description="First character to read of the first line, for very long lines.")
+            int, Meta(ge=1, description="First character to read in the first line, for very long lines.")
         ] = 1,
     ) -> ToolOutcome:
-        """Read a text file, a page at a time: at most 50,000 characters a call, fewer in a small window.
+        """Read a text file by pages: at most 50,000 characters per call, fewer in a small context window.
 
-        The first line of the answer says which lines follow and how to continue; the text follows as it is.
+        The first line of the result says which lines follow and how to continue; then comes the unchanged
+        text.
         """
         check_workdir(context.workdir)
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
@@ -110,12 +111,12 @@ class Files:
     def write_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or from the working folder."],
-        content: Annotated[str, "The whole new content."],
+        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
+        content: Annotated[str, "The complete new content."],
     ) -> ToolOutcome:
-        """Write a file whole, replacing what was there; missing folders are made.
+        """Write a complete file, replacing an existing one; missing folders are created.
 
-        Readers see the old content or the new one, never a part.
+        The write is atomic: readers see the old content or the new one.
         """
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)
@@ -130,14 +131,14 @@ class Files:
     def patch_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or from the working folder."],
-        old_string: Annotated[str, Meta(min_length=1, description="The text to replace, exactly as it is.")],
-        new_string: Annotated[str, "What stands there instead; empty to delete it."],
-        replace_all: Annotated[bool, "Replace every occurrence instead of the only one."] = False,
+        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
+        old_string: Annotated[str, Meta(min_length=1, description="The exact text to replace.")],
+        new_string: Annotated[str, "The replacement; empty to delete the text."],
+        replace_all: Annotated[bool, "Replace all occurrences. Default: the text must occur once."] = False,
     ) -> ToolOutcome:
-        """Replace a text in a file; everything else, line endings included, stays as it is.
+        """Replace a text in a file; everything else, including line endings, stays unchanged.
 
-        old_string must occur exactly once, unless replace_all is set: give enough of what is around it.
+        old_string must occur exactly once unless replace_all is set: include enough of the surrounding text.
         """
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)

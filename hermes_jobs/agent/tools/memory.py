@@ -53,30 +53,30 @@ class MemoryTools:
     def memory(  # noqa: PLR0913, PLR0917 - a model's arguments
         self,
         context: ToolContext,
-        action: Annotated[MemoryAction | None, "What to do, unless `operations` says it."] = None,
+        action: Annotated[MemoryAction | None, "What to do, if `operations` is not given."] = None,
         target: Annotated[
             MemoryTarget | None, "`user`: who the user is and what they prefer. `memory`: everything else."
         ] = None,
         content: Annotated[str | None, "The entry, for add and replace: one fact, short."] = None,
         old_text: Annotated[
-            str | None, "For replace and remove: a part of the entry that is meant, and of no other."
+            str | None, "For replace and remove: a text that occurs in this entry only."
         ] = None,
         operations: Annotated[
-            Steps | None, "Several at once, all or nothing, each with its `action` and `target`."
+            Steps | None, "Several operations at once, all or nothing, each with `action` and `target`."
         ] = None,
         kind: Annotated[
             MemoryClass | None,
-            "`identity`: in every prompt. `episodic`: in prompts while there is room, else recalled when a "
-            "message is about it. `working`: for this conversation alone. Usual: `identity` for `user`, "
-            "`episodic` for `memory`.",
+            "`identity`: in every prompt. `episodic`: in prompts while there is room, otherwise recalled "
+            "when a message is about it. `working`: only in this conversation. Default: `identity` for "
+            "`user`, `episodic` for `memory`.",
         ] = None,
-        tags: Annotated[Tags, "A few words by which it may be found, beside its own."] = (),
+        tags: Annotated[Tags, "A few additional words by which it can be found."] = (),
     ) -> ToolOutcome:
-        """Save what will matter in later sessions: add an entry, replace or remove one.
+        """Save what will matter in later sessions: add, replace or remove an entry.
 
-        Preferences, corrections, the context of projects, what held; no credentials, no guesses, nothing that
-        is true once. It is saved at once, and stands in the prompt from the next session on; what prompts
-        have no room for is recalled.
+        Save preferences, corrections, context of projects, and what proved true; no credentials, guesses or
+        temporary facts. It is saved immediately, and is in the prompt from the next session on; entries that
+        do not fit are recalled when a message is about them.
         """
         requested = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)
         self._sync()

@@ -62,25 +62,29 @@ class ProcessTool:
         cancel: Cancel,
         action: Annotated[Action, "What to do."],
         id: Annotated[  # noqa: A002 - the name that models expect
-            str | None, "The process, by its id or name; for all but list."
+            str | None, "Id or name of the process; for every action except list."
         ] = None,
         after: Annotated[
             Annotated[int, Meta(ge=0)] | None,
-            "read: from this position of the output on, as the last read told it; left out: the end of it.",
+            "read: position in the output, as returned by the last read. Default: the end of the output.",
         ] = None,
         wait: Annotated[
             float,
-            Meta(ge=0, le=MAX_WAIT, description="read: wait so many seconds for output, or for its end."),
+            Meta(
+                ge=0,
+                le=MAX_WAIT,
+                description="read: seconds to wait for output, or for the end of the process.",
+            ),
         ] = 0.0,
         text: Annotated[
-            str | None, "write: what is typed; end it with a newline. Empty: the end of the input."
+            str | None, "write: the text to type; end it with a newline. Empty: close the input."
         ] = None,
     ) -> str:
-        """Look after commands that were started with `terminal` and background.
+        """Manage commands that were started by `terminal` with background.
 
-        list: those of this conversation. read: the output of one and how it stands; to wait for more give
-        `wait` and `after` instead of reading over and over. write: type into it. kill: end it with all that
-        it started.
+        list: the processes of this conversation. read: status and output of one; to wait for more output,
+        give `wait` and `after` instead of reading repeatedly. write: type into it. kill: kill it and its
+        children.
         """
         if action == "list":
             return self._list(context)

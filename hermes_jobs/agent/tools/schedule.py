@@ -66,18 +66,18 @@ class ScheduleTool:
         ] = None,
         task: Annotated[
             str | None,
-            "For add: what to do then, in full sentences for who knows nothing of this conversation.",
+            "For add: the task, in full sentences; the run knows nothing of this conversation.",
         ] = None,
         name: Annotated[str | None, "For add: a short name."] = None,
         timezone: Annotated[
-            str | None, "For add: a zone such as Europe/Berlin, if not the user's own."
+            str | None, "For add: time zone, such as Europe/Berlin. Default: the user's."
         ] = None,
-        schedule: Annotated[str | None, "For pause, resume, remove: the id or the name."] = None,
+        schedule: Annotated[str | None, "For pause, resume, remove: id or name."] = None,
     ) -> ToolOutcome:
-        """Plan prompts that are sent to you by the clock, once or again and again.
+        """Schedule prompts that are sent to you at set times, once or repeatedly.
 
-        Each run is a session of its own, in which nobody can answer questions; its answer is delivered to the
-        user. Add one only when the user asked for it, and tell them when it will run.
+        Each run is a new session in which nobody can answer questions; its answer is delivered to the user.
+        Add a schedule only when the user asks for it, and tell them when it will run.
         """
         now = self._clock.now()
         match action:

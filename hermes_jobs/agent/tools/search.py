@@ -52,27 +52,27 @@ class FileSearch:
         self,
         caller: ToolContext,
         cancel: Cancel,
-        pattern: Annotated[str, Meta(max_length=2_000, description="A regular expression (Python's).")],
+        pattern: Annotated[str, Meta(max_length=2_000, description="A Python regular expression.")],
         *,
-        path: Annotated[str, "The folder to search in, or one file."] = ".",
+        path: Annotated[str, "Folder to search, or one file."] = ".",
         glob: Annotated[
             Annotated[str, Meta(max_length=1_000)] | None,
-            "Only files like this: `*.py`, `src/**/*.{ts,tsx}`, `!*.md`.",
+            "Only files that match: `*.py`, `src/**/*.{ts,tsx}`, `!*.md`.",
         ] = None,
         mode: Annotated[
             Mode,
-            "`content`: matching lines; `files`: files that have one; `count`: how many each; "
+            "`content`: matching lines; `files`: files with a match; `count`: matches per file; "
             "`names`: files whose path matches.",
         ] = "content",
-        context: Annotated[int, Meta(ge=0, le=20, description="Lines shown around a match.")] = 0,
-        ignore_case: Annotated[bool, "Upper and lower case are the same."] = False,
-        offset: Annotated[int, Meta(ge=0, description="Results to pass over: those seen before.")] = 0,
-        limit: Annotated[int, Meta(ge=1, le=2_000, description="Most results to return.")] = RESULTS,
+        context: Annotated[int, Meta(ge=0, le=20, description="Lines of context around a match.")] = 0,
+        ignore_case: Annotated[bool, "Ignore case."] = False,
+        offset: Annotated[int, Meta(ge=0, description="Number of results to skip.")] = 0,
+        limit: Annotated[int, Meta(ge=1, le=2_000, description="Maximum number of results.")] = RESULTS,
     ) -> ToolOutcome:
-        """Search text files, line by line, for a regular expression; or for files by their path.
+        """Search the lines of text files by a regular expression, or find files by path.
 
-        What .gitignore names, binaries and files over 5 MB are left out, unless `path` is one of them. At
-        most 50,000 characters a call; the first line of the answer says how to continue.
+        Skips binaries, files over 5 MB and what .gitignore names, unless `path` is one of them. At most
+        50,000 characters per call; the first line of the result says how to continue.
         """
         check_workdir(caller.workdir)
         real = self._paths.to_read(path, caller.workdir)

@@ -59,11 +59,11 @@ class _SkillTools:
         self._skills = skills
 
     def skills_list(
-        self, context: ToolContext, category: Annotated[str | None, "Only those of this category."] = None
+        self, context: ToolContext, category: Annotated[str | None, "Only skills of this category."] = None
     ) -> str:
-        """List the skills there are, each with what it is for.
+        """List all skills with their descriptions.
 
-        Look before hard or unfamiliar work, and before you write a new skill.
+        Check it before hard or unfamiliar work, and before you write a new skill.
         """
         return self._skills.listing(category, _toolsets(context))
 
@@ -71,9 +71,9 @@ class _SkillTools:
         self,
         context: ToolContext,
         name: str,
-        file_path: Annotated[str, "One of its files, such as references/api.md; left out: SKILL.md."] = "",
+        file_path: Annotated[str, "One of its files, such as references/api.md. Default: SKILL.md."] = "",
     ) -> str:
-        """Read a skill, or one file of it. Read it whole before you follow it or change it."""
+        """Read a skill, or one file of it. Read a skill completely before you follow or change it."""
         return self._skills.view(name, file_path, _toolsets(context))
 
     def skill_manage(  # noqa: PLR0913, PLR0917 - what the six actions take between them
@@ -83,26 +83,27 @@ class _SkillTools:
         name: Annotated[str, "Lower-case letters, digits and single hyphens."],
         content: Annotated[
             str | None,
-            "create, edit: the whole SKILL.md, which begins with front matter between two lines of `---` "
-            "that has `name` and `description` (what it is for, when to use it). write_file: the whole file.",
+            "create, edit: the complete SKILL.md, which starts with front matter between two lines of `---` "
+            "with `name` and `description` (what it does, when to use it). write_file: the complete file.",
         ] = None,
-        category: Annotated[str | None, "create, edit: the folder to sort it into."] = None,
+        category: Annotated[str | None, "create, edit: category (a folder)."] = None,
         file_path: Annotated[
             str | None,
             "write_file, remove_file, patch: a file in references/, templates/, scripts/ or assets/, or "
-            "another that is there.",
+            "any existing file.",
         ] = None,
         file_content: Annotated[str | None, "write_file: the same as content."] = None,
-        old_string: Annotated[str | None, "patch: the text to replace, exactly, occurring once."] = None,
-        new_string: Annotated[str | None, "patch: what stands there instead."] = None,
-        replace_all: Annotated[bool, "patch: replace every occurrence."] = False,
+        old_string: Annotated[str | None, "patch: the exact text to replace, which must occur once."] = None,
+        new_string: Annotated[str | None, "patch: the replacement."] = None,
+        replace_all: Annotated[bool, "patch: replace all occurrences."] = False,
     ) -> ToolOutcome:
-        """Write down how a kind of task is done, so that it is done well next time.
+        """Create and improve skills: instructions for doing a kind of task well.
 
-        create, edit (SKILL.md anew), patch (one passage; best for improving), delete, write_file and
-        remove_file (support files). A skill says when to use it, the steps, the pitfalls, how to verify. Look
-        for one to improve before creating one. In a conversation ask the user before you create or delete; a
-        correction may be patched in without asking. What is written is in effect at once.
+        Actions: create, edit (replaces SKILL.md), patch (replaces one passage; best for improving), delete,
+        write_file and remove_file (supporting files). A skill says when to use it, the steps, the pitfalls
+        and how to verify the result. Look for a skill to improve before you create one. In a conversation,
+        ask the user before you create or delete one; corrections may be patched without asking. Changes take
+        effect immediately.
         """
         given = {
             "content": content if content is not None else file_content,
@@ -196,21 +197,23 @@ class _CuratorTools:
     def skill_read(
         self,
         name: str,
-        file_path: Annotated[str, "One of its files, such as references/api.md; left out: SKILL.md."] = "",
+        file_path: Annotated[str, "One of its files, such as references/api.md. Default: SKILL.md."] = "",
     ) -> str:
-        """Read a skill, or one file of it. Read skills whole before you propose to merge them."""
+        """Read a skill, or one file of it. Read skills completely before you propose to merge them."""
         return self._curator.read(name.strip(), file_path.strip())
 
     def propose_merge(
         self,
         context: ToolContext,
-        into: Annotated[str, "The skill that stays, or the name of a new one."],
-        skills: Annotated[Names, "Those that give way to it: they are archived, with their files."],
-        content: Annotated[str, "The whole SKILL.md of the one that stays, front matter included."],
-        reason: Annotated[str, "For the user, in a sentence: what they share, and why one is better."],
-        category: Annotated[str | None, "The folder to sort a new one into."] = None,
+        into: Annotated[str, "The skill to keep, or the name of a new one."],
+        skills: Annotated[Names, "The skills to archive, with their files."],
+        content: Annotated[str, "The complete SKILL.md of the skill to keep, including front matter."],
+        reason: Annotated[
+            str, "For the user, in one sentence: what they have in common, and why one is better."
+        ],
+        category: Annotated[str | None, "Category of a new skill (a folder)."] = None,
     ) -> ToolOutcome:
-        """Propose that skills become one. A skill can be in one proposal only."""
+        """Propose to merge skills into one. A skill can be in one proposal only."""
         change = self._curator.merge(
             _review(context),
             into=into.strip(),
@@ -226,9 +229,9 @@ class _CuratorTools:
         self,
         context: ToolContext,
         name: str,
-        reason: Annotated[str, "For the user, in a sentence: why it is of no more use."],
+        reason: Annotated[str, "For the user, in one sentence: why the skill is no longer useful."],
     ) -> ToolOutcome:
-        """Propose to put a skill away: it is kept with its files, and no longer told of."""
+        """Propose to archive a skill: it is stored with its files, and no longer offered."""
         change = self._curator.archive(
             _review(context),
             skill=name.strip(),

@@ -20,8 +20,8 @@ ENDED = ("completed", "cancelled")
 class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A todo in the model's call. With `merge`, missing fields are unchanged."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=100, description="Your own name for it.")]
-    text: Annotated[Annotated[str, Meta(min_length=1, max_length=1_000)] | None, "What is to be done."] = None
+    id: Annotated[str, Meta(min_length=1, max_length=100, description="Your id for the item.")]
+    text: Annotated[Annotated[str, Meta(min_length=1, max_length=1_000)] | None, "What to do."] = None
     status: TodoStatus | None = None
 
 
@@ -35,12 +35,12 @@ def todo_tools() -> tuple[Tool, ...]:
 
 def todo(
     context: ToolContext,
-    items: Annotated[Items | None, "The list, in order; left out: only read it."] = None,
-    merge: Annotated[bool, "Change or add these items by id and keep the others."] = False,
+    items: Annotated[Items | None, "The items, in order. Default: only read the list."] = None,
+    merge: Annotated[bool, "Change or add these items by id, and keep the others."] = False,
 ) -> ToolOutcome:
-    """Keep a list of what there is to do in this conversation, for work of three steps or more.
+    """Keep a to-do list of this conversation, for work of three steps or more.
 
-    Write it before you begin, keep one item in_progress, and mark each completed as soon as it is.
+    Write it before you start, keep one item in_progress, and mark each item completed as soon as it is.
     """
     if items is None:
         return ToolOutcome(content=shown(context.todos))
