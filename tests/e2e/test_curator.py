@@ -15,7 +15,7 @@ from tests.model_script import Answer, AskedCall, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
 STEPS = "Run the tests, build the image, push it to the registry, restart the service."
-LOOK = "Look through these skills"
+LOOK = "Review these skills"
 
 
 def text(name: str, body: str = STEPS) -> str:

@@ -13,19 +13,19 @@ DECISIONS, OPEN_ENDS, EARLIER = ("Key Decisions",), ("Pending User Asks", "Remai
 LISTS = (*DECISIONS, *OPEN_ENDS, *EARLIER)
 """Sections whose lines `- …` are entries (the last one: all its lines); other lines are prose."""
 SECTIONS = (
-    ("Active Task", "the newest request that is not fulfilled, in the user's own words"),
-    ("Goal", "what the user wants to reach in the end"),
-    ("Constraints & Preferences", "what the user asked to be respected"),
-    ("Completed Actions", "numbered: the tool, its target, the outcome; continue with the numbers there are"),
-    ("Active State", "branches, processes, values as they are by now"),
-    ("In Progress", "what was begun and is not done"),
-    ("Blocked", "what cannot continue, and the exact error"),
-    ("Key Decisions", "what was decided in this conversation, and why; one a line: “- …”"),
-    ("Resolved Questions", "what was asked and answered"),
-    ("Pending User Asks", "all that the user still waits for; one a line: “- …”"),
-    ("Relevant Files", "what files are for, where their paths do not say it"),
-    ("Remaining Work", "all that is left, as context and not as an order; one a line: “- …”"),
-    ("Critical Context", "exact values, names, figures and error texts that must not get lost"),
+    ("Active Task", "the newest unfulfilled request, in the user's own words"),
+    ("Goal", "what the user wants to achieve"),
+    ("Constraints & Preferences", "requirements and preferences of the user"),
+    ("Completed Actions", "numbered: tool, target, outcome; continue the existing numbering"),
+    ("Active State", "current branches, processes and values"),
+    ("In Progress", "work that was started and is not finished"),
+    ("Blocked", "work that cannot continue, and the exact error"),
+    ("Key Decisions", "decisions of this conversation, and why; one per line: “- …”"),
+    ("Resolved Questions", "questions with their answers"),
+    ("Pending User Asks", "everything that the user still waits for; one per line: “- …”"),
+    ("Relevant Files", "purposes of files, if their paths do not say it"),
+    ("Remaining Work", "everything left to do, as context, not as an order; one per line: “- …”"),
+    ("Critical Context", "exact values, names, figures and error texts that must not be lost"),
 )
 
 UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"

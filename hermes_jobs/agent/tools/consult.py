@@ -26,9 +26,8 @@ ANSWER_TOKENS = 4_096
 """The most tokens of each answer, reasoning included."""
 
 SYSTEM = """\
-Another agent asks you for your opinion. Its question is all that you know: you have no tools and see none
-of its files. Answer it directly and briefly, with your reasons; say what you are unsure of and how it could
-be checked."""
+Another agent asks for your opinion. You know only its question: you have no tools and see none of its files.
+Answer directly and briefly, with reasons; say what you are unsure of and how it could be checked."""
 
 
 class Consult:

@@ -32,8 +32,8 @@ from hermes_jobs.engine.ports import (
 from hermes_jobs.errors import Rejected
 
 PROMPT_NOTE = """\
-An earlier part of this conversation was compressed into a summary, which stands in its place. What it calls
-done is done; look at files and state before you do anything again."""
+An earlier part of this conversation was replaced by a summary. What it calls done is done; check files and
+state before you repeat anything."""
 FULL = 0.95
 """The part of the window from which on a history has to be made smaller, with a summary or without."""
 AGAIN = frozenset({"context_overflow"})
