@@ -307,7 +307,7 @@ def test_without_a_summariser_it_says_how_many_messages_were_set_aside() -> None
     shortened = compressor(protect_last=0).set_aside(history(long_talk()))
     assert shortened.summary == ""
     told = "".join(message.content for message in shortened.messages)
-    assert f"{shortened.removed} earlier messages were set aside" in told
+    assert f"{shortened.removed} earlier messages were removed from the context" in told
     assert_can_be_sent(shortened.messages)
 
 

@@ -85,14 +85,14 @@ def test_the_sections_stand_in_their_order(tmp_path: Path) -> None:
         "Skills.",
         f"Working folder: {project}",
         "Use tabs.",
-        "Act rather than describe",
+        "Act instead of describing",
         "Today is Thursday, 05 March 2026.",
         "shown in a terminal",
     ]
     places = [started.system_prompt.index(each) for each in order]
     assert places == sorted(places)
     assert not re.search(r"[ \t]\n|\n\n\n", started.system_prompt)
-    assert started.system_prompt.endswith("reads best.\n")
+    assert started.system_prompt.endswith("light Markdown.\n")
 
 
 def test_the_same_day_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_guidance_is_given_only_for_tools_that_are_on(tmp_path: Path) -> None:
     def prompt(*toolsets: str) -> str:
         return builder(tmp_path).start(session(toolsets=toolsets)).system_prompt
 
-    assert "side by side" in prompt("files")
-    assert "remember" not in prompt("files")
+    assert "do not depend on each other" in prompt("files")
+    assert "# Memory" not in prompt("files")
     assert "interrupted" in prompt("terminal")
     assert "recurring patterns" in prompt("memory")
     assert "interrupted" not in prompt("memory")
@@ -122,7 +122,7 @@ def test_a_platform_that_is_not_known_has_no_hint(tmp_path: Path) -> None:
 
 def test_a_scheduled_prompt_is_told_that_nobody_is_there_and_how_to_keep_silent(tmp_path: Path) -> None:
     prompt = builder(tmp_path).start(session(source="schedule:p1", kind="scheduled")).system_prompt
-    assert "nobody is there" in prompt
+    assert "nobody can answer" in prompt
     assert "answer exactly [SILENT]" in prompt
 
 

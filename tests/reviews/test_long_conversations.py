@@ -209,7 +209,7 @@ def test_when_the_window_is_full_and_no_summary_can_be_had_messages_are_set_asid
     assert session.ended["t19"].status == "completed"
     [compressed] = facts_of(application, e.ContextCompressed)
     assert compressed.summary == ""
-    assert any("were set aside" in message.content for message in session.messages)
+    assert any("were removed from the context" in message.content for message in session.messages)
     found = application.views.messages("s1")
     assert any("question 0 " in message.content for message in found)
 
