@@ -14,14 +14,17 @@ import msgspec
 
 T = TypeVar("T")
 
-_described: WeakSet[object] = WeakSet()
+_classes: WeakSet[type] = WeakSet()
+_forms: set[object] = set()  # unions and generic types: they cannot all be referenced weakly, and are few
 _describing = threading.Lock()
 
 
 def described(kind: type[T]) -> type[T]:
     """The type itself, described: for `type=` of a decoder, and for `convert`, in code that threads run."""
-    if kind not in _described:
+    form: object = kind
+    known: WeakSet[type] | set[object] = _classes if isinstance(form, type) else _forms
+    if kind not in known:
         with _describing:
             msgspec.json.Decoder(kind)
-            _described.add(kind)
+            known.add(kind)
     return kind

@@ -16,7 +16,7 @@ KEY = "search-key-that-nobody-may-see"
 @pytest.mark.parametrize(
     ("environ", "status", "told"),
     [
-        ({}, "ok", "no web search; `hermes-jobs setup --search NAME`"),
+        ({}, "ok", "no web search; choose a provider: hermes-jobs setup --search NAME"),
         ({PROVIDER: "brave"}, "warn", "BRAVE_API_KEY is not set"),
         (
             {PROVIDER: "brave", "BRAVE_API_KEY": KEY},

@@ -48,7 +48,7 @@ def test_from_a_closed_input_nothing_can_be_sent(home: WrittenHome) -> None:
     done = run(home, "$HJ send - <&-")
 
     assert done.returncode == 2
-    assert b"There is nothing to send" in done.stderr
+    assert b"Nothing to send" in done.stderr
 
 
 @pytest.fixture(params=["a full disk", "a reader that has left"])

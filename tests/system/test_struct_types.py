@@ -85,3 +85,14 @@ def test_threads_that_decode_into_a_new_type_at_the_same_moment_do_not_crash_the
     for _ in range(3):
         command = [sys.executable, "-m", "tests.system.threads_decoding"]
         assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+def test_unions_and_generic_types_are_described_too() -> None:
+    class One(msgspec.Struct, tag=True):
+        number: int
+
+    class Two(msgspec.Struct, tag=True):
+        text: str
+
+    for form in (One | Two, list[One], dict[str, Two]):
+        assert described(form) is form  # type: ignore[arg-type]
