@@ -177,7 +177,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         say(screen, "/summary")
         screen.shows("has no summary: it was not compressed.")
         say(screen, "/new")
-        screen.shows("A new session begins")
+        screen.shows("A new session starts")
         say(screen, "/exit")
     asked = [(seen.last_user_text, seen.body["model"]) for seen in model_server.requests[:4]]
     assert asked == [("one", "first"), ("two", "second"), ("three", "second"), ("three", "second")]
@@ -199,7 +199,7 @@ def test_clear_empties_the_screen_and_says_how_to_come_back(home: Home) -> None:
         happened(home, e.TurnCompleted, 1)
         say(screen, "/clear")
         screen.shows("The one before stays: /session s")
-        screen.shows("A new session begins")
+        screen.shows("A new session starts")
         assert "You said: one" not in screen.text
 
 

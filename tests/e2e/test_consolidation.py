@@ -91,7 +91,7 @@ def test_no_turn_is_read_twice(home: Home, model: Consolidator) -> None:
     assert home.run("sessions", "consolidate", session).code == 0
     again = home.run("sessions", "consolidate", session)
     assert (again.code, len(model.seen)) == (0, 1)
-    assert "Nothing to read" in again.err
+    assert "Nothing to do" in again.err
 
     home.send("And Anna has bought a boat.", "-s", session)
     assert home.run("sessions", "consolidate", session).code == 0

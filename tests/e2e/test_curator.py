@@ -66,7 +66,7 @@ def test_proposals_are_shown_applied_once_and_taken_back(shelf: Home, model_serv
     assert looked.code == 0, looked
     assert "Proposal 1: merge deploy-app, deploy-web into deploy" in looked.out
     assert "Proposal 2: archive old-way\nNever used." in looked.out
-    assert "Nothing is changed yet" in looked.err
+    assert "Nothing has changed yet" in looked.err
     assert skills(shelf) == BEFORE
     assert {tool["function"]["name"] for tool in model_server.requests[0].body["tools"]} == {
         "skill_read",

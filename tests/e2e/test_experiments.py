@@ -119,10 +119,10 @@ def test_turns_are_chosen_by_a_query(home: Home, asked: list[str]) -> None:
     ("changes", "query", "told"),
     [
         ({}, "rated:up", "No turn fits"),
-        ({}, "colour:red", "is not understood in a query"),
+        ({}, "colour:red", "is not a valid part of a query"),
         ({}, "turn:nosuch", "There is no turn"),
-        ({}, "newest:0", "needs a number from 1 on"),
-        ({}, "expensive:many", "needs a number from 1 on"),
+        ({}, "newest:0", "needs a number of at least 1"),
+        ({}, "expensive:many", "needs a number of at least 1"),
         ({}, "cost:nan", "needs an amount"),
         ({"variants": [{"name": "a"}, {"name": "b"}]}, "newest:5", "ask the same of all these turns"),
         ({"variants": [{"name": "a"}]}, "newest:5", "two variants or more"),

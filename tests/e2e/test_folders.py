@@ -64,7 +64,7 @@ def test_a_scheduled_run_is_not_continued(home: Home) -> None:
         (("--workdir", "nowhere"), "there is no folder 'nowhere'"),
         (("--workdir", "file"), "there is no folder 'file'"),
         (("--workdir", ""), "there is no folder ''"),
-        (("--workdir", ".", "-s", "s"), "a session keeps the folder it began in"),
+        (("--workdir", ".", "-s", "s"), "a session keeps its folder"),
         (("--workdir", ".", "-c", "--anywhere"), "--workdir and --anywhere exclude each other"),
         (("--anywhere",), "--anywhere goes with --continue"),
         (("-c", "-s", "s"), "exclude each other"),

@@ -59,7 +59,7 @@ def test_beside_workers_it_only_listens(home: Home, bot: BotServer) -> None:
             gateway.wait_for("Listening as")
             bot.write(ANNA, "Hello")
             wait_until(lambda: bot.said(ANNA) == ["You said: Hello"], "the answer")
-            assert "works on the turns" not in gateway.err
+            assert "runs the turns" not in gateway.err
             assert TOKEN not in gateway.err + up.err
             gateway.signal(signal.SIGTERM)
             assert gateway.end().code == 0

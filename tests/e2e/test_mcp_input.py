@@ -128,7 +128,7 @@ def test_it_is_answered_from_elsewhere_while_nothing_works(mcp: AskingHome) -> N
     assert "The field seat has to be at least 2 characters" in wrong.err
     nothing = home.run("turns", "answer", turn)
     assert nothing.code == 2
-    assert "say the answer with flags" in nothing.err
+    assert "give the answer with flags" in nothing.err
     approved = home.run("turns", "approve", turn)
     assert f"hermes-jobs turns answer {turn}" in approved.err
     answered = home.run("turns", "answer", turn, *SEAT, "--wait")

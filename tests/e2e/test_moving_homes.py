@@ -122,7 +122,7 @@ def test_a_copy_rests_while_the_home_that_it_was_made_of_goes_on(
 def test_a_backup_holds_no_secret_and_a_home_is_never_overwritten(lived: Home, tmp_path: Path) -> None:
     backup = tmp_path / "backup.zip"
     done = lived.run("backup", str(backup))
-    assert ".env is not in it" in done.err
+    assert ".env is not included" in done.err
     with ZipFile(backup) as archive:
         names = archive.namelist()
         held = b"".join(archive.read(name) for name in names)

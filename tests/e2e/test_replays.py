@@ -149,9 +149,9 @@ def test_another_prompt_and_one_without_an_entry_of_the_memory(home: Home, model
     ("options", "told"),
     [
         (("--without", "memory:9"), "There is no write 9"),
-        (("--without", "milk"), "names nothing to leave out"),
+        (("--without", "milk"), "is not something that can be left out"),
         (("--without", "skill:nosuch"), "has no effect on turn"),
-        (("--allow-reads",), "--allow-reads is for --follow"),
+        (("--allow-reads",), "--allow-reads requires --follow"),
         (("--system", "empty.txt"), "is empty"),
         (("-n", "0"), "-n"),
     ],

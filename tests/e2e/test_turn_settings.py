@@ -185,8 +185,8 @@ def test_a_variable_that_the_text_names_and_that_stays_behind_is_told(home: Home
         ("OPENAI_API_KEY", "looks like a secret"),
         (f"FOO={KEY}", "looks like a secret"),
         ("FOO=http://me:word@h/", "looks like a secret"),
-        ("HERMES_JOBS_HOME", "hermes-jobs' own"),
-        ("1=2", "not a name of a variable"),
+        ("HERMES_JOBS_HOME", "belongs to hermes-jobs"),
+        ("1=2", "not the name of a variable"),
     ],
 )
 def test_a_variable_that_commands_may_not_have_is_refused(home: Home, given: str, said: str) -> None:
@@ -223,7 +223,7 @@ def test_only_what_the_workers_lack_is_named(home: Home) -> None:
     assert worked_on_by(home, ran.json["turn"]) == {"inline"}
     required = of_type(home, ran.json["turn"], "TurnSubmitted")["data"]["requires"]
     assert set(required) == {"OPENAI_API_KEY", "BRAVE_API_KEY"}
-    assert "for this turn (BRAVE_API_KEY)" in home.run("send", "Hello", **brave).err
+    assert "of this turn (BRAVE_API_KEY)" in home.run("send", "Hello", **brave).err
 
 
 def test_without_waiting_nobody_would_use_that_key_and_nothing_is_recorded(home: Home) -> None:
@@ -325,7 +325,7 @@ def test_what_the_files_say_holds_from_the_next_step_on(home: Home, server: Mode
     assert "terminal.policy is deny" in str(events(home, home.send("Delete")["turn"]))
 
     set_max = home.run("config", "set", "model.max_tokens", "77")
-    assert "take it up by themselves" in set_max.err
+    assert "Running processes reread it" in set_max.err
     home.send("Hello")
     assert server.requests[-1].body["max_tokens"] == 77
     write(home, server)

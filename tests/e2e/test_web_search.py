@@ -78,7 +78,7 @@ def test_the_key_is_typed_once_more_and_stands_in_the_env_file_alone(
         screen.type(f"{model_server.base_url}\r")
         screen.shows("Model (number or name) [scripted]")
         screen.type("\r")
-        screen.shows("May it search the web?")
+        screen.shows("Enable web search?")
         screen.shows("Web search (number or name) [none]")
         screen.type("\r")
         assert screen.end() == 0, screen.text
@@ -125,7 +125,7 @@ def test_a_search_that_fails_is_told_to_the_model_and_the_turn_goes_on(
     [
         (["--search", "brav"], 2, "The nearest is 'brave'"),
         (["--search", "searxng"], 2, "give --search-url URL"),
-        (["--search-url", "http://h"], 2, "give both"),
+        (["--search-url", "http://h"], 2, "--search-url requires --search"),
         (["--search", "searxng", "--search-url", "here"], 2, "is not an address"),
         (["--search", "exa"], 4, "EXA_API_KEY is not set, and Exa needs it"),
         (["--search", "searxng", "--search-url", "http://127.0.0.1:9"], 1, "SearXNG cannot be reached"),

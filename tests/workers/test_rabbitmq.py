@@ -34,7 +34,7 @@ def test_a_worker_takes_its_work_from_rabbitmq(tmp_path: Path, model_server: Mod
     assert name.startswith("worker-")
     (broker,) = (check for check in doctor["checks"] if check["check"] == "broker")
     assert broker["status"] == "ok"
-    assert "shown when they are complete" in broker["message"]
+    assert "appear when they are complete" in broker["message"]
     assert "guest:guest" not in broker["message"]
     assert ended.code == 0
 
