@@ -350,7 +350,7 @@ def test_a_turn_that_a_limit_stopped_goes_on(home: Home, model_server: ModelServ
     model_server.follow([look, Answer(text="Half of it."), Answer(text="All of it.")])
     with chatting(home, HERMES_JOBS_AGENT__MAX_ITERATIONS="1") as screen:
         say(screen, "/continue")
-        screen.shows("Nothing was said yet")
+        screen.shows("This session has no messages yet")
         say(screen, "Tidy up.")
         screen.shows("/continue continues")
         say(screen, "/continue")

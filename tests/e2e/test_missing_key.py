@@ -11,7 +11,7 @@ from tests.home import Home
 from tests.model_server import ModelServer
 
 MISSING = "Error: OPENAI_API_KEY is not set, and OpenAI needs it for gpt-5-mini."
-HINT = "Hint: `hermes-jobs setup` asks for it"
+HINT = "Hint: Run `hermes-jobs setup`"
 
 
 @pytest.fixture

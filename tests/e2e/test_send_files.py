@@ -41,7 +41,7 @@ def test_each_file_stands_under_its_name_after_the_text(
     ("content", "told"),
     [
         (b"\x89PNG\0", "data is a binary file (it has a NUL at byte 4)"),
-        ("Grüße".encode("latin-1"), "data is not UTF-8 text (byte 2).\nWhere it is text of another encoding"),
+        ("Grüße".encode("latin-1"), "data is not UTF-8 text (byte 2).\nIf it has another encoding"),
         (
             b"a" * MAX_BYTES,
             f"data is too large: files and piped input may have {MAX_BYTES:,} bytes together.",

@@ -61,7 +61,7 @@ def test_a_key_of_the_environment_is_used_and_stays_there(home: Home, model_serv
     model_server.follow(able)
     ran = home.run(*at(model_server), OPENAI_API_KEY=TYPED)
     assert ran.code == 0, ran
-    assert "OPENAI_API_KEY is in the environment alone" in ran.out
+    assert "OPENAI_API_KEY is only in this environment" in ran.out
     assert not (home.path / ".env").exists()
     assert model_server.requests[0].headers["authorization"] == f"Bearer {TYPED}"
     assert TYPED not in ran.out + ran.err

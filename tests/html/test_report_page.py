@@ -94,7 +94,7 @@ def test_an_empty_home_has_a_report_too(home: WrittenHome, tmp_path_factory: pyt
     empty = WrittenHome(tmp_path_factory.mktemp("empty"))
     shown = empty.run("report")
     assert (shown.code, shown.out) == (0, "")
-    assert "No model was asked" in shown.err
+    assert "No model was called" in shown.err
     file = empty.path / "r.html"
     assert empty.run("report", "--html", str(file)).code == 0
     assert "Nothing was spent" in file.read_text()

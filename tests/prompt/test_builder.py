@@ -107,7 +107,7 @@ def test_guidance_is_given_only_for_tools_that_are_on(tmp_path: Path) -> None:
         return builder(tmp_path).start(session(toolsets=toolsets)).system_prompt
 
     assert "do not depend on each other" in prompt("files")
-    assert "# Memory" not in prompt("files")
+    assert "# Saving to memory" not in prompt("files")
     assert "interrupted" in prompt("terminal")
     assert "recurring patterns" in prompt("memory")
     assert "interrupted" not in prompt("memory")

@@ -130,6 +130,6 @@ def test_a_terminal_call_is_a_write_and_the_default_time_is_configured(tools):
 def test_its_description_says_what_is_hidden_and_in_which_order_commands_run(tools):
     (spec,) = (each for each in tools.specs(None) if each.name == "terminal")
     told = " ".join(spec.description.split())
-    assert "Commands of one message run one after another" in told
-    assert "Keys and credentials, and the home of hermes-jobs, are hidden by a sandbox" in told
+    assert "Commands of one message run in order" in told
+    assert "A sandbox hides keys, credentials and the home of hermes-jobs" in told
     assert "/" not in told, "the text is the same on every machine: prompt caches hold it"

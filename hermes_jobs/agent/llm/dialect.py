@@ -162,6 +162,8 @@ _REFUSALS = re.compile(
     r"unsupported|not (?:yet )?support|unrecognized|unknown|unexpected|not permitted|not allowed"
     r"|invalid (?:field|param)|must be verified to stream|must be false|extra inputs|extra_forbidden"
 )
+_TOO_LARGE = re.compile(r"too large|(?:above|over|beyond|exceeds|(?:more|greater|larger) than) \d")
+"""Messages about the value of a limit, not about its name."""
 _STREAM = re.compile(r"\bstream(?:ing|ed)?\b")
 _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|not) support (?:tools|tool use|tool call|function)|support tool use"
@@ -213,7 +215,7 @@ def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
     for name, pattern in _FIELDS:
         if getattr(dialect, name) and re.search(pattern, message):
             return replace(dialect, **{name: False})
-    if dialect.limit_field in message and "too large" not in message:
+    if dialect.limit_field in message and not _TOO_LARGE.search(message):
         other: Literal["max_tokens", "max_completion_tokens"] = (
             "max_tokens" if dialect.limit_field == "max_completion_tokens" else "max_completion_tokens"
         )

@@ -53,7 +53,7 @@ repeat the call.""",
     ),
     Guidance(
         """\
-# Memory
+# Saving to memory
 Save what will matter in later sessions: the user's preferences and corrections, the context of their
 projects, recurring patterns, solutions that proved right. Do not save temporary facts, version numbers,
 credentials or guesses.""",
@@ -61,7 +61,7 @@ credentials or guesses.""",
     ),
     Guidance(
         """\
-# Skills
+# Writing skills
 Look for a skill before hard or unfamiliar work. After such work, or when the same steps recur, offer to write
 a skill; ask before you create or delete one. If a skill misled you, patch it without asking.""",
         frozenset({"skill_manage"}),

@@ -22,7 +22,7 @@ BUDGET = ProvidedSpec(
     {"type": "object", "properties": {"unit": {"type": "string"}}, "required": ["unit"]},
     effect="read",
 )
-ALLOWED = 400
+ALLOWED = 5_000
 """Prompt tokens, all responses of a session together, from which on the window slides."""
 
 
