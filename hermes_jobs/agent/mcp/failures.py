@@ -20,7 +20,7 @@ BROKEN: tuple[tuple[str, Failure, str], ...] = (
     (
         "server answered a request with 202",
         "bad_result",
-        "it took the request and error_text that no answer follows",
+        "it accepted the request and said that no answer follows",
     ),
     ("Connection closed", "lost", "the connection was lost"),
 )

@@ -13,8 +13,8 @@ from hermes_jobs.domain.events.event import Event
 class McpTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool as its server lists it: cleaned for the model, unless it was left out.
 
-    `parameters` is a JSON Schema object; `renamed` has the server's own names of arguments that it calls
-    otherwise, by the name there. `read_only`, `destructive` and `idempotent` are the server's own
+    `parameters` is a JSON Schema object; `renamed` maps names of arguments there to the
+    server's own names, where they differ. `read_only`, `destructive` and `idempotent` are the server's own
     hints; None: it says nothing.
     """
 

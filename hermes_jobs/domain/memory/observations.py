@@ -1,4 +1,4 @@
-"""Observations: dated events about a conversation, with the turns that say them, as entries of the memory.
+"""Observations: dated facts from finished conversations, with the turns that state them, as memory entries.
 
 An observation is `episodic` and has the tag `observation`: no prompt has it, it is only recalled. A person
 who makes it `identity`, or gives it other tags, makes it an entry like others.
@@ -54,7 +54,7 @@ class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
+    """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
     it, `session` is that of the first, `said_at` (ISO 8601, UTC) when the last one ended; `about` names
     who and what it is about, `slot` what it is a value of: see `MemoryAdded`."""
 
