@@ -41,7 +41,7 @@ def test_a_call_that_died_with_its_process_is_estimated_and_listed(
         "its worker died",
     )
     shown = home.run("usage")
-    assert "1 call ended without a report" in shown.err
+    assert "1 call ended without reporting usage" in shown.err
     assert "ESTIMATED BESIDES" in shown.out
 
 

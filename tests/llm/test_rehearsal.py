@@ -66,7 +66,7 @@ def test_the_last_week_of_a_folder_is_drawn_from_git() -> None:
         "Sun 22  ·",
         f"Mon 23  {'█' * 30} 2",
     ]
-    assert "3 commits by 2 people: 11 lines came, 3 went." in answer
+    assert "3 commits by 2 people: 11 lines were added, 3 removed." in answer
     assert "22:00 to 23:00" in answer
     assert "1 commit was made between midnight and five." in answer
     assert "The favourite subject was Log (2 times)." in answer

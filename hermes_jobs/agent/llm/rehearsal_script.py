@@ -78,7 +78,7 @@ def _sentences(week: Sequence[_Commit]) -> str:
     added, removed = sum(each.added for each in week), sum(each.removed for each in week)
     text = [
         f"{_many(len(week), 'commit')} by {_many(len(people), 'person', 'people')}:"
-        f" {added:,} lines came, {removed:,} went."
+        f" {added:,} lines were added, {removed:,} removed."
     ]
     hour, _ = Counter(each.hour for each in week).most_common(1)[0]
     text.append(f"The busiest hour was {hour:02}:00 to {(hour + 1) % 24:02}:00.")
