@@ -170,6 +170,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         happened(home, e.TurnCompleted, 3)
         say(screen, "/retry")
         screen.shows("You said: three", times=2)
+        screen.shows("cost unknown · turn", times=4)  # it has ended, so that nothing of it follows
         say(screen, "/session trip to rome")
         screen.shows("You said: three", times=3)  # as a reminder of how it stood
         say(screen, "/compress the trip")

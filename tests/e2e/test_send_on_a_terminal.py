@@ -134,7 +134,7 @@ def test_below_an_answer_stands_what_it_took(home: Home, model_server: ModelServ
     home.environ["HERMES_JOBS_MODEL__CONTEXT_LENGTH"] = "40000"
     with Screen(home, "send", "How are you?") as screen:
         assert screen.end() == 0
-        footer = screen.text.splitlines()[-1]
+        *_, footer = (line for line in screen.text.splitlines() if line.startswith("· "))
     (turn,) = home.run("turns", "list", "--json").json
     assert re.fullmatch(rf"· [\d.]+ m?s · \$0\.0020 · 5% of 40k tokens · turn {turn['turn']}", footer)
     for arguments, footer in ((("-q",), "true"), ((), "false")):

@@ -29,7 +29,7 @@ from tests.engine.simulation import (
     Wakes,
     simulated_engine,
 )
-from tests.engine.test_simulation import state_machine
+from tests.engine.test_simulation import examples_on, state_machine
 
 WINDOW = 40  # tokens: a few of these short messages
 LONGEST = 6  # messages
@@ -132,7 +132,9 @@ def compressing_engine(  # noqa: PLR0917 - as `simulated_engine`
     )
 
 
-def test_whatever_befalls_the_workers_a_history_is_compressed_once_for_each_reason(log: EventLog) -> None:
+def test_whatever_befalls_the_workers_a_history_is_compressed_once_for_each_reason(
+    log: EventLog, log_url: str
+) -> None:
     machine = state_machine(log, count(1), CountedIds(), compressing_engine)
 
     class WithCompressions(machine):  # type: ignore[valid-type, misc]  # made by a function
@@ -153,7 +155,7 @@ def test_whatever_befalls_the_workers_a_history_is_compressed_once_for_each_reas
     run_state_machine_as_test(
         WithCompressions,
         settings=settings(
-            max_examples=60,
+            max_examples=examples_on(log_url, 60),
             stateful_step_count=60,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -22,11 +22,20 @@ FULL = os.environ.get("FAULTS") == "full"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Only `FAULTS=full` runs the tests that take minutes."""
-    left_out = [] if FULL else [item for item in items if item.get_closest_marker("minutes")]
+    """Only `FAULTS=full` runs the tests that take minutes, and every moment of a kill on both databases."""
+    left_out = [] if FULL else [item for item in items if _is_for_full(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_for_full(item: pytest.Item) -> bool:
+    """Kills within an append run on both databases always, those before or after one on one of them."""
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+    case = (parameters.get("moment"), parameters.get("log_url"))
+    return bool(item.get_closest_marker("minutes")) or case in {("before", "postgres"), ("after", "sqlite")}
 
 
 @pytest.fixture

@@ -13,13 +13,17 @@ import pytest
 
 from tests.faults.chaos import run_seed
 
-SEEDS = range(200) if os.environ.get("FAULTS") == "full" else range(2)
+FULL = os.environ.get("FAULTS") == "full"
+EVERY = [(seed, kind) for seed in range(200) for kind in ("sqlite", "postgres")]
+RUNS = EVERY if FULL else [(0, "sqlite"), (1, "postgres")]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [pytest.param(*run, marks=pytest.mark.postgres if run[1] == "postgres" else ()) for run in RUNS],
+)
 def test_nothing_is_lost_doubled_or_left_over_whatever_befalls_an_installation(
     seed: int, kind: str, tmp_path: Path
 ) -> None:
