@@ -34,6 +34,7 @@ from hermes_jobs.agent.mcp.calls import (
 )
 from hermes_jobs.agent.mcp.failures import FAILURES, broken, error_text, first_cause
 from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
+from hermes_jobs.agent.mcp.list_number import ListNumber
 from hermes_jobs.agent.mcp.logins import LoginFile
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.messages import (
@@ -79,7 +80,7 @@ class ServerConnection:
         self._bearer = (
             Bearer(launch.server, launch.url, LoginFile(Path(launch.login))) if launch.login else None
         )
-        self._listing = 0
+        self._lists = ListNumber()
         self._is_new = True  # its offer was not requested yet
         self._listed = asyncio.Event()
         self._closing = asyncio.Event()
@@ -178,20 +179,21 @@ class ServerConnection:
 
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
-            self._listing += 1
+            self._lists.change()
 
     def _version(self) -> str:
         """The revision of the specification that was agreed on; "" before that."""
         return (self._client.protocol_version if self._client is not None else "") or ""
 
     async def _list(self, client: Client) -> Offer:
+        self._lists.restart()
         tools = []
         if client.server_capabilities.tools is not None:
-            tools = await every(client.session.list_tools, "tools")
+            tools = await every(self._lists.observed(client.session.list_tools), "tools")
         prompts = []
         if client.server_capabilities.prompts is not None:
             try:
-                prompts = await every(client.session.list_prompts, "prompts")
+                prompts = await every(self._lists.observed(client.session.list_prompts), "prompts")
             except (MCPError, ValidationError) as error:  # its tools are of use without them
                 self._log.add(f"[hermes-jobs] its prompts could not be listed: {error_text(error)}")
         server = client.server_info
@@ -215,11 +217,11 @@ class ServerConnection:
 
     async def list_tools(self) -> Reply:
         """The server's current tools and prompts. A server need not say that its lists have changed, so each
-        call asks again, but the first one after the start."""
+        call asks again, except the first one after the start while the lists are the first ones."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
-        if not self._is_new:
+        if not self._is_new or self._lists.current:
             exchange = Exchange.begin()
             try:
                 async with asyncio.timeout(self._launch.start_timeout):
@@ -253,7 +255,7 @@ class ServerConnection:
         content = self._hidden(result.model_dump_json(by_alias=True, exclude_none=True).encode())
         if len(content) > MAX_LINE:
             return self._failed("too_large", f"its result is larger than {MAX_LINE >> 20} MiB", sent=True)
-        return Result(content=content, listing=self._listing)
+        return Result(content=content, listing=self._lists.current)
 
     async def inquire(self, asked: Inquire, caller: Caller) -> Reply:
         """Request something other than a tool call. Cancelling the task cancels the server's request."""
@@ -271,7 +273,7 @@ class ServerConnection:
             exchange.end()
         if len(content) > MAX_LINE:
             return self._failed("too_large", f"its answer is larger than {MAX_LINE >> 20} MiB")
-        return Result(content=content, listing=self._listing)
+        return Result(content=content, listing=self._lists.current)
 
     def _hidden(self, content: bytes) -> bytes:
         """The content without the tokens of the login."""

@@ -1,0 +1,94 @@
+"""The time to live of a server's lists."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from mcp.server import Server, ServerRequestContext
+from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
+
+from hermes_jobs.agent.mcp.calls import every
+from hermes_jobs.agent.mcp.list_number import LEAST_SECONDS, MOST_SECONDS, ListNumber
+
+HOUR = 3_600_000
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def listed(clock: Clock, *pages: int | None, mode: Any = "auto") -> ListNumber:
+    """The number after a server of the SDK has listed its tools in pages with these `ttlMs`."""
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        at = int(params.cursor or 0) if params is not None else 0
+        following = str(at + 1) if at + 1 < len(pages) else None
+        tool = Tool(name=f"tool{at}", input_schema={"type": "object"})
+        ttl = pages[at]
+        if ttl is None:
+            return ListToolsResult(tools=[tool], next_cursor=following)
+        return ListToolsResult(tools=[tool], next_cursor=following, ttl_ms=ttl)
+
+    async def ask() -> ListNumber:
+        number = ListNumber(clock)
+        async with Client(Server("paged", on_list_tools=list_tools), mode=mode, cache=None) as client:
+            found = await every(number.observed(client.session.list_tools), "tools")
+        assert len(found) == len(pages)
+        return number
+
+    return asyncio.run(ask())
+
+
+def test_the_number_changes_once_when_the_time_of_the_shortest_page_has_passed(clock: Clock) -> None:
+    number = listed(clock, 2 * HOUR, HOUR)
+    clock.now += 3599
+    assert number.current == 0
+    clock.now += 1
+    assert number.current == 1
+    clock.now += 86_400
+    assert number.current == 1
+
+
+def test_lists_that_are_requested_again_have_their_time_again(clock: Clock) -> None:
+    number = listed(clock, HOUR)
+    number.restart()
+    clock.now += 3600
+    assert number.current == 0
+
+
+@pytest.mark.parametrize("ttl", [0, None])
+def test_a_server_that_gives_no_time_is_not_asked_again_at_each_call(clock: Clock, ttl: int | None) -> None:
+    number = listed(clock, ttl)
+    clock.now += 1_000_000
+    assert number.current == 0
+
+
+def test_a_server_of_the_older_era_gives_no_time(clock: Clock) -> None:
+    number = listed(clock, HOUR, mode="legacy")
+    clock.now += 1_000_000
+    assert number.current == 0
+
+
+@pytest.mark.parametrize(("ttl", "seconds"), [(1, LEAST_SECONDS), (10**400, MOST_SECONDS)])
+def test_the_time_has_limits(clock: Clock, ttl: int, seconds: float) -> None:
+    number = listed(clock, ttl)
+    clock.now += seconds - 1
+    assert number.current == 0
+    clock.now += 1
+    assert number.current == 1
