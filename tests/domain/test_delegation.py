@@ -205,6 +205,32 @@ def test_a_cancel_reaches_every_descendant_in_the_same_append_and_nobody_is_told
     assert family.session().children == ()
 
 
+def steer(family: Family, name: str, policy: e.BusyPolicy = "steer") -> None:
+    """Send a child a second text while it works."""
+    text = c.SubmitTurn(turn=f"t2-{name}", session=name, text="hurry", source="cli", if_busy=policy)
+    family.do(name, text)
+
+
+@pytest.mark.parametrize("cancelled", [ROOT, "a"])
+def test_a_steering_text_that_a_cancelled_child_did_not_get_is_cancelled_with_it(cancelled: str) -> None:
+    family = Family()
+    family.delegate(ROOT, "a")
+    steer(family, "a")
+    family.do(cancelled, c.CancelTurn(turn=f"t-{cancelled}", by="interrupt" if cancelled == ROOT else "user"))
+    assert {each.turn for each in family.of(e.TurnCancelled, "a")} == {"t-a", "t2-a"}
+    assert family.session("a").current is None
+    assert "a" not in family.at_work
+    assert [each.status for each in family.of(e.ChildEnded)] == ["cancelled"]
+
+
+def test_a_text_that_interrupts_a_child_runs_after_it() -> None:
+    family = Family()
+    family.delegate(ROOT, "a")
+    steer(family, "a", "interrupt")
+    assert [each.turn for each in family.of(e.TurnCancelled, "a")] == ["t-a"]
+    assert running_turn(family.session("a")).id == "t2-a"
+
+
 def test_a_child_that_runs_a_step_ends_after_it_and_its_cancelled_parent_hears_of_it() -> None:
     family = Family()
     family.delegate(ROOT, "a")

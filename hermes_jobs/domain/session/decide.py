@@ -29,6 +29,7 @@ from hermes_jobs.domain.session.session import (
     require_open_turn,
     usage_recorded,
 )
+from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected
 
 
@@ -58,10 +59,23 @@ def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
             yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
     yield usage_recorded(session, turn)
     if turn.cancelled_by is not None:
+        yield from _cancelled_with_child(session, turn, turn.cancelled_by)
         yield e.TurnCancelled(turn=turn.id, by=turn.cancelled_by)
     elif turn.failure is not None:
         failure = turn.failure
         yield e.TurnFailed(turn=turn.id, kind=failure.kind, message=failure.message, hint=failure.hint)
+
+
+def _cancelled_with_child(session: Session, turn: Turn, by: str) -> Iterator[e.SessionEvent]:
+    """The ends of steering texts that a cancelled child did not get. Nobody reads its answers any more, so
+    they do not become turns of their own, as they do elsewhere; unless a user's next text interrupted it."""
+    is_interrupted = any(each.if_busy == "interrupt" for each in session.waiting)
+    if session.delegation_of(turn.id) is None or is_interrupted:
+        return
+    for steer in session.waiting:
+        if steer.if_busy == "steer":
+            yield usage_recorded(session, steer)
+            yield e.TurnCancelled(turn=steer.id, by=by)
 
 
 def _of_user(command: c.UserCommand, session: Session) -> Iterator[e.SessionEvent]:  # noqa: PLR0912 - one case a command
