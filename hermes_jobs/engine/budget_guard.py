@@ -43,6 +43,7 @@ from hermes_jobs.engine.ports import Clock, ModelRequest, Pricing, SpendingAppro
 from hermes_jobs.engine.titles import title_request
 from hermes_jobs.errors import OutOfBudget, Rejected
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.text.figures import money
 
 USUAL_ANSWER = 8192
 """Tokens that are counted on for an answer whose length nothing limits."""
@@ -310,4 +311,4 @@ def _exhausted(
 
 
 def _dollars(amount: Amount) -> str:
-    return f"${amount.nano_usd / NANO:.4f}"
+    return money(amount.nano_usd / NANO)

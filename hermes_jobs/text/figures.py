@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Protocol
 
 
@@ -55,7 +56,17 @@ def money(cost_usd: float | None, at_least: float = 0.0) -> str:
     """US dollars; an unknown cost is said, not guessed, with what is known of the sum."""
     if cost_usd is None:
         return f"≥ {money(at_least)}" if at_least else "unknown"
-    return f"${cost_usd:,.2f}" if cost_usd >= 0.1 or cost_usd == 0 else f"${cost_usd:.4f}"
+    if cost_usd >= 0.1 or cost_usd == 0:
+        return f"${cost_usd:,.2f}"
+    if 0 < cost_usd < 0.001:  # four decimals would lose most of it, and show a small budget as none
+        return f"${_two_digits(cost_usd)}"
+    return f"${cost_usd:.4f}"
+
+
+def _two_digits(amount: float) -> str:
+    """At least four decimals, and as many as two significant digits need: 0.0005, 0.00012, 0.0000001."""
+    text = f"{Decimal(f'{amount:.2g}'):f}"
+    return text if len(text) >= len("0.0000") else f"{amount:.4f}"
 
 
 def unknown_costs(found: Sequence[Unpriced]) -> str:

@@ -223,8 +223,12 @@ def told(seconds: list[float]) -> str:
 
 
 def memory(crew: Crew) -> str:
-    """What each worker holds, in MB."""
-    return " and ".join(str(worker.memory_full_info().pss // MB) for worker in crew.processes())
+    """What each worker holds, in MB. Raises RuntimeError where one has ended: a zombie holds nothing."""
+    workers = crew.processes()
+    ended = [worker.pid for worker in workers if worker.status() == psutil.STATUS_ZOMBIE]
+    if ended:
+        raise RuntimeError(f"{len(ended)} of {len(workers)} workers have ended")
+    return " and ".join(str(worker.memory_full_info().pss // MB) for worker in workers)
 
 
 if __name__ == "__main__":

@@ -136,6 +136,18 @@ def test_money_is_told_for_people() -> None:
     )
 
 
+def test_a_small_amount_is_not_told_as_nothing() -> None:
+    amounts = (1e-7, 0.000025, 0.00012, 0.0005, 0.00099999, 0.001)
+    assert [money(each) for each in amounts] == [
+        "$0.0000001",
+        "$0.000025",
+        "$0.00012",
+        "$0.0005",
+        "$0.0010",
+        "$0.0010",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -113,6 +113,8 @@ def test_an_update_shows_the_difference_keeps_both_sides_and_is_undone(home: Hom
     assert "+Third of theirs." in ran.out
     assert "First of mine." in text_of(home)
     assert "Third of theirs." in text_of(home)
+    told = [line.split()[-1] for line in home.run("skills", "log", "tidy").out.splitlines()]
+    assert (told.count("installed"), told.count("updated")) == (1, 1)
 
     committed(repository, {"SKILL.md": skill_text("tidy", body.replace("First.", "First of theirs."))})
     refused = home.run("skills", "update", "tidy", "--yes")

@@ -131,7 +131,7 @@ def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
 
 
 class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a skill's log. `undone`: the entry that undid it."""
+    """An entry of a skill's log. `undone`: the entry that undid it. `is_update`: installed once more."""
 
     version: int
     at: str
@@ -146,6 +146,13 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
     undone: int | None
     proposal: int | None
     conflict: bool
+    is_update: bool = False
+
+    @property
+    def _installed(self) -> str:
+        if self.undoes is not None:
+            return "all files written"
+        return "updated" if self.is_update else "installed"
 
     def told(self) -> str:
         """The write, in words."""
@@ -157,7 +164,7 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
             "SkillDeleted": "deleted",
             "SkillFileWritten": f"{file} written",
             "SkillFileRemoved": f"{file} removed",
-            "SkillInstalled": "all files written" if self.undoes is not None else "installed",
+            "SkillInstalled": self._installed,
             "SkillProposed": f"proposed: {self.action.replace('_', ' ')} {file}",
             "SkillApproved": "approved",
             "SkillDenied": "denied",
@@ -255,10 +262,16 @@ def skill_writes(application: Application, name: str) -> list[WriteRow]:
         for each in recorded
         if isinstance(each.event, e.SkillWritten) and each.event.undoes is not None
     }
-    return [_write(each, undone.get(each.version)) for each in recorded]
+    rows = []
+    exists = False
+    for each in recorded:
+        rows.append(_write(each, undone.get(each.version), is_update=exists))
+        if isinstance(each.event, e.SkillWritten):
+            exists = not isinstance(each.event, e.SkillDeleted)
+    return rows
 
 
-def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
+def _write(recorded: RecordedEvent, undone: int | None, *, is_update: bool) -> WriteRow:
     event = recorded.event
     evidence: e.Evidence | None = getattr(event, "evidence", None)
     request: e.SkillRequest | None = getattr(event, "request", None)
@@ -277,6 +290,7 @@ def _write(recorded: RecordedEvent, undone: int | None) -> WriteRow:
         undone=undone,
         proposal=getattr(event, "proposal", None),
         conflict=getattr(event, "conflict", False),
+        is_update=is_update and isinstance(event, e.SkillInstalled),
     )
 
 
