@@ -228,8 +228,9 @@ def test_a_file_that_cannot_be_used_says_so_when_it_is_called(
     written(tmp_path / "home/commands", "bad.md", "")
     (tmp_path / "home/commands/bad.md").write_bytes(text)
     run_command(room, "help", "")
-    with pytest.raises(Rejected):
+    with pytest.raises(Rejected, match=r"commands/bad\.md") as refused:
         run_command(room, "bad", "")
+    assert "name: " not in refused.value.hint, "a command's front matter is optional"
     assert room.sent == []
 
 

@@ -48,7 +48,7 @@ def _commands(root: Path, folder: str, *, is_project: bool) -> Iterator[SlashCom
             fields, body = _read(root, path, is_project=is_project)
         except (LeftOutFile, Rejected) as error:
             fields, body = {"description": f"cannot be used: {error}"}, ""
-        described = _text(fields.get("description")) or one_line(body.strip().partition("\n")[0])
+        described = _text(fields.get("description")) or one_line(body.strip().partition("\n")[0]) or "no text"
         yield SlashCommand(
             name,
             _text(fields.get("argument-hint")) or ("[…]" if _PLACE.search(body) else ""),
@@ -63,6 +63,9 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
         _, body = _read(root, path, is_project=is_project)
     except LeftOutFile as reason:
         raise Rejected(f"{path} cannot be used: {reason}.", kind="usage") from reason
+    except Rejected as error:
+        hint = "Correct the lines between the two `---`, or remove them: a command needs only a text."
+        raise Rejected(f"{path} cannot be used: {error.message}", kind="usage", hint=hint) from error
     if not body.strip():
         raise Rejected(f"{path} says nothing.", kind="usage", hint="Write the prompt below its front matter.")
     if is_project:

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.options import (
     workdir_option,
 )
 from hermes_jobs.interfaces.cli.output import note, print_fields, short_path, terminal_width
-from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.param_types import ListedParam, NonEmpty
 from hermes_jobs.interfaces.cli.permission_options import mode_option, parsed_call, parsed_pattern
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
@@ -182,7 +182,7 @@ def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | N
 
 
 @approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))
-@click.argument("number", type=IntParam(min=1), shell_complete=complete_rule)
+@click.argument("number", type=ListedParam("hermes-jobs approvals list"), shell_complete=complete_rule)
 @pass_context
 def remove_rule(context: CliContext, number: int) -> None:
     """Remove a rule."""

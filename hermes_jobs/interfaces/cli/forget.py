@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli.options import (
     yes_option,
 )
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
-from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.param_types import ListedParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 from hermes_jobs.text.figures import pluralize
@@ -233,7 +233,7 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
 
 
 @click.command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
-@click.argument("number", metavar="N", type=IntParam(min=1))
+@click.argument("number", metavar="N", type=ListedParam("hermes-jobs memory log"))
 @click.option("--force", is_flag=True, help="Also if unfinished turns contain the entry.")
 @_wish_options
 @pass_context

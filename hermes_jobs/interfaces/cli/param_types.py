@@ -86,7 +86,7 @@ class SchemaParam(TextParam):
             reason = getattr(error, "strerror", None) or str(error)
             self.fail(f"{given!r} cannot be read: {reason}.", param, ctx)
         if fault := schema_fault(schema):
-            self.fail(f"{given!r} is not JSON Schema that can be used: {fault}.", param, ctx)
+            self.fail(f"{given!r} is not a usable JSON Schema: {fault}.", param, ctx)
         return compact(schema)
 
     def shell_complete(
@@ -99,6 +99,21 @@ class IntParam(click.IntRange):
     """A whole number within bounds."""
 
     name = "whole number"
+
+
+class ListedParam(IntParam):
+    """A number from 1 of a listing; `command` prints the listing, and errors name it."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(min=1)
+        self.command = command
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number: int = super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a number from `{self.command}`.", param, ctx)
+        return number
 
 
 class FloatParam(click.FloatRange):

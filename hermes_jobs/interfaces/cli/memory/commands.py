@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.memory.curate import curate
 from hermes_jobs.interfaces.cli.memory.embed import embed
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest
 from hermes_jobs.interfaces.cli.output import note, print_text
-from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.param_types import ListedParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import read_stdin
 from hermes_jobs.interfaces.cli.table import print_table
@@ -157,7 +157,7 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
 
 
 @memory.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
-@click.argument("number", metavar="N", type=IntParam(min=1))
+@click.argument("number", metavar="N", type=ListedParam("hermes-jobs memory log"))
 @json_option
 @pass_context
 def undo(context: CliContext, number: int, as_json: bool) -> None:
