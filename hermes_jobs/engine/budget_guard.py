@@ -300,7 +300,8 @@ def _exhausted(
     if limit.tokens is not None:
         allowed, spent, needs = f"{limit.tokens:,} tokens", f"{over.spent.tokens:,}", f"{needed.tokens:,}"
     else:
-        allowed, spent, needs = f"${limit.value:g}", _dollars(over.spent), _dollars(needed)
+        allowed = f"${limit.value:g}" if limit.value >= 0.0001 else money(limit.value)
+        spent, needs = _dollars(over.spent), _dollars(needed)
     return OutOfBudget(
         f"The budget is used up: {limit.setting} allows {allowed}; {spent} spent so far, "
         f"and the next model call needs at least {needs}.",

@@ -126,6 +126,14 @@ def test_each_turn_has_its_own_budget_beside_the_sessions(log: SqlEventLog) -> N
     assert "budgets.session_usd" in ends[1].message
 
 
+def test_a_tiny_budget_is_told_as_an_amount(log: SqlEventLog) -> None:
+    engine = spending_engine(log, "w1", Budgets(turn_usd=1e-7), ScriptedModel(two_calls))
+    submit(engine, 1)
+    work(engine)
+    (failed,) = [fact for fact in facts_of(log) if isinstance(fact, e.TurnFailed)]
+    assert "budgets.turn_usd allows $0.0000001; $0.00 spent so far" in failed.message
+
+
 def test_an_answer_is_asked_for_no_longer_than_the_budget_pays_for(log: SqlEventLog) -> None:
     model = ScriptedModel(two_calls)
     engine = spending_engine(log, "w1", Budgets(turn_tokens=SENT + 280), model)
