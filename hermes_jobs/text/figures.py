@@ -69,6 +69,11 @@ def _two_digits(amount: float) -> str:
     return text if len(text) >= len("0.0000") else f"{amount:.4f}"
 
 
+def cost_text(cost_usd: float | None, known_usd: float = 0.0) -> str:
+    """`money` in a line without a name for the figure: `cost unknown` where nothing of it is known."""
+    return "cost unknown" if cost_usd is None and not known_usd else money(cost_usd, known_usd)
+
+
 def unknown_costs(found: Sequence[Unpriced]) -> str:
     """What a cost leaves out: responses whose own is not known, by model; empty for none."""
     unpriced = {each.model or UNNAMED: each.requests - each.unreported for each in found}

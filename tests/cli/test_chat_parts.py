@@ -354,6 +354,8 @@ def test_the_line_at_the_bottom_is_one_line_that_fits(
 
 def test_the_line_at_the_bottom_says_who_answers_how_full_it_is_and_what_it_cost() -> None:
     standing = ToolbarStatus(name="Trip", model="m", tokens=32_000, window=128_000, cost_usd=0.5, waiting=2)
+    partly = msgspec.structs.replace(standing, cost_usd=None, known_usd=0.25)
+    assert "≥ $0.25" in toolbar_text(partly, 120)
     assert toolbar_text(standing, 100) == (
         " m · mode ask · 25% of 128k tokens · $0.50 · 2 waiting · /help · Trip"
     )

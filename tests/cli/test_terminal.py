@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.text import figures
-from hermes_jobs.text.figures import moment, money
+from hermes_jobs.text.figures import cost_text, moment, money
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
@@ -134,6 +134,10 @@ def test_money_is_told_for_people() -> None:
         "$0.00",
         "$1,234.50",
     )
+
+
+def test_of_a_cost_the_known_part_is_told() -> None:
+    assert (cost_text(None), cost_text(None, 0.5), cost_text(0.5)) == ("cost unknown", "≥ $0.50", "$0.50")
 
 
 def test_a_small_amount_is_not_told_as_nothing() -> None:

@@ -8,7 +8,7 @@ from hermes_jobs.interfaces.chat.session_commands import MEANINGS
 from hermes_jobs.interfaces.chat.slash import ChatContext
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.output import cut, one_line
-from hermes_jobs.text.figures import money, pluralize, unknown_costs
+from hermes_jobs.text.figures import cost_text, money, pluralize, unknown_costs
 from hermes_jobs.views.models import SessionView
 
 
@@ -55,7 +55,7 @@ def cost(chat: ChatContext, _rest: str) -> None:
     key = _day(today, application.timezone)
     spent = next((row for row in days if row.key == key), None)
     if spent is not None:
-        cost = _money(spent.cost_usd, spent.known_cost_usd)
+        cost = cost_text(spent.cost_usd, spent.known_cost_usd)
         today_done = f"Today: {pluralize(spent.requests, 'model call')}, {cost}"
         chat.say(f"{today_done}{_limit(budgets.day_usd)}. /usage adds up by model.")
 
@@ -63,19 +63,15 @@ def cost(chat: ChatContext, _rest: str) -> None:
 def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> None:
     books = session.books
     done = f"{pluralize(session.num_turns, 'turn')}, {pluralize(books.num_model_calls, 'model call')}"
-    cost = _money(books.cost_usd, books.known_cost_usd)
+    cost = cost_text(books.cost_usd, books.known_cost_usd)
     chat.say(f"This session: {done}, {cost}{_limit(limit)}.")
     below = chat.application.views.used_below(session.lineage)
     if below.num_model_calls:
         calls = pluralize(below.num_model_calls, "model call")
-        chat.say(f"Its sub-agents: {calls}, {_money(below.cost_usd, below.known_cost_usd)}.")
+        chat.say(f"Its sub-agents: {calls}, {cost_text(below.cost_usd, below.known_cost_usd)}.")
     if missing := unknown_costs(chat.application.views.unknown_costs(lineage=session.lineage)):
         chat.say(f"Not in the cost: {missing}.")
     chat.say(f"Tokens: {tokens_label(books.usage)}.")
-
-
-def _money(cost_usd: float | None, known_usd: float) -> str:
-    return money(cost_usd, known_usd) if cost_usd is not None or known_usd else "cost unknown"
 
 
 def _limit(limit: float | None) -> str:

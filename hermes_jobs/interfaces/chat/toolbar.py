@@ -8,7 +8,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.conversation import Conversation
 from hermes_jobs.interfaces.cli.output import cut, line_width, one_line, short_tokens
-from hermes_jobs.text.figures import money
+from hermes_jobs.text.figures import cost_text
 
 GAP = " · "
 LEAST_TELLING = ("fill", "cost", "model", "queue", "mode")  # left out in this order on a narrow terminal
@@ -16,13 +16,15 @@ LEAST_NAME = 8  # columns that the session's name gets, or it is left out
 
 
 class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the conversation. `tokens` of `window` are in use, 0 if unknown."""
+    """The state of the conversation. `tokens` of `window` are in use, 0 if unknown. `known_usd`: the known
+    part of a cost that is not known as a whole."""
 
     name: str
     model: str
     tokens: int
     window: int
     cost_usd: float | None
+    known_usd: float = 0.0
     is_running: bool = False
     waiting: int = 0
     mode: str = "ask"
@@ -39,11 +41,12 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     """The current state, from the log and the views."""
     session, model = conversation.session, conversation.model
     cost: float | None = 0.0
+    known = 0.0
     title = None
     if session is not None:
         try:
             view = application.views.session(session.id)
-            cost, title = view.books.cost_usd, view.title
+            cost, known, title = view.books.cost_usd, view.books.known_cost_usd, view.title
         except HermesJobsError:
             cost = None
     return ToolbarStatus(
@@ -52,6 +55,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
         tokens=session.prompt_tokens if session else 0,
         window=application.endpoints.by_name.window_of(model),
         cost_usd=cost,
+        known_usd=known,
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,
         mode=conversation.mode,
@@ -69,7 +73,7 @@ def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
         "model": one_line(standing.model),
         "mode": f"mode {standing.mode}",
         "fill": f"{standing.fill:.0%} of {short_tokens(standing.window)} tokens",
-        "cost": "cost unknown" if standing.cost_usd is None else money(standing.cost_usd),
+        "cost": cost_text(standing.cost_usd, standing.known_usd),
         "queue": f"{standing.waiting} waiting" if standing.waiting else "",
         "work": "" if standing.asks else "working, Ctrl-C cancels" if standing.is_running else "/help",
     }
