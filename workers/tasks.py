@@ -62,6 +62,7 @@ RESULTS: dict[StepResult, str] = {
     "done": "done",
     "nothing": "not run: not due, or claimed by another worker",
     "not_yet": "not due yet",
+    "elsewhere": "left to a process that has a key or an address which this worker lacks",
     "held_up": "waits for budget that other calls have reserved",
     "abandoned": "given back: this worker stops",
     "discarded": "too late: another worker has taken over",

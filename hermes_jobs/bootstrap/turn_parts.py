@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hermes_jobs.bootstrap.workers import meets, of_tools, statuses
-from hermes_jobs.settings.turn_settings import applied, held, salt_of
+from hermes_jobs.settings.turn_settings import OF_DELIVERIES, applied, held, salt_of
 
 if TYPE_CHECKING:
+    from hermes_jobs.domain.delivery import Delivery
     from hermes_jobs.domain.session.steps import Step
     from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.engine.ports import Clock
@@ -74,6 +75,16 @@ class SettingsOfTurns:
                 return "nowhere"
             self._missing[which] = since
             return "elsewhere"
+
+    def is_elsewhere(self, delivery: Delivery) -> bool:
+        """See `PartsOfTurns.is_elsewhere`."""
+        assert delivery.requested is not None, f"{delivery.stream} was not requested"
+        secret = OF_DELIVERIES.get(delivery.requested.target.partition(":")[0])
+        with self._lock:
+            self._look()
+            if secret is None or self._settings.secrets.get(secret) is not None:
+                return False
+        return any(secret in each.has for each in statuses(self._log).values())
 
     def _look(self) -> None:
         """Forget what was made of settings that no longer hold."""

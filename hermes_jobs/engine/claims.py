@@ -18,9 +18,10 @@ from hermes_jobs.engine.ports import PaidStepHandler, SpendingApproval
 from hermes_jobs.errors import Rejected, StepLost
 from hermes_jobs.eventlog.log import StepGuard
 
-StepResult = Literal["done", "failed", "nothing", "not_yet", "held_up", "abandoned", "discarded"]
+StepResult = Literal["done", "failed", "nothing", "not_yet", "elsewhere", "held_up", "abandoned", "discarded"]
 """The result of running a step. `nothing`: it is not due, or claimed by another worker. `failed`: for good,
-without an automatic retry. `held_up`: it waits for budget that other calls have reserved."""
+without an automatic retry. `elsewhere`: it is left to a live process that has a secret or an address which
+this one lacks. `held_up`: it waits for budget that other calls have reserved."""
 
 
 class StepClaims:

@@ -18,6 +18,7 @@ import msgspec
 
 from hermes_jobs.domain.budgets import reservation_for, warning_key
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
+from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
@@ -184,8 +185,8 @@ class Engine:
         guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
         turn = _turn_of(state, step)
         admission = self._parts.admission(turn, step) if turn is not None and turn.requires else "here"
-        if admission == "elsewhere":
-            return "nothing"
+        if admission == "elsewhere" or (isinstance(state, Delivery) and self._parts.is_elsewhere(state)):
+            return "elsewhere"
         if admission == "nowhere" and isinstance(state, Session) and turn is not None:
             return self._claims.refuse(state, step, guard, unmet(turn))
         if first is not None:

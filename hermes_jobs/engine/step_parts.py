@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.budget_guard import BudgetGuard
@@ -36,6 +37,10 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
         """See `PartsOfTurns.admission`."""
         return "here"
 
+    def is_elsewhere(self, delivery: Delivery) -> bool:
+        """See `PartsOfTurns.is_elsewhere`."""
+        return False
+
 
 class PartsOfTurns(Protocol):
     """Chooses the parts by the settings that a turn carries. Safe for many threads."""
@@ -45,6 +50,12 @@ class PartsOfTurns(Protocol):
 
     def admission(self, turn: Turn, step: Step) -> Admission:
         """Which process meets the requirements of that step. Raises `LogUnavailable`."""
+
+    def is_elsewhere(self, delivery: Delivery) -> bool:
+        """Whether this process lacks the secret of that delivery's target and another live one has it.
+
+        Raises `LogUnavailable`.
+        """
 
 
 def unmet(turn: Turn) -> Rejected:

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 THREADS = 16
 LOOK_EVERY = 0.5  # seconds between polls of the log without notifications
 OBSERVE_EVERY = 1.0  # seconds between checks of the other workers
+RETRY_ELSEWHERE = 2.0  # seconds until a step that was left to another process is looked at again
 
 
 class InlineWorker:
@@ -52,6 +53,7 @@ class InlineWorker:
         self._open = False
         self._lock = threading.Lock()
         self._running: set[str] = set()
+        self._elsewhere: dict[str, float] = {}  # until when a step is left to the process that can run it
         self._error: Exception | None = None
         self._observed_at = float("-inf")
 
@@ -106,18 +108,23 @@ class InlineWorker:
             self._open = False
 
     def drain(self) -> None:
-        """Run all steps that are due, of all streams."""
-        self.work(lambda: not self._running and not self.engine.log.due(self.engine.clock.now(), limit=1))
+        """Run all steps that are due, of all streams, except those that another process has to run."""
+        self.work(lambda: not self._running and not self._due())
 
     def remaining_steps(self) -> int:
-        """The number of due steps that no other process has claimed."""
+        """The number of due steps that this process is running or could run."""
         log = self.engine.log
         with self._lock:
             in_hand = tuple(self._running)
         # In this order: a step that a running one makes due in between is then counted as due.
         held = {step for step in in_hand if log.step(step) is not None}
-        due = {row.step.id for row in log.due(self.engine.clock.now())}
-        return len(held | due)
+        return len(held | self._due())
+
+    def _due(self) -> set[str]:
+        """The ids of the due steps that no process has claimed, except those left to another one."""
+        rows = self.engine.log.due(self.engine.clock.now())
+        with self._lock:
+            return {row.step.id for row in rows} - self._elsewhere.keys()
 
     def _poll(self) -> None:
         if self._error is not None:
@@ -127,6 +134,8 @@ class InlineWorker:
         if not self._lease.ensure():
             return
         now = self.engine.clock.monotonic()
+        with self._lock:
+            self._elsewhere = {step: until for step, until in self._elsewhere.items() if until > now}
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
             reclaim_from_dead_workers(self.engine, self._observer)
@@ -151,7 +160,9 @@ class InlineWorker:
         due_at = min((each for each in times if each is not None), default=None)
         if due_at is None:
             return longest
-        return min(longest, max(due_at - self.engine.clock.now(), 0.001)) if due_at > 0 else longest
+        left = due_at - self.engine.clock.now()
+        is_left_to_others = left <= 0 and bool(self._elsewhere)
+        return longest if due_at <= 0 or is_left_to_others else min(longest, max(left, 0.001))
 
     def _launch(self, step: Step) -> None:
         if self._stream is not None and step.stream not in self._streams:
@@ -159,14 +170,18 @@ class InlineWorker:
             if step.stream not in self._streams:
                 return
         with self._lock:
-            if not self._open or not self._lease.is_valid or step.id in self._running:
+            if not self._open or not self._lease.is_valid:
+                return
+            if step.id in self._running or step.id in self._elsewhere:
                 return
             self._running.add(step.id)
             self._pool.submit(self._perform, step)
 
     def _perform(self, step: Step) -> None:
         try:
-            self.engine.run(step.stream, step.id)
+            if self.engine.run(step.stream, step.id) == "elsewhere":
+                with self._lock:
+                    self._elsewhere[step.id] = self.engine.clock.monotonic() + RETRY_ELSEWHERE
         except Exception as error:  # noqa: BLE001 - raised again by `_poll`, in the caller's thread
             logger.warning("step %s: %s", step.id, error)
             self._error = error

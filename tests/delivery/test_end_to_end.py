@@ -36,10 +36,13 @@ class SteppingClock(StandingClock):
 class Desk:
     """An installation with a worker, and a clock of the test's own."""
 
-    def __init__(self, application: Application, clock: SteppingClock, worker: InlineWorker) -> None:
+    def __init__(
+        self, application: Application, clock: SteppingClock, worker: InlineWorker, environ: dict[str, str]
+    ) -> None:
         self.application = application
         self.clock = clock
         self.worker = worker
+        self.environ = environ
 
     def ask(self, text: str, *targets: str) -> str:
         """A turn that is answered, and whose deliveries are tried once; the first one's id."""
@@ -82,7 +85,7 @@ def desk(tmp_path: Path, model_server: ModelServer) -> Iterator[Desk]:
         closing(Application(load(environ), environ, clock=clock)) as application,
         InlineWorker(application) as worker,
     ):
-        yield Desk(application, clock, worker)
+        yield Desk(application, clock, worker, environ)
 
 
 def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
@@ -152,6 +155,27 @@ def test_a_silent_answer_goes_nowhere(desk: Desk, model_server: ModelServer) -> 
     delivery = desk.ask("Anything new?", "cli")
     assert desk.state(delivery).requested is None
     assert desk.application.views.unread() == 0
+
+
+def test_a_process_without_the_secret_leaves_a_delivery_to_one_that_has_it(desk: Desk) -> None:
+    environ = {name: value for name, value in desk.environ.items() if name != "WEBHOOK_SECRET"}
+    with (
+        Receiver() as receiver,
+        closing(Application(load(environ), environ, clock=desk.clock)) as application,
+        InlineWorker(application) as without,
+    ):
+        other = Desk(application, desk.clock, without, environ)
+        delivery = other.ask("Hello", f"webhook:{receiver.url}")
+        assert (other.state(delivery).status, other.state(delivery).failures) == ("waiting", 0)
+        desk.worker.drain()
+        assert desk.state(delivery).status == "sent"
+    assert len(receiver.received) == 1
+
+
+def test_where_no_process_has_the_secret_the_delivery_says_so(desk: Desk) -> None:
+    delivery = desk.ask("Hello", "telegram:12")
+    assert desk.state(delivery).failures == 1
+    assert "TELEGRAM_BOT_TOKEN" in desk.state(delivery).message
 
 
 def test_no_secret_is_in_what_is_kept_of_a_failure(desk: Desk, tmp_path: Path) -> None:
