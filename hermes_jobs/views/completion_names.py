@@ -6,8 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import Literal
 
+from hermes_jobs.text.last_reference import LAST
 from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.id_lookup import LAST, LISTS
+from hermes_jobs.views.id_lookup import LISTS
 from hermes_jobs.views.sqlite import connect
 from hermes_jobs.views.store import SCHEMA
 

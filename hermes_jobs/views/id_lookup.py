@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from sqlite3 import Connection
 
@@ -10,10 +9,9 @@ from hermes_jobs.domain.session.titles import number_of, title_key
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.last_reference import LAST, steps_back
 from hermes_jobs.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
 
-LAST = "last"
-_REFERENCE = re.compile(rf"{LAST}(?:~(\d{{1,9}})?)?")
 LISTS = {
     "turn": f"SELECT turn, preview FROM turns WHERE {LISTED_TURNS} ORDER BY position DESC",
     "session": f"SELECT lineage, coalesce(title, preview) FROM lineages WHERE {LISTED_SESSIONS}"
@@ -25,14 +23,6 @@ LISTS = {
 """What each kind of name counts back in: ids with a text, newest first. Sessions are counted by their use."""
 _OF_LINEAGE = "SELECT turn FROM turns WHERE lineage = ? ORDER BY position DESC"
 _PLURALS = {"delivery": "deliveries"}
-
-
-def steps_back(given: str) -> int | None:
-    """How many before the newest: 0 for `last`, 1 for `last~` and `last~1`; None for any other name."""
-    found = _REFERENCE.fullmatch(given)
-    if found is None:
-        return None
-    return int(found[1]) if found[1] else int(given != LAST)
 
 
 def find_reference(connection: Connection, what: str, given: str, *, within: str | None = None) -> str | None:

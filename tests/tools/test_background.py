@@ -179,6 +179,15 @@ def test_a_name_is_given_once_and_names_the_process(shop):
     assert not shop.ask("terminal", command="true", name="dev").ok
 
 
+def test_last_names_the_newest_and_counts_back_from_it(shop):
+    with pytest.raises(Rejected, match="'last'"):
+        shop.known.find("last")
+    first, second = (shop.start("sleep 1000", name=name).record.id for name in ("one", "two"))
+    assert [shop.known.find(named).record.id for named in ("last", "last~1")] == [second, first]
+    with pytest.raises(Rejected, match="'last~2'"):
+        shop.known.find("last~2")
+
+
 def test_where_nobody_looks_after_it_it_ends_with_its_turn(shop):
     said = shop.ask("terminal", attended=False, command="sleep 1000", background=True)
     assert "It ends with this request at the latest" in said.content

@@ -29,6 +29,7 @@ from hermes_jobs.engine.ports import Cancel, ToolContext
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system import process_identity
 from hermes_jobs.system.cpu_affinity import without_affinity
+from hermes_jobs.text.last_reference import steps_back
 
 KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HERMES_JOBS_PROCESS"
@@ -217,11 +218,14 @@ class BackgroundProcesses:
         ]
 
     def find(self, named: str) -> BackgroundProcess:
-        """The process with that id or name; of several with one name the newest.
+        """The process with that id or name; of several with one name the newest. `last` is the newest of all.
 
         Raises `Rejected` if there is none.
         """
         known = self.all()
+        back = steps_back(named)
+        if back is not None and back < len(known):
+            return known[-1 - back]
         found = [each for each in known if named in (each.record.id, each.record.name)]
         if not found and named:
             found = [each for each in known if each.record.id.startswith(named)]

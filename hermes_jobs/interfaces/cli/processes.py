@@ -34,8 +34,8 @@ _ID = click.argument("process_id", metavar="ID", type=NonEmpty(), shell_complete
 def processes() -> None:
     """List, read and kill what the agent runs in the background.
 
-    ID is an id, a unique prefix, or the name that the agent gave. Only processes of this host are listed;
-    `down` stops them all.
+    ID is an id, a unique prefix, the name that the agent gave, or `last`: the newest one, even if it has
+    ended. Only processes of this host are listed; `down` stops them all.
     """
 
 

@@ -130,7 +130,11 @@ def _is_done(application: Application, lineage: str) -> bool:
 
 def _tell(done: list[ReviewView]) -> None:
     if not done:
-        note("Nothing to do: all finished conversations are consolidated.")
+        note(
+            "Nothing to do: no finished conversation has turns left to consolidate. "
+            "A conversation is finished once it has ended, was compressed, or was idle for "
+            "memory.consolidate_hours."
+        )
     for each in done:
         found = each.saved or ("nothing new" if each.status == "completed" else each.status)
         text = f" ({each.message})" if each.message else ""

@@ -1,0 +1,16 @@
+"""`last` and `last~N`: names that count back from the newest thing of a list."""
+
+from __future__ import annotations
+
+import re
+
+LAST = "last"
+_REFERENCE = re.compile(rf"{LAST}(?:~(\d{{1,9}})?)?")
+
+
+def steps_back(given: str) -> int | None:
+    """How many before the newest: 0 for `last`, 1 for `last~` and `last~1`; None for any other name."""
+    found = _REFERENCE.fullmatch(given)
+    if found is None:
+        return None
+    return int(found[1]) if found[1] else int(given != LAST)
