@@ -1,8 +1,8 @@
 """What the scan finds among injections and everyday notes that no rule was written for.
 
-The texts are in `data/injections.txt` and `data/everyday_notes.txt`, a sentence a line under headings (`##`) by
-kind and language. No rule may be mended by them: the figure would then say nothing about new wordings. Known
-tricks, each with its rule, are in `tests/text/scan`.
+The texts are in `data/injections.txt` and `data/everyday_notes.txt`, a sentence a line under headings (`##`)
+by kind and language. No rule may be mended by them: the figure would then say nothing about new wordings.
+Known tricks, each with its rule, are in `tests/text/scan`.
 """
 
 from __future__ import annotations
