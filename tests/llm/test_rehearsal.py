@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.agent.llm import git_week
 from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearsed
-from hermes_jobs.agent.llm.rehearsal_script import GIT_WEEK
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Reply
 from tests.llm.asking import ask, request
@@ -33,49 +33,26 @@ def test_no_notice_stands_below_every_answer(text: str) -> None:
 
 
 WEEK = """\
-commit 2026-11-23 22 by Ada: Log: an append names its version
-
- 3 files changed, 10 insertions(+), 2 deletions(-)
-commit 2026-11-23 22 by Bob: Log: old events decode
-
- 1 file changed, 1 deletion(-)
-commit 2026-11-21 03 by Ada: A note, and more: of it
-
- 1 file changed, 1 insertions(+)
-commit 2026-11-16 12 by Eve: Too old
-
- 1 file changed, 500 insertions(+)
+2026-11-24
+newest: Log: an append names its version
+      1 2026-11-23 22 Bob
 """
 
 
-def test_the_last_week_of_a_folder_is_drawn_from_git() -> None:
-    asked = request("What happened in this folder this week?", tools=TOOLS)
-    first = rehearsed(asked)
-    assert [arguments["command"] for _, arguments in calls(first)] == [GIT_WEEK, "ls -t | head -8"]
+def test_a_question_about_the_week_is_answered_from_git() -> None:
+    question = request("What happened in this folder this week?", tools=TOOLS)
+    first = rehearsed(question)
+    assert [arguments["command"] for _, arguments in calls(first)] == [git_week.COMMAND, "ls -t | head -8"]
     results = (ToolMessage("a", "terminal", WEEK), ToolMessage("b", "terminal", "notes.txt"))
     answer = rehearsed(
-        request(*asked.messages, AssistantMessage("", first.tool_calls), *results, tools=TOOLS)
+        request(*question.messages, AssistantMessage("", first.tool_calls), *results, tools=TOOLS)
     ).content
-    lines = answer.splitlines()
-    assert lines[3:10] == [
-        "Tue 17  ·",
-        "Wed 18  ·",
-        "Thu 19  ·",
-        "Fri 20  ·",
-        f"Sat 21  {'█' * 15} 1",
-        "Sun 22  ·",
-        f"Mon 23  {'█' * 30} 2",
-    ]
-    assert "3 commits by 2 people: 11 lines were added, 3 removed." in answer
-    assert "22:00 to 23:00" in answer
-    assert "1 commit was made between midnight and five." in answer
-    assert "The favourite subject was Log (2 times)." in answer
-    assert answer.endswith('The newest says "Log: an append names its version".')
+    assert answer == git_week.week_summary(WEEK)
 
 
 def test_a_folder_without_git_is_told_by_its_newest_files() -> None:
     results = (
-        ToolMessage("a", "terminal", "fatal: not a git repository\n[exit code 128]"),
+        ToolMessage("a", "terminal", "2026-11-24\nfatal: not a git repository\n[exit code 128]"),
         ToolMessage("b", "terminal", "notes.txt\nplan.txt"),
     )
     answer = rehearsed(request("What's new here?", AssistantMessage(""), *results, tools=TOOLS)).content
