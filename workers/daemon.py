@@ -69,19 +69,19 @@ def stop(settings: Settings) -> int | None:
     paths = settings.paths
     patience = settings.workers.stop_seconds + STOP_MARGIN + BEAT_GRACE + 2 * FLOWER_GRACE
     until = time.monotonic() + patience
-    state = asked = None
+    state = asked_pid = None
     while is_held(paths):
         state = read_state(paths)
         # Read while the lock is held: the process id cannot have been reused.
-        if state is not None and asked is None:
+        if state is not None and asked_pid is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(state.pid, signal.SIGTERM)
-            asked = state.pid
+            asked_pid = state.pid
         if time.monotonic() >= until:
-            pid = f" (process {asked})" if asked else ""
+            pid = f" (process {asked_pid})" if asked_pid else ""
             raise Rejected(f"It has not ended within {patience:g} s{pid}.", hint=f"See {paths.logs}.")
         time.sleep(LOOK_EVERY)
-    return asked
+    return asked_pid
 
 
 def _since(log: Path, begun: int) -> str:

@@ -63,10 +63,10 @@ class MessagePublisher:
     def send(self, messages: Sequence[Message]) -> bool:
         """Send messages, and those queued meanwhile; returns whether the broker accepted these."""
         with self._sending:
-            taken = self._send(messages)
-        if taken:
+            sent = self._send(messages)
+        if sent:
             self._send_waiting()
-        return taken
+        return sent
 
     def _send_waiting(self) -> None:
         """Send the queued messages, unless another thread does."""

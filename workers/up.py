@@ -335,9 +335,9 @@ class Supervisor:
         self._say("Stopped.")
 
 
-def _flower_port(wanted: int | None) -> int:
+def _flower_port(requested: int | None) -> int:
     """The requested port, else the first free one. Raises `Misconfigured`."""
-    ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if wanted is None else (wanted,)
+    ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if requested is None else (requested,)
     for port in ports:
         if is_free(DEFAULT_ADDRESS, port):
             return port

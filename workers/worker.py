@@ -47,12 +47,12 @@ def allow_open_files(threads: int) -> None:
     Many systems have a default of 256 or 1,024, too low for the default of 256 threads.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = threads * A_THREAD + BESIDES
+    limit = threads * A_THREAD + BESIDES
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+        limit = min(limit, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def limit_arenas(most: int) -> None:

@@ -117,7 +117,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     )
     for part, toolset in ((providers, "memory"), (contexts, "context")):
         taken = {each.name for each in tools}
-        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, taken=taken)
+        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=taken)
     toolbox = Toolbox(
         tools,
         enabled=settings.toolsets.enabled,

@@ -157,7 +157,7 @@ def _cut(text: str, room: int) -> tuple[int, int]:
     window = text[: room + 1]  # a boundary right after the last character counts too
     for least in (int(room * FULL_ENOUGH), 0):
         for seam in SEAMS:
-            found = [match for match in seam.finditer(window) if least < match.start() <= room]
-            if found:
-                return found[-1].start(), found[-1].end()
+            matches = [match for match in seam.finditer(window) if least < match.start() <= room]
+            if matches:
+                return matches[-1].start(), matches[-1].end()
     return room, room

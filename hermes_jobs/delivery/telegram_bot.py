@@ -30,8 +30,8 @@ _TOKEN_FORM = re.compile(r"(?P<bot>\d+):[\w-]{16,}", re.ASCII)
 
 def bot_of(token: str) -> str | None:
     """The id of the bot that a token belongs to; None for an invalid token."""
-    found = _TOKEN_FORM.fullmatch(token)
-    return found["bot"] if found else None
+    match = _TOKEN_FORM.fullmatch(token)
+    return match["bot"] if match else None
 
 
 @asynccontextmanager

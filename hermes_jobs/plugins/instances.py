@@ -45,14 +45,14 @@ class Instances(Generic[T]):
     def get(self, key: str, make: Callable[[], T]) -> T:
         """The conversation's instance, made where there is none. Raises what `make` raises."""
         with self._lock:
-            found = self._instances.get(key)
-            if found is None:
-                found = self._instances[key] = make()
+            instance = self._instances.get(key)
+            if instance is None:
+                instance = self._instances[key] = make()
             self._instances.move_to_end(key)
             excess = len(self._instances) - MAX_INSTANCES
             removed = [self._instances.popitem(last=False)[1] for _ in range(excess)]
         self._close_all(removed)
-        return found
+        return instance
 
     def remove(self, key: str) -> None:
         """Close the conversation's instance, if there is one."""

@@ -139,14 +139,14 @@ class _LastRecord(logging.Handler):
 
 def probe_collector(seconds: float) -> str:
     """Why the collector accepts no spans; "" where it does. Raises `ValueError` for a wrong variable."""
-    kept, text = _LastRecord(), logging.getLogger(trace_exporter.__name__)
+    last_record, text = _LastRecord(), logging.getLogger(trace_exporter.__name__)
     before, text.propagate = text.propagate, False
-    text.addHandler(kept)
+    text.addHandler(last_record)
     exporter: SpanExporter = trace_exporter.OTLPSpanExporter(timeout=seconds)
     try:
-        taken = exporter.export(()) is SpanExportResult.SUCCESS
+        succeeded = exporter.export(()) is SpanExportResult.SUCCESS
     finally:
         exporter.shutdown()
-        text.removeHandler(kept)
+        text.removeHandler(last_record)
         text.propagate = before
-    return "" if taken else kept.message or "it did not say why"
+    return "" if succeeded else last_record.message or "it did not say why"

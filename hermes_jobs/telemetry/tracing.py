@@ -111,8 +111,8 @@ class Tracing:
         if not isinstance(before, Session) or not any(isinstance(event, Closing) for event in events):
             return
         turns = {turn for event in events if isinstance(turn := getattr(event, "turn", None), str)}
-        found = {turn: known.times_resumed for turn in turns if (known := before.find(turn)) is not None}
-        self._waiting.put(_AppendedTurn(before.stream, before.version, after.version, found))
+        resumes = {turn: known.times_resumed for turn in turns if (known := before.find(turn)) is not None}
+        self._waiting.put(_AppendedTurn(before.stream, before.version, after.version, resumes))
 
     def watch_tasks(self) -> None:
         """Instrument the Celery tasks that this process sends and runs."""
@@ -199,10 +199,10 @@ class Tracing:
         assert isinstance(event, Closing)
         while True:
             earlier = (each for each in reversed(recent) if each.version < closing.version)
-            found = next((each for each in earlier if is_opened_by(each.event, event)), None)
+            opening = next((each for each in earlier if is_opened_by(each.event, event)), None)
             first = recent[0].version
-            if found is not None or first == 1 or _is_submitted_before(recent, event):
-                return found, recent
+            if opening is not None or first == 1 or _is_submitted_before(recent, event):
+                return opening, recent
             before = self._log.read(closing.stream, after=max(0, first - 1 - LOOK_BACK), upto=first - 1)
             recent = [*before, *recent]
 

@@ -68,7 +68,7 @@ def test_one_that_says_what_it_does_is_treated_so() -> None:
 
 
 def test_one_whose_name_is_taken_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    assert plugin_tools([SPEC], run, toolset="memory", taken={"ask_notes"}) == ()
+    assert plugin_tools([SPEC], run, toolset="memory", used_names={"ask_notes"}) == ()
     (first,) = plugin_tools([SPEC, SPEC], run, toolset="memory")
     assert first.name == "ask_notes"
     assert caplog.text.count("the tool ask_notes is left out") == 2

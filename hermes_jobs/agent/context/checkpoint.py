@@ -66,8 +66,8 @@ def read_checkpoint(text: str) -> Checkpoint:
     items: dict[str, list[str]] = {}
     for name, lines in _sections(text):
         if name in LISTS:
-            found, others = _each_line(lines) if name in EARLIER else _entries(lines)
-            items.setdefault(name, []).extend(_doubted(each, doubts) for each in found)
+            parsed_items, others = _each_line(lines) if name in EARLIER else _entries(lines)
+            items.setdefault(name, []).extend(_doubted(each, doubts) for each in parsed_items)
         else:
             others = lines
         body = "\n".join(others).strip()
@@ -95,10 +95,10 @@ def _sections(text: str) -> Iterator[tuple[str, Sequence[str]]]:
     """The lines below each known heading, with its name; "" for those before the first."""
     name, lines = "", list[str]()
     for line in text.strip().splitlines():
-        if found := _HEADING.match(line):
+        if heading := _HEADING.match(line):
             if name or any(map(str.strip, lines)):
                 yield name, lines
-            name, lines = _CALLED[found["name"].casefold()], []
+            name, lines = _CALLED[heading["name"].casefold()], []
         else:
             lines.append(line)
     yield name, lines
@@ -112,8 +112,8 @@ def _entries(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
     for line in lines:
         if within and _FURTHER.match(line):
             entries[-1] += f" {line.strip()}"
-        elif found := _ITEM.match(line):
-            entries.append(found["text"])
+        elif item := _ITEM.match(line):
+            entries.append(item["text"])
             within = True
         else:
             others.append(line)
@@ -132,5 +132,5 @@ def _doubted(entry: str, doubts: Sequence[str]) -> str:
 
 
 def _of(items: dict[str, list[str]], names: Sequence[str]) -> tuple[str, ...]:
-    found = (entry_text(each) for name in names for each in items.get(name, ()))
-    return distinct(each for each in found if plain(each) not in _NOTHING)
+    texts = (entry_text(each) for name in names for each in items.get(name, ()))
+    return distinct(each for each in texts if plain(each) not in _NOTHING)

@@ -167,11 +167,11 @@ def plain(line: str) -> str:
 
 def distinct(lines: Iterable[str]) -> tuple[str, ...]:
     """The lines without empty ones and repetitions."""
-    found: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for line in lines:
-        found.setdefault(plain(line), line)
-    found.pop("", None)
-    return tuple(found.values())
+        unique.setdefault(plain(line), line)
+    unique.pop("", None)
+    return tuple(unique.values())
 
 
 def count(state: EntityState) -> int:
@@ -197,7 +197,7 @@ def fitted(state: EntityState, room: int) -> EntityState:
         ("commands", others),
         ("files", read),
     )
-    in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in found] for kind, found in kinds)))
+    in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in items] for kind, items in kinds)))
     left, included = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
     headed = set[str]()
     for entry in filter(None, in_turn):
@@ -235,24 +235,24 @@ def rendered(state: EntityState) -> Iterator[str]:
         state.commands,
         state.files,
     )
-    for heading, found in zip(HEADINGS.values(), kinds, strict=True):
-        if found:
-            yield "\n".join((heading, *(line_of(each) for each in found)))
+    for heading, items in zip(HEADINGS.values(), kinds, strict=True):
+        if items:
+            yield "\n".join((heading, *(line_of(each) for each in items)))
 
 
 def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
     """Parse the entries below each heading; other lines are ignored."""
-    found = {
+    items = {
         kind: [line[2:] for line in blocks.get(heading, ()) if line.startswith("- ")]
         for kind, heading in HEADINGS.items()
     }
     return EntityState(
-        open_ends=distinct(found["open_ends"]),
-        decisions=distinct(found["decisions"]),
-        commands=tuple(CommandState(what, how) for how, what in _pairs(found["commands"])),
+        open_ends=distinct(items["open_ends"]),
+        decisions=distinct(items["decisions"]),
+        commands=tuple(CommandState(what, how) for how, what in _pairs(items["commands"])),
         files=tuple(
             FileTouched(what, tuple(tools.split(", ")), outcome)
-            for how, what in _pairs(found["files"])
+            for how, what in _pairs(items["files"])
             for tools, _, outcome in [how.partition("; ")]
         ),
     )

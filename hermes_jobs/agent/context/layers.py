@@ -85,9 +85,9 @@ def continued(
 
     `answers` are the summariser's answers for each part of the middle, each an update of the one before.
     """
-    found = [read_checkpoint(answer) for answer in answers]
-    last = found[-1]
-    lines = distinct(line for each in found for line in each.earlier) or condensed(before.recent)
+    checkpoints = [read_checkpoint(answer) for answer in answers]
+    last = checkpoints[-1]
+    lines = distinct(line for each in checkpoints for line in each.earlier) or condensed(before.recent)
     state = entity_state.merged(before.state, observed)
     return fitted(
         Layers(
@@ -151,14 +151,14 @@ def _cut(prose: str, room: int) -> str:
 
 def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
     """The episodes without lines in `seen`, one for each session."""
-    found: dict[str, list[str]] = {}
+    unseen: dict[str, list[str]] = {}
     for episode in episodes:
-        lines = found.setdefault(episode.session, [])
+        lines = unseen.setdefault(episode.session, [])
         for line in map(entry_text, episode.lines):
             if plain(line) and plain(line) not in seen:
                 seen.add(plain(line))
                 lines.append(line)
-    return tuple(Episode(session, tuple(lines)) for session, lines in found.items() if lines)
+    return tuple(Episode(session, tuple(lines)) for session, lines in unseen.items() if lines)
 
 
 def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
@@ -224,10 +224,10 @@ def parsed(text: str) -> Layers:
 def _episodes(lines: Iterable[str]) -> Iterator[Episode]:
     session, texts = "", list[str]()
     for line in lines:
-        if found := _FROM.fullmatch(line):
+        if match := _FROM.fullmatch(line):
             if texts:
                 yield Episode(session, tuple(texts))
-            session, texts = found["session"], []
+            session, texts = match["session"], []
         elif line.startswith("- "):
             texts.append(line[2:])
     if texts:

@@ -89,10 +89,10 @@ def ending(name: str, content: str) -> tuple[str, str]:
         return "was interrupted", ""
     last = content[-ENDING:]
     for pattern, text in _ENDINGS:
-        if found := pattern.search(last):
-            return text.format(*found.groups()), _last_line(last[: found.start()])
-    if found := _STATUS.match(content):
-        return f"{'failed' if found[1] >= '400' else 'ok'}, HTTP {found[1]}", ""
+        if match := pattern.search(last):
+            return text.format(*match.groups()), _last_line(last[: match.start()])
+    if match := _STATUS.match(content):
+        return f"{'failed' if match[1] >= '400' else 'ok'}, HTTP {match[1]}", ""
     return ("ok, exit code 0" if name == "terminal" else "ok"), ""
 
 

@@ -133,11 +133,11 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
         content = message.content
         if message in _ANSWERS and messages_left and isinstance(messages_left[-1], AssistantMessage):
             continue
-        if not summary and not isinstance(message, ToolMessage) and (found := _SUMMARY.match(content)):
-            summary = found["summary"].strip()
-            content = content[found.end() :]
-        if isinstance(message, UserMessage) and (found := _TODOS.search(content)):
-            content = content[: found.start()].rstrip("\n")
+        if not summary and not isinstance(message, ToolMessage) and (match := _SUMMARY.match(content)):
+            summary = match["summary"].strip()
+            content = content[match.end() :]
+        if isinstance(message, UserMessage) and (match := _TODOS.search(content)):
+            content = content[: match.start()].rstrip("\n")
         if content == message.content:
             messages_left.append(message)
         elif content or (isinstance(message, AssistantMessage) and message.tool_calls):

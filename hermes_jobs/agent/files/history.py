@@ -98,11 +98,11 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
 
         The newest content with another modification time was saved by a user, who has therefore seen it.
         """
-        held = self.of(name)
-        if not held or held[-1].digest != content.digest:
+        texts = self.of(name)
+        if not texts or texts[-1].digest != content.digest:
             self._add(name, file, msgspec.structs.replace(content, text=None) if logged else content)
-        elif held[-1].mark.at != content.mark.at:
-            self.entries[name] = (*held[:-1], content)
+        elif texts[-1].mark.at != content.mark.at:
+            self.entries[name] = (*texts[:-1], content)
 
     def add_written(self, name: str, file: Path, content: StoredText) -> None:
         """Add the content written to the file; later reads of it can be detected."""
@@ -141,14 +141,14 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
     def _add(self, name: str, file: Path, content: StoredText) -> None:
         """A content that was never read is replaced by the next one."""
         before = self.of(name)
-        held = [*(before[:-1] if self._is_unread(name, file) else before), content][-MAX_VERSIONS:]
-        while len(held) > 1 and sum(len(each.text or "") for each in held) > MAX_CHARS:
-            del held[0]
-        self.entries[name] = tuple(held)
+        texts = [*(before[:-1] if self._is_unread(name, file) else before), content][-MAX_VERSIONS:]
+        while len(texts) > 1 and sum(len(each.text or "") for each in texts) > MAX_CHARS:
+            del texts[0]
+        self.entries[name] = tuple(texts)
 
     def _is_unread(self, name: str, file: Path) -> bool:
-        held = self.of(name)
-        return bool(held) and self._witnesses.is_unread(file, held[-1].mark)
+        texts = self.of(name)
+        return bool(texts) and self._witnesses.is_unread(file, texts[-1].mark)
 
 
 def digest_of(content: str | bytes) -> str:

@@ -239,5 +239,5 @@ def _encoded(value: object) -> str:
     return well_formed(json.dumps(value, ensure_ascii=False))
 
 
-def _quoted_key(found: re.Match[str]) -> str:
-    return found[1] or f'{found[2]}"{found[3]}"{found[4]}'
+def _quoted_key(match: re.Match[str]) -> str:
+    return match[1] or f'{match[2]}"{match[3]}"{match[4]}'

@@ -23,15 +23,15 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
     ids = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
     if len(set(ids)) == len(ids) and all(re.fullmatch(valid, each) for each in ids):
         return messages
-    taken: set[str] = set()
+    used: set[str] = set()
     current: dict[str, str] = {}  # the current id of each original one
     changed: list[Message] = []
     for message in messages:
         match message:
             case AssistantMessage(tool_calls=calls) if calls:
                 for call in calls:
-                    current[call.id] = _fresh(call.id, taken, valid)
-                    taken.add(current[call.id])
+                    current[call.id] = _fresh(call.id, used, valid)
+                    used.add(current[call.id])
                 renamed = tuple(replace(call, id=current[call.id]) for call in calls)
                 changed.append(replace(message, tool_calls=renamed))
             case ToolMessage(tool_call=asked_by):
@@ -41,14 +41,14 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
     return changed
 
 
-def _fresh(given: str, taken: set[str], valid: str) -> str:
+def _fresh(given: str, used: set[str], valid: str) -> str:
     """The id itself if it is valid and unused, else one derived from it."""
-    if given not in taken and re.fullmatch(valid, given):
+    if given not in used and re.fullmatch(valid, given):
         return given
     number = 0
     while True:
         digest = sha256(f"{given}#{number}".encode("utf-8", "replace")).hexdigest()
         for made in (f"call_{digest[:20]}", digest[:9]):  # Mistral accepts nine letters and digits
-            if made not in taken and re.fullmatch(valid, made):
+            if made not in used and re.fullmatch(valid, made):
                 return made
         number += 1

@@ -72,10 +72,10 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
     """Request the endpoint's models, with a timeout of `seconds` per request."""
     url = base_url.rstrip("/")
     with httpx2.Client(timeout=seconds, follow_redirects=False) as client:
-        found = _request(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
-        if isinstance(found, Listing):
-            return found
-        return _diagnosis(client, url, key, api, found)
+        response = _request(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
+        if isinstance(response, Listing):
+            return response
+        return _diagnosis(client, url, key, api, response)
 
 
 def _request(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
@@ -125,19 +125,19 @@ def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing
     shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
     candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
     for each in candidates:
-        found = _request(client, f"{each}/models", key, "openai")
-        if isinstance(found, Listing) and (found.models or found.trouble == "other_api"):
-            if found.trouble == "other_api":
-                return found
+        response = _request(client, f"{each}/models", key, "openai")
+        if isinstance(response, Listing) and (response.models or response.trouble == "other_api"):
+            if response.trouble == "other_api":
+                return response
             problem = f"There is no API at {url}, but there is one at {each}."
             hint = f"Set model.base_url to {each}"
             return Listing(trouble="address", problem=problem, hint=hint, better_url=each)
     return None
 
 
-def _other_api(found: Api, url: str) -> Listing:
-    text = "Anthropic's Messages API" if found == "anthropic" else "OpenAI's API"
-    to_set = "anthropic" if found == "anthropic" else "custom"
+def _other_api(api: Api, url: str) -> Listing:
+    text = "Anthropic's Messages API" if api == "anthropic" else "OpenAI's API"
+    to_set = "anthropic" if api == "anthropic" else "custom"
     hint = f"Set model.provider to {to_set}: hermes-jobs config set model.provider {to_set}"
     return Listing(trouble="other_api", problem=f"{url} speaks {text}.", hint=hint)
 
@@ -256,12 +256,12 @@ def _is_puzzling(error: ModelError) -> bool:
     return error.kind == "model_not_found" or no_api or error.message.startswith(("404", "405"))
 
 
-def _explained(error: ModelError, model: str, found: Listing) -> ModelError:
-    if found.trouble in _AT_THE_ADDRESS:
-        return ModelError("bad_request", found.problem, hint=found.hint)
-    if error.kind != "model_not_found" or not found.models or found.named(model) is not None:
+def _explained(error: ModelError, model: str, listing: Listing) -> ModelError:
+    if listing.trouble in _AT_THE_ADDRESS:
+        return ModelError("bad_request", listing.problem, hint=listing.hint)
+    if error.kind != "model_not_found" or not listing.models or listing.named(model) is not None:
         return error
-    near = found.nearest(model)
+    near = listing.nearest(model)
     offered = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."
     hint = "`hermes-jobs models list` shows all."
     sentence = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."

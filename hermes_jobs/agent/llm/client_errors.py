@@ -29,12 +29,12 @@ UNTRUSTED = (
 
 def unreachable(error: Exception, url: str) -> str:
     """A sentence about the reason why the endpoint cannot be reached."""
-    found = list(causes(error))
-    if any(isinstance(cause, socket.gaierror) for cause in found):
+    error_chain = list(causes(error))
+    if any(isinstance(cause, socket.gaierror) for cause in error_chain):
         return f"The name in {url} cannot be resolved."
-    if any(isinstance(cause, ConnectionRefusedError) for cause in found):
+    if any(isinstance(cause, ConnectionRefusedError) for cause in error_chain):
         return f"Nothing answers at {url}: the connection was refused."
-    if any(isinstance(cause, ssl.SSLError) for cause in found):
+    if any(isinstance(cause, ssl.SSLError) for cause in error_chain):
         return f"No secure connection to {url}: {root(error)}"
     return f"The connection to {url} failed: {root(error)}"
 
@@ -130,10 +130,10 @@ class ErrorMapper:
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         text: str = error.response.text
         try:
-            found = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
+            details = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
         except msgspec.MsgspecError:
-            found = None
-        return found or ApiRefusal(message=shortened(text), status=error.status_code, headers=headers)
+            details = None
+        return details or ApiRefusal(message=shortened(text), status=error.status_code, headers=headers)
 
     def refused(self, refusal: ApiRefusal, usage: Usage) -> ModelError:
         """The error for a refusal that arrived now."""

@@ -133,8 +133,8 @@ def adapted(
 ) -> Dialect | None:
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
-    found = (learn(dialect, refused) for learn in _LESSONS)
-    changed = next((each for each in found if each is not None), None)
+    adaptations = (learn(dialect, refused) for learn in _LESSONS)
+    changed = next((each for each in adaptations if each is not None), None)
     if changed is None or _insists(manner, dialect, changed):
         return None
     return changed

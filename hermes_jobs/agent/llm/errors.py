@@ -347,5 +347,5 @@ def _headers_in_error(error: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a limit, which OpenRouter repeats in `metadata.headers`."""
     metadata = error.get("metadata")
     headers = metadata.get("headers") if isinstance(metadata, Mapping) else None
-    found = headers.items() if isinstance(headers, Mapping) else ()
-    return {str(name).lower(): str(value) for name, value in found}
+    pairs = headers.items() if isinstance(headers, Mapping) else ()
+    return {str(name).lower(): str(value) for name, value in pairs}

@@ -181,8 +181,8 @@ _LIMIT_AFTER = _pattern(
 
 def limit_in(text: str, status: int | None = None) -> NamedLimit | None:
     """The limit in a refusal; None if it is about something else."""
-    if (found := _shares(text)) is not None:
-        return found
+    if (limit := _shares(text)) is not None:
+        return limit
     if below := _BELOW.search(text):
         return NamedLimit("output_limit", value(below["above"]) - 1)
     answer = None if _ONLY_ONE_SIDE.search(text) else _ANSWER_WORDS.search(text)
@@ -197,8 +197,8 @@ def limit_in(text: str, status: int | None = None) -> NamedLimit | None:
 def _shares(text: str) -> NamedLimit | None:
     """The limit where window and prompt are named: no room for an answer, or only for a shorter one."""
     for pattern in _SHARES:
-        if found := pattern.search(text):
-            named = {name: value(number) for name, number in found.groupdict().items() if number}
+        if match := pattern.search(text):
+            named = {name: value(number) for name, number in match.groupdict().items() if number}
             window = named["window"]
             prompt = named["total"] - named["answer"] if "answer" in named else named["prompt"]
             if prompt + LEAST_ANSWER <= window:
@@ -208,12 +208,12 @@ def _shares(text: str) -> NamedLimit | None:
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
-    found = (match for pattern in patterns if (match := pattern.search(text)))
-    match = next(found, None)
+    matches = (match for pattern in patterns if (match := pattern.search(text)))
+    match = next(matches, None)
     return (value(match[1]) or None) if match else None
 
 
-def _smallest(text: str, found: re.Match[str], least: int) -> int | None:
+def _smallest(text: str, match: re.Match[str], least: int) -> int | None:
     """The limit in a text of unknown form, at least `least`: the smaller of its two largest numbers, or the
     only one, if it follows a word for a limit.
     """
@@ -222,7 +222,7 @@ def _smallest(text: str, found: re.Match[str], least: int) -> int | None:
     sizes = sorted({number for number in numbers_in(text) if number >= least})
     if len(sizes) > 1:
         return sizes[-2]
-    behind = _LIMIT_AFTER.search(text, max(found.start(), found.end() - len(" exceeded")))
+    behind = _LIMIT_AFTER.search(text, max(match.start(), match.end() - len(" exceeded")))
     return sizes[0] if sizes and behind and value(behind["limit"]) == sizes[0] else None
 
 

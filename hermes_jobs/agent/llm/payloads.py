@@ -44,10 +44,10 @@ class Attachments:
 
     def found(self) -> Json:
         """The non-empty fields; readable reasoning is left out if its entries are present."""
-        found = {name: value for name, value in self._found.items() if value}
-        if "reasoning_details" in found:
-            found.pop("reasoning", None)
-        return found
+        values = {name: value for name, value in self._found.items() if value}
+        if "reasoning_details" in values:
+            values.pop("reasoning", None)
+        return values
 
 
 def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
@@ -72,11 +72,11 @@ def _continues(entry: Mapping[str, object], piece: Mapping[str, object]) -> bool
     return same_type and (piece.get("id") is None or entry.get("id") in {None, piece.get("id")})
 
 
-def payload_of(found: Json, dialect: Dialect, model: str) -> Payload | None:
+def payload_of(value: Json, dialect: Dialect, model: str) -> Payload | None:
     """The collected fields as a payload; None if there are none."""
-    if not found:
+    if not value:
         return None
-    data = well_formed(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    data = well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     return Payload(dialect.payload_name, model, dialect.endpoint, data)
 
 

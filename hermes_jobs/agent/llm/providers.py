@@ -316,5 +316,5 @@ def provider_of_key(key: str) -> Provider | None:
 def provider_named(name: str) -> Provider | None:
     """The provider with that name or alternative name; None if there is none."""
     normalized = name.strip().lower().replace(" ", "-")
-    found = ALSO_CALLED.get(normalized, normalized)
-    return next((each for each in _TABLE if each.name == found), None)
+    key = ALSO_CALLED.get(normalized, normalized)
+    return next((each for each in _TABLE if each.name == key), None)

@@ -97,10 +97,10 @@ def end_of_unopened(text: str) -> tuple[str, str] | None:
     a sentence ends before it, a line ends after it, or the answer follows without a blank; inside code it is
     quoted.
     """
-    found = _STRAY.search(text)
-    if found is None:
+    match = _STRAY.search(text)
+    if match is None:
         return None
-    before, after = text[: found.start()], text[found.end() :]
+    before, after = text[: match.start()], text[match.end() :]
     if before.endswith("`") or before.count("```") % 2 or "<think" in before.lower():
         return None
     follows = after[:1]

@@ -66,8 +66,8 @@ def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
 def _without_system(messages: list[Json]) -> list[Json]:
     """The system prompt moved into the first user message, for templates without a system role."""
     match messages:
-        case [{"role": "system", "content": prompt}, {"role": "user", "content": said}, *rest]:
-            return [{"role": "user", "content": f"{prompt}\n{said}"}, *rest]
+        case [{"role": "system", "content": prompt}, {"role": "user", "content": text}, *rest]:
+            return [{"role": "user", "content": f"{prompt}\n{text}"}, *rest]
         case [{"role": "system", "content": prompt}, *rest]:
             return [{"role": "user", "content": prompt}, *rest]
         case _:

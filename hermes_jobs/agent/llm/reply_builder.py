@@ -35,7 +35,7 @@ class ReplyBuilder:
         self,
         *,
         calls_in_text: bool = False,
-        taken: Collection[str] = (),
+        used_ids: Collection[str] = (),
         dialect: Dialect = PLAIN,
         model: str = "",
         offered: Collection[str] = (),
@@ -49,7 +49,7 @@ class ReplyBuilder:
         self.finish_reason = ""
         self.model = ""
         self._reported: object = None
-        self._taken = taken
+        self._taken = used_ids
         self._text = WholeCharacters()
         self._calls_in_text = calls_in_text
         self._offered = offered
@@ -148,9 +148,9 @@ class ReplyBuilder:
             *(self._tail.calls if self._tail is not None else ()),
             *(self._written.calls if self._written is not None else ()),
         ]
-        taken = {*self._taken, *(call.id for call in self.calls.calls())}
-        numbers = range(len(self._taken), len(self._taken) + len(taken) + len(written))
-        fresh = (name for number in numbers if (name := f"call{number:05d}") not in taken)
+        used_ids = {*self._taken, *(call.id for call in self.calls.calls())}
+        numbers = range(len(self._taken), len(self._taken) + len(used_ids) + len(written))
+        fresh = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
         return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, written, strict=False)]
 
 
@@ -162,10 +162,10 @@ def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
     earlier_calls = [
         message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)
     ]
-    taken = [call.id for calls in earlier_calls for call in calls]
+    used_ids = [call.id for calls in earlier_calls for call in calls]
     return ReplyBuilder(
-        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or taken),
-        taken=taken,
+        calls_in_text=dialect.tool_calls == "text" and bool(request.offered or used_ids),
+        used_ids=used_ids,
         dialect=dialect,
         model=request.model,
         offered=[spec.name for spec in request.offered],
@@ -227,13 +227,13 @@ class ToolCallJoiner:
         draft.extras.update({name: piece[name] for name in self._extra_fields if piece.get(name)})
 
     def _draft(self, index: int | None, key: str, name: str) -> _Draft:
-        found = self._by_index.get(index) if index is not None else self._without_index(key, name)
-        if found is None or _is_another(found, key, name):
-            found = _Draft()
-            self._drafts.append(found)
+        draft = self._by_index.get(index) if index is not None else self._without_index(key, name)
+        if draft is None or _is_another(draft, key, name):
+            draft = _Draft()
+            self._drafts.append(draft)
         if index is not None:
-            self._by_index[index] = found
-        return found
+            self._by_index[index] = draft
+        return draft
 
     def _without_index(self, key: str, name: str) -> _Draft | None:
         if key:
@@ -265,9 +265,9 @@ def _arguments(value: object) -> str:
 
 
 def _unique(ids: list[str]) -> Iterator[str]:
-    taken: set[str] = set()
+    used: set[str] = set()
     fresh = (name for number in range(2 * len(ids)) if (name := f"call_{number}") not in ids)
     for given in ids:
-        chosen = given if given and given not in taken else next(fresh)
-        taken.add(chosen)
+        chosen = given if given and given not in used else next(fresh)
+        used.add(chosen)
         yield chosen

@@ -63,44 +63,44 @@ def from_epoch(number: float) -> float | None:
 
 
 def _epoch(text: str, now: float, local: tzinfo | None) -> float | None:  # noqa: ARG001 - one signature
-    found = _EPOCH.search(text)
-    return from_epoch(float(found["epoch"])) if found else None
+    match = _EPOCH.search(text)
+    return from_epoch(float(match["epoch"])) if match else None
 
 
 def _iso(text: str, now: float, local: tzinfo | None) -> float | None:  # noqa: ARG001 - one signature
-    found = _ISO.search(text)
-    if found is None:
+    match = _ISO.search(text)
+    if match is None:
         return None
-    zone = found["zone"] or "Z"
+    zone = match["zone"] or "Z"
     offset = zone if zone[0] in "+-" else "+00:00"
-    return datetime.fromisoformat(f"{found['day']}T{found['clock'] or '00:00'}{offset}").timestamp()
+    return datetime.fromisoformat(f"{match['day']}T{match['clock'] or '00:00'}{offset}").timestamp()
 
 
 def _named_day(text: str, now: float, local: tzinfo | None) -> float | None:
-    found = _NAMED_DAY.search(text)
-    if found is None:
+    match = _NAMED_DAY.search(text)
+    if match is None:
         return None
-    today = _here(now, _zone(found["zone"]) or local)
-    clock = _clock(found) if found["clock"] else time()
-    month = _MONTHS.index(found["month"].lower()) + 1
-    year = int(found["year"] or today.year)
-    moment = datetime.combine(date(year, month, int(found["day"])), clock, today.tzinfo)
-    if found["year"] is None and moment < today - timedelta(days=1):
+    today = _here(now, _zone(match["zone"]) or local)
+    clock = _clock(match) if match["clock"] else time()
+    month = _MONTHS.index(match["month"].lower()) + 1
+    year = int(match["year"] or today.year)
+    moment = datetime.combine(date(year, month, int(match["day"])), clock, today.tzinfo)
+    if match["year"] is None and moment < today - timedelta(days=1):
         moment = moment.replace(year=year + 1)
     return moment.timestamp()
 
 
 def _time_of_day(text: str, now: float, local: tzinfo | None) -> float | None:
-    found = _TIME_OF_DAY.search(text)
-    if found is None:
+    match = _TIME_OF_DAY.search(text)
+    if match is None:
         return None
-    today = _here(now, _zone(found["zone"]) or local)
-    moment = datetime.combine(today.date(), _clock(found), today.tzinfo)
+    today = _here(now, _zone(match["zone"]) or local)
+    moment = datetime.combine(today.date(), _clock(match), today.tzinfo)
     if moment.timestamp() > now:
         return moment.timestamp()
     if now - moment.timestamp() <= GRACE_SECONDS:
         return now + SOON_SECONDS
-    return datetime.combine(today.date() + timedelta(days=1), _clock(found), today.tzinfo).timestamp()
+    return datetime.combine(today.date() + timedelta(days=1), _clock(match), today.tzinfo).timestamp()
 
 
 def _here(now: float, zone: tzinfo | None) -> datetime:
@@ -108,16 +108,16 @@ def _here(now: float, zone: tzinfo | None) -> datetime:
     return moment.astimezone(zone) if zone is not None else moment.astimezone()
 
 
-def _clock(found: re.Match[str]) -> time:
-    text = found["clock"].lower()
+def _clock(match: re.Match[str]) -> time:
+    text = match["clock"].lower()
     if text in {"midnight", "noon"}:
         return time(12 if text == "noon" else 0)
-    if found["half"] is None:
-        return time(int(found["hour24"]) % 24, int(found["minute24"]))
-    hour = int(found["hour"])
+    if match["half"] is None:
+        return time(int(match["hour24"]) % 24, int(match["minute24"]))
+    hour = int(match["hour"])
     if not 1 <= hour <= 12:
         raise ValueError(f"{text!r} is not a time of day")
-    return time(hour % 12 + (12 if found["half"].lower() == "p" else 0), int(found["minute"] or 0))
+    return time(hour % 12 + (12 if match["half"].lower() == "p" else 0), int(match["minute"] or 0))
 
 
 def _zone(name: str | None) -> tzinfo | None:

@@ -118,16 +118,16 @@ def _iso_date(written: str) -> float | None:
 
 
 def _from_message(message: str, answered: float | None) -> float | None:
-    if found := _IN_SECONDS.search(message):
-        return float(found[1])
-    if found := _IN_MESSAGE.search(_LONG_UNIT.sub(_short, message)):
-        return _duration(found[1] or found[2])
+    if match := _IN_SECONDS.search(message):
+        return float(match[1])
+    if match := _IN_MESSAGE.search(_LONG_UNIT.sub(_short, message)):
+        return _duration(match[1] or match[2])
     return None if answered is None else _until(named_reset(message, answered), answered)
 
 
-def _short(found: re.Match[str]) -> str:
-    amount = found[1] if found[1][0].isdigit() else "1"
-    return amount + _WORDS[found[2].lower()]
+def _short(match: re.Match[str]) -> str:
+    amount = match[1] if match[1][0].isdigit() else "1"
+    return amount + _WORDS[match[2].lower()]
 
 
 def _duration(written: str) -> float | None:

@@ -69,12 +69,12 @@ class TailFilter:
         `native` are the tools called in the API's own form: a textual call beside them is a duplicate, or
         text.
         """
-        held, self._held = self._held, ""
+        text, self._held = self._held, ""
         if not self._open:
-            return held
-        calls = self._calls(held)
+            return text
+        calls = self._calls(text)
         if calls is None or (native and not {call.name for call in calls} <= set(native)):
-            return held
+            return text
         self.calls = [] if native else calls
         return ""
 
@@ -102,8 +102,8 @@ class TailFilter:
         )
 
     def _is_result(self, text: str) -> bool:
-        found = _RESULT_OF.match(text)
-        return found is not None and found[1] in self._offered
+        match = _RESULT_OF.match(text)
+        return match is not None and match[1] in self._offered
 
     def _calls(self, text: str) -> list[WrittenCall] | None:
         """The calls in the text, up to an invented result; None if it is not made of calls."""
@@ -116,11 +116,11 @@ class TailFilter:
             at = between.end() if between else at
             if at >= len(text):
                 return calls
-            found = self._call(text[at:])
-            if found is None or any(call.name not in self._offered for call in found[0]):
+            parsed = self._call(text[at:])
+            if parsed is None or any(call.name not in self._offered for call in parsed[0]):
                 return None
-            calls += found[0]
-            at += found[1]
+            calls += parsed[0]
+            at += parsed[1]
         return None
 
     def _call(self, text: str) -> tuple[tuple[WrittenCall, ...], int] | None:

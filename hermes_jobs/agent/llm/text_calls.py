@@ -68,11 +68,11 @@ class TextCallFilter:
     def _until_opening(self, *, final: bool) -> str:
         """The text before the next opening, or before a possible beginning of one."""
         text, offset = self._before + self._held, len(self._before)
-        found = [(match, form) for form in FORMS if (match := form.opening.search(text, offset))]
-        if not found:
+        matches = [(match, form) for form in FORMS if (match := form.opening.search(text, offset))]
+        if not matches:
             openings = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
             return self._taken((len(text) if final else min(openings, default=len(text))) - offset)
-        match, form = min(found, key=lambda each: each[0].start())
+        match, form = min(matches, key=lambda each: each[0].start())
         self._open = (form, Opened(match.groupdict().get("name", ""), Braces(len(match[0]))))
         return self._taken(match.start() - offset)
 

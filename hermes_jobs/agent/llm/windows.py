@@ -37,11 +37,11 @@ def known_window(model: str, base_url: str | None) -> int | None:
 
     for name, url in ((model, base_url), (model, None), (model.rpartition("/")[2], None)):
         try:
-            found = genai_prices.calc_price(genai_prices.Usage(), name, provider_api_url=url)
+            price = genai_prices.calc_price(genai_prices.Usage(), name, provider_api_url=url)
         except (LookupError, ValueError):
             continue
-        if found.model.context_window:
-            return found.model.context_window
+        if price.model.context_window:
+            return price.model.context_window
     return None
 
 

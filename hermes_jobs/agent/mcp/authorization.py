@@ -63,11 +63,13 @@ async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
         address = text
 
     async def wait() -> AuthorizationCodeResult:
-        found = await redirect.answer(address)
-        if "error" in found:
-            problem = clean(f"{found['error']} {found.get('error_description', '')}")[:300]
+        parameters = await redirect.answer(address)
+        if "error" in parameters:
+            problem = clean(f"{parameters['error']} {parameters.get('error_description', '')}")[:300]
             raise OAuthFlowError(f"the authorization server refused it: {problem}")
-        return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+        return AuthorizationCodeResult(
+            code=parameters["code"], state=parameters.get("state"), iss=parameters.get("iss")
+        )
 
     metadata = _metadata(["authorization_code", "refresh_token"], redirect.uri)
     grant = CodeGrant(wish.url, metadata, _Storage(_client(wish.oauth, redirect.uri)), show, wait)
@@ -183,14 +185,14 @@ async def _challenged(url: str, http: httpx2.AsyncClient) -> tuple[httpx2.Reques
 
 
 def _refused(grant: Grant, error: Exception) -> Rejected:
-    found = grant.context.oauth_metadata
-    if found is None and isinstance(error, OAuthRegistrationError):
+    metadata = grant.context.oauth_metadata
+    if metadata is None and isinstance(error, OAuthRegistrationError):
         return Rejected(
             "The login failed: the server does not say where to log in.",
             kind="mcp",
             hint="It may need no login, or a key in a header.",
         )
-    if isinstance(error, OAuthRegistrationError) and found.registration_endpoint is None:
+    if isinstance(error, OAuthRegistrationError) and metadata.registration_endpoint is None:
         return Rejected(
             "The login failed: the server knows registered clients only, and registers none by itself.",
             kind="mcp",
@@ -234,17 +236,17 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
     try:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise OAuthFlowError("an answer is compressed, although that was not asked for")
-        found = bytearray()
+        result = bytearray()
         async for chunk in response.aiter_raw():
-            found += chunk
-            if len(found) > LARGEST_ANSWER:
+            result += chunk
+            if len(result) > LARGEST_ANSWER:
                 raise OAuthFlowError(TOO_LARGE)
     finally:
         await response.aclose()
     left_out = {"content-length", "transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in left_out]
     return httpx2.Response(
-        response.status_code, headers=headers, content=bytes(found), request=response.request
+        response.status_code, headers=headers, content=bytes(result), request=response.request
     )
 
 

@@ -205,28 +205,28 @@ def post(login: Login, url: str, form: dict[str, str]) -> httpx2.Response:
 def _read(response: httpx2.Response) -> httpx2.Response:
     """The answer with its body, of bounded size and in bounded time. Raises `NotRenewed`."""
     give_up = time.monotonic() + RENEWAL_SECONDS
-    found = bytearray()
+    result = bytearray()
     for chunk in response.iter_raw():
-        found += chunk
-        if len(found) > LARGEST_ANSWER or time.monotonic() > give_up:
+        result += chunk
+        if len(result) > LARGEST_ANSWER or time.monotonic() > give_up:
             raise NotRenewed("the authorization server's answer is too large or takes too long")
-    return httpx2.Response(response.status_code, content=bytes(found), request=response.request)
+    return httpx2.Response(response.status_code, content=bytes(result), request=response.request)
 
 
 def error_of(response: httpx2.Response) -> str:
     """The error code of an OAuth response, "" for none."""
     try:
-        found: Any = msgspec.json.decode(response.content)
+        body: Any = msgspec.json.decode(response.content)
     except msgspec.DecodeError:
         return ""
-    error = found.get("error") if isinstance(found, dict) else None
+    error = body.get("error") if isinstance(body, dict) else None
     return error[:60] if isinstance(error, str) and error.isprintable() else ""
 
 
 def challenge_of(response: httpx2.Response) -> dict[str, str]:
     """The parameters of the answer's `WWW-Authenticate: Bearer` (RFC 6750, section 3)."""
-    found = _PARAMETER.findall(response.headers.get("WWW-Authenticate", ""))
-    return {name: (quoted or plain)[:500] for name, quoted, plain in found}
+    challenge = _PARAMETER.findall(response.headers.get("WWW-Authenticate", ""))
+    return {name: (quoted or plain)[:500] for name, quoted, plain in challenge}
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

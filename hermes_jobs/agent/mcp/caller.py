@@ -41,11 +41,11 @@ class Caller:
         await self._send(frame(Begun()))
         return self.may_act
 
-    async def ask(self, asked: AskNow) -> bytes:
+    async def ask(self, question: AskNow) -> bytes:
         """Forward a question to the user; returns the answer."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._answers[asked.key] = answer
-        await self._send(frame(asked))
+        self._answers[question.key] = answer
+        await self._send(frame(question))
         return await answer
 
     async def tell(self, text: str) -> None:

@@ -53,26 +53,26 @@ class Calls:
         self._open: list[_OpenCall] = []
         self._number = 0
 
-    async def make(self, client: Client, asked: CallTool, caller: Caller) -> CallResult:
+    async def make(self, client: Client, call: CallTool, caller: Caller) -> CallResult:
         """Make the call; time spent on the user's answers does not count.
 
         Raises `TimeoutError`, `NotAccepted`, and the SDK's errors.
         """
-        answers = _answers(client, asked.answers)
-        async with self._under_way(caller, seconds=asked.timeout):
-            return await _made(client, asked, answers, caller)
+        answers = _answers(client, call.answers)
+        async with self._under_way(caller, seconds=call.timeout):
+            return await _made(client, call, answers, caller)
 
-    async def inquire(self, client: Client, asked: Inquire, caller: Caller) -> bytes:
+    async def inquire(self, client: Client, inquiry: Inquire, caller: Caller) -> bytes:
         """The answer as JSON; time spent on the user's answers does not count.
 
         Raises `WantsInput`, `TimeoutError`, `NotAccepted`, and the SDK's errors.
         """
-        if asked.what not in READS:
-            async with asyncio.timeout(asked.timeout):
-                return await answer(client, asked, None)
-        answers = _answers(client, asked.answers)
-        async with self._under_way(caller, seconds=asked.timeout):
-            return await answer(client, asked, {**answers} or None)
+        if inquiry.what not in READS:
+            async with asyncio.timeout(inquiry.timeout):
+                return await answer(client, inquiry, None)
+        answers = _answers(client, inquiry.answers)
+        async with self._under_way(caller, seconds=inquiry.timeout):
+            return await answer(client, inquiry, {**answers} or None)
 
     @asynccontextmanager
     async def _under_way(self, caller: Caller, *, seconds: float) -> AsyncIterator[None]:
@@ -94,8 +94,8 @@ class Calls:
             return ElicitResult(action="cancel")
         self._number += 1
         request = msgspec.json.encode({"method": METHOD, "params": _plain(params)})
-        asked = AskNow(key=str(self._number), request=self._hide(request))
-        return ElicitResult.model_validate_json(await self._open[0].ask(asked))
+        question = AskNow(key=str(self._number), request=self._hide(request))
+        return ElicitResult.model_validate_json(await self._open[0].ask(question))
 
 
 class _OpenCall:
@@ -104,22 +104,22 @@ class _OpenCall:
         self._limit = limit
         self._one_at_a_time = asyncio.Lock()
 
-    async def ask(self, asked: AskNow) -> bytes:
+    async def ask(self, question: AskNow) -> bytes:
         """The answer; the call's time limit is paused."""
         now = asyncio.get_running_loop().time
         async with self._one_at_a_time:
             left = (self._limit.when() or now()) - now()
             self._limit.reschedule(None)
-            answer = await self._caller.ask(asked)
+            answer = await self._caller.ask(question)
             self._limit.reschedule(now() + left)
             return answer
 
 
 async def _made(
-    client: Client, asked: CallTool, answers: dict[str, ElicitResult], caller: Caller
+    client: Client, call: CallTool, answers: dict[str, ElicitResult], caller: Caller
 ) -> CallResult:
     responses: InputResponses | None = {**answers} or None
-    state, pause = asked.state, FIRST_PAUSE
+    state, pause = call.state, FIRST_PAUSE
 
     async def told(progress: float, total: float | None, message: str | None) -> None:
         far = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
@@ -127,8 +127,8 @@ async def _made(
 
     while True:
         result = await client.session.call_tool(
-            asked.tool,
-            msgspec.json.decode(asked.arguments),
+            call.tool,
+            msgspec.json.decode(call.arguments),
             progress_callback=told,
             input_responses=responses,
             request_state=state,
@@ -154,12 +154,12 @@ def asked_by(result: InputRequiredResult) -> Asked:
 def input_request_of_error(data: object) -> Asked | None:
     """The addresses that an older server wants to be visited before the call; None if there are none."""
     try:
-        wanted = ElicitationRequiredErrorData.model_validate(data).elicitations
+        elicitations = ElicitationRequiredErrorData.model_validate(data).elicitations
     except ValidationError:
         return None
     requests = {
         each.elicitation_id or str(number): {"method": METHOD, "params": _plain(each)}
-        for number, each in enumerate(wanted)
+        for number, each in enumerate(elicitations)
     }
     return Asked(requests=msgspec.json.encode(requests)) if requests else None
 
@@ -196,34 +196,34 @@ class WantsInput(Exception):
 
 async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
     """The entries of all pages of a list, up to a limit, in the form of the specification."""
-    found: list[Any] = []
+    items: list[Any] = []
     cursor = None
     for _ in range(MAX_PAGES):
         answer = await page(params=PaginatedRequestParams(cursor=cursor))
-        found += [
+        items += [
             each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in getattr(answer, field)
         ]
         cursor = answer.next_cursor
-        if cursor is None or len(found) >= MAX_ENTRIES:
+        if cursor is None or len(items) >= MAX_ENTRIES:
             break
-    return found[:MAX_ENTRIES]
+    return items[:MAX_ENTRIES]
 
 
-async def answer(client: Client, asked: Inquire, responses: InputResponses | None) -> bytes:
+async def answer(client: Client, inquiry: Inquire, responses: InputResponses | None) -> bytes:
     """The answer as JSON; `responses` are what the user answered before. Raises `WantsInput`, and the
     SDK's errors."""
-    session, given = client.session, msgspec.json.decode(asked.arguments)
-    if asked.what == "resources":
+    session, given = client.session, msgspec.json.decode(inquiry.arguments)
+    if inquiry.what == "resources":
         if client.server_capabilities.resources is None:
             return b"{}"
         resources = await every(session.list_resources, "resources")
         templates = await every(session.list_resource_templates, "resource_templates")
         return msgspec.json.encode({"resources": resources, "templates": templates})
-    if asked.what == "task":
+    if inquiry.what == "task":
         return await ask_about(client, given)
-    if asked.what == "cancel_task":
+    if inquiry.what == "cancel_task":
         return await cancel(client, given)
-    return await _read(client, asked.what, given, responses, asked.state)
+    return await _read(client, inquiry.what, given, responses, inquiry.state)
 
 
 async def _read(
@@ -242,14 +242,14 @@ async def _read(
             "allow_input_required": True,
         }
         if what == "read":
-            found = await client.session.read_resource(given["uri"], **before)
+            result = await client.session.read_resource(given["uri"], **before)
         else:
-            found = await client.session.get_prompt(given["name"], given["arguments"], **before)
-        if not isinstance(found, InputRequiredResult):
-            content: bytes = found.model_dump_json(by_alias=True, exclude_none=True).encode()
+            result = await client.session.get_prompt(given["name"], given["arguments"], **before)
+        if not isinstance(result, InputRequiredResult):
+            content: bytes = result.model_dump_json(by_alias=True, exclude_none=True).encode()
             return content
-        if found.input_requests:
-            raise WantsInput(found)
-        responses, state = None, found.request_state
+        if result.input_requests:
+            raise WantsInput(result)
+        responses, state = None, result.request_state
         await asyncio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)

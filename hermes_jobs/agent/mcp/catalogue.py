@@ -158,8 +158,8 @@ def _cleaned(value: Any, depth: int) -> Any:
 
 def _look_through(description: str, schema: Mapping[str, Any]) -> None:
     for text in (description, "\n".join(_texts(schema))):
-        if found := scan(text, SCANNED):
-            raise _LeftOut(f"its description looks like {found[0].rule}: {found[0].excerpt!r}")
+        if findings := scan(text, SCANNED):
+            raise _LeftOut(f"its description looks like {findings[0].rule}: {findings[0].excerpt!r}")
 
 
 def _texts(value: Any) -> list[str]:
@@ -190,10 +190,10 @@ def _cut(text: str) -> str:
 def clashes(listings: Sequence[McpToolsListed]) -> dict[str, tuple[str, str]]:
     """Duplicate names for the model, each with its two servers."""
     owners: dict[str, str] = {}
-    found: dict[str, tuple[str, str]] = {}
+    first_owners: dict[str, tuple[str, str]] = {}
     for listing in listings:
         for tool in listing.tools:
             name = full_name(listing.server, tool.name)
             if owners.setdefault(name, listing.server) != listing.server:
-                found[name] = (owners[name], listing.server)
-    return found
+                first_owners[name] = (owners[name], listing.server)
+    return first_owners

@@ -94,16 +94,16 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def secrets_named(text: str) -> Iterable[str]:
     """The variables that a text references as `${NAME}`."""
-    return (found["name"] for found in NAMED.finditer(text))
+    return (match["name"] for match in NAMED.finditer(text))
 
 
 def filled(text: str, variables: Mapping[str, str]) -> str:
     """The text with `${NAME}` replaced. Raises `KeyError` with the name of an unset one."""
 
-    def value(found: re.Match[str]) -> str:
-        given = variables.get(found["name"]) or found["default"]
+    def value(match: re.Match[str]) -> str:
+        given = variables.get(match["name"]) or match["default"]
         if given is None:
-            raise KeyError(found["name"])
+            raise KeyError(match["name"])
         return given
 
     return NAMED.sub(value, text)

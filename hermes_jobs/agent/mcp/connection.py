@@ -233,7 +233,7 @@ class ServerConnection:
         self._is_new = False
         return self._offer
 
-    async def call(self, asked: CallTool, caller: Caller) -> Reply:
+    async def call(self, tool_call: CallTool, caller: Caller) -> Reply:
         """Call a tool, if the caller's lease is valid at that moment. Cancelling the task cancels the
         server's call."""
         client = await self._ready()
@@ -243,9 +243,9 @@ class ServerConnection:
             return Failed(kind="lease", message="the worker may not act any more")
         exchange = Exchange.begin()
         try:
-            result = await self._calls.make(client, asked, caller)
+            result = await self._calls.make(client, tool_call, caller)
         except FAILURES as error:
-            return self._failure(error, exchange, asked.timeout, repeatable=asked.repeatable)
+            return self._failure(error, exchange, tool_call.timeout, repeatable=tool_call.repeatable)
         finally:
             exchange.end()
         if isinstance(result, InputRequiredResult):
@@ -257,18 +257,18 @@ class ServerConnection:
             return self._failed("too_large", f"its result is larger than {MAX_LINE >> 20} MiB", sent=True)
         return Result(content=content, listing=self._lists.current)
 
-    async def inquire(self, asked: Inquire, caller: Caller) -> Reply:
+    async def inquire(self, inquiry: Inquire, caller: Caller) -> Reply:
         """Request something other than a tool call. Cancelling the task cancels the server's request."""
         client = await self._ready()
         if isinstance(client, Failed):
             return client
         exchange = Exchange.begin()
         try:
-            content = self._hidden(await self._calls.inquire(client, asked, caller))
+            content = self._hidden(await self._calls.inquire(client, inquiry, caller))
         except WantsInput as wants:
             return self._without_tokens(asked_by(wants.result))
         except FAILURES as error:
-            return self._read_failure(error, exchange, asked.timeout)
+            return self._read_failure(error, exchange, inquiry.timeout)
         finally:
             exchange.end()
         if len(content) > MAX_LINE:
@@ -290,13 +290,13 @@ class ServerConnection:
             return self._failed("refused", why)
         return self._failed(trouble.kind, trouble.text, sent=trouble.sent)
 
-    def _without_tokens(self, asked: Asked) -> Asked:
-        return msgspec.structs.replace(asked, requests=self._hidden(asked.requests))
+    def _without_tokens(self, request: Asked) -> Asked:
+        return msgspec.structs.replace(request, requests=self._hidden(request.requests))
 
     def _read_failure(self, error: Exception, exchange: Exchange, timeout: float) -> Reply:
         """The failure of a request that changes nothing."""
-        found = self._failure(error, exchange, timeout, repeatable=True)
-        return msgspec.structs.replace(found, sent=False) if isinstance(found, Failed) else found
+        failure = self._failure(error, exchange, timeout, repeatable=True)
+        return msgspec.structs.replace(failure, sent=False) if isinstance(failure, Failed) else failure
 
     def _failure(self, error: Exception, exchange: Exchange, timeout: float, *, repeatable: bool) -> Reply:
         """The failure of a call without a result."""

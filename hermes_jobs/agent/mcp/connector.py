@@ -231,18 +231,18 @@ class Connector:
                     os.close(lease)
 
     async def _request(self, caller: Caller, request: Request) -> None:
-        gone = asyncio.create_task(caller.until_gone())
+        ended = asyncio.create_task(caller.until_gone())
         try:
             if isinstance(request, Hold):
                 self._holds += 1
                 try:
-                    await gone
+                    await ended
                 finally:
                     self._holds -= 1
                     self._unheld_since = time.monotonic()
                 return
             work = asyncio.create_task(self._reply(caller, request))
-            await asyncio.wait({gone, work}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ended, work}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
@@ -251,8 +251,8 @@ class Connector:
             if self._calls == 0:
                 self._told.set()
         finally:
-            gone.cancel()
-            await asyncio.gather(gone, return_exceptions=True)
+            ended.cancel()
+            await asyncio.gather(ended, return_exceptions=True)
 
     async def _reply(self, caller: Caller, request: Request) -> Reply:
         self._calls += 1
@@ -318,10 +318,10 @@ async def _first(worker: socket.socket) -> tuple[Request, int]:
         loop.remove_reader(worker.fileno())
     data, descriptors, _, _ = socket.recv_fds(worker, 1 << 16, 1)
     lease = descriptors[0] if descriptors else -1
-    found = bytearray(data)
-    while len(found) < LENGTH.size or len(found) < LENGTH.size + min(LENGTH.unpack_from(found)[0], MAX_FRAME):
+    head = bytearray(data)
+    while len(head) < LENGTH.size or len(head) < LENGTH.size + min(LENGTH.unpack_from(head)[0], MAX_FRAME):
         chunk = await loop.sock_recv(worker, 1 << 20)
         if not chunk:
-            raise asyncio.IncompleteReadError(bytes(found), None)
-        found += chunk
-    return decode_request(bytes(found[LENGTH.size :])), lease
+            raise asyncio.IncompleteReadError(bytes(head), None)
+        head += chunk
+    return decode_request(bytes(head[LENGTH.size :])), lease

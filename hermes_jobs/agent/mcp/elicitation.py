@@ -52,22 +52,22 @@ class _Refused(Exception):
 
 
 def requests_of(
-    asked: Mapping[str, Any], redact: Callable[[str], str] = lambda text: text
+    requests_by_key: Mapping[str, Any], redact: Callable[[str], str] = lambda text: text
 ) -> tuple[InputRequest, ...]:
     """What is asked for, by the server's names for it. `redact` takes known secrets out.
 
     Raises `Unanswerable` for a question that is never shown to a user.
     """
-    if not 0 < len(asked) <= MOST_REQUESTS:
-        raise Unanswerable(f"it asks for {len(asked)} things at once")
-    found = []
-    for key, each in asked.items():
+    if not 0 < len(requests_by_key) <= MOST_REQUESTS:
+        raise Unanswerable(f"it asks for {len(requests_by_key)} things at once")
+    requests = []
+    for key, each in requests_by_key.items():
         if not isinstance(each, dict) or each.get("method") != METHOD:
             method = str(each.get("method", "?"))[:50] if isinstance(each, dict) else "?"
             raise Unanswerable(f"it asks for {clean(method)!r}, which is not supported")
         params = each.get("params")
-        found.append(_request(key, params if isinstance(params, dict) else {}, redact))
-    return tuple(found)
+        requests.append(_request(key, params if isinstance(params, dict) else {}, redact))
+    return tuple(requests)
 
 
 def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) -> InputRequest:
@@ -153,7 +153,7 @@ def _kind(name: str, given: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputCh
 def _choices(given: Mapping[str, Any]) -> tuple[InputChoice, ...]:
     titled = given.get("oneOf") or given.get("anyOf")
     if isinstance(titled, list):
-        found = [
+        choices = [
             (str(each.get("const", "")), str(each.get("title", "")))
             for each in titled
             if isinstance(each, dict)
@@ -162,12 +162,12 @@ def _choices(given: Mapping[str, Any]) -> tuple[InputChoice, ...]:
         values, names = given.get("enum"), given.get("enumNames")
         values = values if isinstance(values, list) else []
         names = names if isinstance(names, list) and len(names) == len(values) else [""] * len(values)
-        found = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]
-    if len(found) > MOST_CHOICES or any(value != clean(value) for value, _ in found):
+        choices = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]
+    if len(choices) > MOST_CHOICES or any(value != clean(value) for value, _ in choices):
         raise _Refused("its form has choices that cannot be shown")
     return tuple(
         InputChoice(value=value, title="" if title == value else _text(title, LONGEST_LABEL))
-        for value, title in found
+        for value, title in choices
     )
 
 

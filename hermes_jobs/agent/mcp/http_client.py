@@ -140,18 +140,18 @@ class ServerClient(httpx2.AsyncClient):
             text = "its answer is compressed, although that was not asked for"
             exchange.trouble = exchange.trouble or Trouble("bad_result", text, sent=True)
             return b""
-        found = bytearray()
+        body = bytearray()
         try:
             async for chunk in response.aiter_raw():
-                found += chunk
-                if len(found) > MAX_LINE:
+                body += chunk
+                if len(body) > MAX_LINE:
                     text = f"it sent more than {MAX_LINE >> 20} MiB in one message"
                     exchange.trouble = Trouble("too_large", text, sent=True)
                     return b""
         except httpx2.HTTPError as error:
             exchange.trouble = Trouble("lost", f"its answer broke off: {_said(error)}", sent=True)
             return b""
-        return bytes(found)
+        return bytes(body)
 
     def _refusal(self, request: httpx2.Request, response: httpx2.Response, body: bytes) -> Trouble | None:
         """The reason of an error status whose body has none."""
@@ -210,10 +210,10 @@ def _is_error(response: httpx2.Response, body: bytes) -> bool:
     if not _is(response, "application/json"):
         return False
     try:
-        found = msgspec.json.decode(body, type=described(_Message)).error
+        error = msgspec.json.decode(body, type=described(_Message)).error
     except msgspec.DecodeError:
         return False
-    return isinstance(found, dict) and isinstance(found.get("message"), str) and "code" in found
+    return isinstance(error, dict) and isinstance(error.get("message"), str) and "code" in error
 
 
 def _is(response: httpx2.Response, kind: str) -> bool:

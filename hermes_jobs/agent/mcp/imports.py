@@ -92,8 +92,8 @@ def servers_in(document: object, disabled_here: frozenset[str] = frozenset()) ->
         for name, entry in entries.items() if isinstance(entries, dict) else ():
             if isinstance(entry, dict):
                 off_in = tuple(folder for folder, names in disabled.items() if name in names)
-                found = replace(_taken(str(name), entry), off_in=off_in)
-                yield _off(found) if name in disabled_here else found
+                server = replace(_taken(str(name), entry), off_in=off_in)
+                yield _off(server) if name in disabled_here else server
     for folder, each in projects.items():
         for name, entry in _table(_table(each).get("mcpServers")).items():
             if isinstance(entry, dict):
@@ -203,15 +203,15 @@ def _by_variables(value: Any) -> Any:
     return [_by_variables(each) for each in value] if isinstance(value, list) else value
 
 
-def _variable(found: re.Match[str]) -> str:
-    name = re.sub(r"[^A-Za-z0-9_]", "_", found[1])
-    return f"${{{name.upper() if found[0].startswith('${input') else name}}}"
+def _variable(match: re.Match[str]) -> str:
+    name = re.sub(r"[^A-Za-z0-9_]", "_", match[1])
+    return f"${{{name.upper() if match[0].startswith('${input') else name}}}"
 
 
 def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     """The OAuth settings of Claude Code and Hermes, and the names of those that are not imported."""
-    found = given if isinstance(given, dict) else {}
-    renamed = {OAUTH.get(key, key): value for key, value in found.items()}
+    options = given if isinstance(given, dict) else {}
+    renamed = {OAUTH.get(key, key): value for key, value in options.items()}
     port = renamed.pop("redirect_port", None)
     if isinstance(port, int) and port > 0 and "redirect_uri" not in renamed:
         renamed["redirect_uri"] = f"http://localhost:{port}/callback"
@@ -289,5 +289,5 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 def _strict(text: str) -> str:
     """JSON without the comments and the commas after a last member, which VS Code lets users write."""
     for surplus in (_COMMENT, _LAST_COMMA):
-        text = surplus.sub(lambda found: found[1] or " ", text)
+        text = surplus.sub(lambda match: match[1] or " ", text)
     return text

@@ -37,16 +37,16 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     seconds: float
     redact: Callable[[str], str]
 
-    def request(self, server: str, asked: Asked, context: ToolContext) -> c.RequestInput | Failed:
+    def request(self, server: str, requested: Asked, context: ToolContext) -> c.RequestInput | Failed:
         """The question of a call; the call is repeated with the answers."""
         if context.input is not None and context.input.rounds >= MAX_ROUNDS:
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
-        state = asked.state
+        state = requested.state
         if state is not None and (len(state) > LARGEST_STATE or self.redact(state) != state):
             why = "is too large" if len(state) > LARGEST_STATE else "holds a secret of yours"
             return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
         try:
-            requests = self._requests(decoded(asked.requests))
+            requests = self._requests(decoded(requested.requests))
         except Unanswerable as why:
             return Failed(kind="asks", message=str(why), sent=True)
         return c.RequestInput(
@@ -54,7 +54,12 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def ask_now(
-        self, server: str, asked: AskNow, context: ToolContext, cancel: Cancel, gone: Callable[[], bool]
+        self,
+        server: str,
+        question_now: AskNow,
+        context: ToolContext,
+        cancel: Cancel,
+        is_withdrawn: Callable[[], bool],
     ) -> bytes:
         """The answer to what a server asks while it makes the call, as JSON in the form of the specification.
 
@@ -65,22 +70,22 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             question = c.RequestInput(
                 step=context.call,
                 server=server,
-                requests=self._requests({asked.key: decoded(asked.request)}),
+                requests=self._requests({question_now.key: decoded(question_now.request)}),
                 expires_at=self._expiry(),
                 live=True,
                 attempt=context.attempt,
             )
             self.execute(stream, question)
-            call = self._waited(stream, question, cancel, gone)
+            call = self._waited(stream, question, cancel, is_withdrawn)
         except (Unanswerable, HermesJobsError):  # a running call continues
             return CANCELLED
         if call is None or call.input is None or call.input.unanswered:
             return CANCELLED
         answers: dict[str, msgspec.Raw] = msgspec.json.decode(as_mcp(call.input), type=dict[str, msgspec.Raw])
-        return bytes(answers[asked.key])
+        return bytes(answers[question_now.key])
 
     def _waited(
-        self, stream: str, question: c.RequestInput, cancel: Cancel, gone: Callable[[], bool]
+        self, stream: str, question: c.RequestInput, cancel: Cancel, is_withdrawn: Callable[[], bool]
     ) -> Call | None:
         """Wait until the question is answered or the server has stopped waiting; returns the call's state."""
         stopped = threading.Event()
@@ -88,7 +93,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         try:
             while True:
                 call = self._call(stream, question.step)
-                if call is None or not call.waits_for_input or cancel.reason is not None or gone():
+                if call is None or not call.waits_for_input or cancel.reason is not None or is_withdrawn():
                     return call
                 if self.clock.now() >= question.expires_at:
                     self._give_up(stream, call)
@@ -110,8 +115,8 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """A server's text as one printable line."""
         return " ".join(clean(self.redact(text)).split())[:LONGEST_WORDS]
 
-    def _requests(self, asked: Mapping[str, Any]) -> tuple[InputRequest, ...]:
-        return requests_of(asked, self.redact)
+    def _requests(self, requests_by_key: Mapping[str, Any]) -> tuple[InputRequest, ...]:
+        return requests_of(requests_by_key, self.redact)
 
     def _expiry(self) -> float:
         return self.clock.now() + self.seconds

@@ -100,8 +100,8 @@ class Launches:
 
     def _values(self, name: str, config: McpServer) -> dict[str, str]:
         named = {each for text in config.texts for each in secrets_named(text)}
-        found = {each: self._secret(each) or self._variables.get(each) for each in named}
-        values = {each: value for each, value in found.items() if value}
+        resolved = {each: self._secret(each) or self._variables.get(each) for each in named}
+        values = {each: value for each, value in resolved.items() if value}
         for text in config.texts:
             try:
                 filled(text, values)

@@ -45,8 +45,8 @@ class MalformedEntries:
 
     def take_tools(self) -> tuple[tuple[str, str], ...]:
         """The names of tools removed since the last call, each with the error."""
-        found, self._tools = self._tools, []
-        return tuple(found)
+        tools, self._tools = self._tools, []
+        return tuple(tools)
 
     @asynccontextmanager
     async def taken_out(

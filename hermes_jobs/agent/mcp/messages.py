@@ -209,13 +209,13 @@ def receive(connection: socket.socket) -> Answer | None:
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        chunk = connection.recv(min(size - len(found), 1 << 20))
+    buffer = bytearray()
+    while len(buffer) < size:
+        chunk = connection.recv(min(size - len(buffer), 1 << 20))
         if not chunk:
             return None
-        found += chunk
-    return bytes(found)
+        buffer += chunk
+    return bytes(buffer)
 
 
 def decoded(data: bytes) -> Any:

@@ -58,31 +58,31 @@ class Grant(OAuthClientProvider):  # type: ignore[misc]  # the SDK's types stay 
 
     async def _perform_authorization(self) -> Any:
         """See the SDK's: the request for the tokens. Here it checks the discovered endpoints."""
-        found = self.context.oauth_metadata
+        metadata = self.context.oauth_metadata
         check_is_safe(self._get_token_endpoint(), "the token endpoint")
-        if found is not None:
-            check_is_safe(str(found.authorization_endpoint), "the authorization endpoint")
-            self._authenticate_as_it_says(found)
+        if metadata is not None:
+            check_is_safe(str(metadata.authorization_endpoint), "the authorization endpoint")
+            self._authenticate_as_it_says(metadata)
         return await super()._perform_authorization()
 
-    def _authenticate_as_it_says(self, found: Any) -> None:
+    def _authenticate_as_it_says(self, metadata: Any) -> None:
         """Choose how a configured client sends its secret: the authorization server's method, by default HTTP
         Basic (RFC 8414, section 2)."""
         client = self.context.client_info
-        methods = found.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+        methods = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
         if client.token_endpoint_auth_method == "client_secret_post" and "client_secret_post" not in methods:
             client.token_endpoint_auth_method = "client_secret_basic"
 
     def login(self, server: str) -> Login:
         """The login, from the discovered endpoints and the granted tokens."""
         context = self.context
-        tokens, client, found = context.current_tokens, context.client_info, context.oauth_metadata
+        tokens, client, metadata = context.current_tokens, context.client_info, context.oauth_metadata
         return Login(
             server=server,
             url=context.server_url,
-            issuer=str(found.issuer) if found is not None else self._expected_issuer(),
+            issuer=str(metadata.issuer) if metadata is not None else self._expected_issuer(),
             token_endpoint=self._get_token_endpoint(),
-            revocation_endpoint=str(found.revocation_endpoint or "") if found is not None else "",
+            revocation_endpoint=str(metadata.revocation_endpoint or "") if metadata is not None else "",
             resource=context.get_resource_url(),
             client=OauthClient(
                 id=client.client_id,
@@ -109,8 +109,8 @@ class CodeGrant(Grant):
 
     async def _perform_authorization(self) -> Any:
         """See the SDK's. The specification of MCP demands PKCE, and that its support is announced."""
-        found = self.context.oauth_metadata
-        if found is not None and "S256" not in (found.code_challenge_methods_supported or ()):
+        metadata = self.context.oauth_metadata
+        if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or ()):
             raise OAuthFlowError("the authorization server does not say that it supports PKCE with S256")
         return await super()._perform_authorization()
 
@@ -186,9 +186,9 @@ class DeviceGrant(Grant):
             response = await self.http.send(create_oauth_metadata_request(url))
             if response.status_code != 200:
                 continue
-            found = msgspec.json.decode(response.content)
-            if isinstance(found, dict) and found.get("issuer") == str(context.oauth_metadata.issuer):
-                endpoint = found.get("device_authorization_endpoint")
+            metadata = msgspec.json.decode(response.content)
+            if isinstance(metadata, dict) and metadata.get("issuer") == str(context.oauth_metadata.issuer):
+                endpoint = metadata.get("device_authorization_endpoint")
                 if isinstance(endpoint, str):
                     check_is_safe(endpoint, "the endpoint for device codes")
                     return endpoint

@@ -18,12 +18,12 @@ _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 
 def prompts_of(offered: object) -> tuple[McpPrompt, ...]:
     """The prompts of a server's list, sorted, without those whose names cannot be typed."""
-    found: dict[str, McpPrompt] = {}
+    prompts: dict[str, McpPrompt] = {}
     for each in offered if isinstance(offered, list) else ():
         name = each.get("name") if isinstance(each, dict) else None
         if isinstance(name, str) and _NAME.fullmatch(name):
-            found.setdefault(name, _prompt(name, each))
-    return tuple(found[name] for name in sorted(found)[:MAX_PROMPTS])
+            prompts.setdefault(name, _prompt(name, each))
+    return tuple(prompts[name] for name in sorted(prompts)[:MAX_PROMPTS])
 
 
 def _prompt(name: str, offered: Mapping[str, Any]) -> McpPrompt:
@@ -68,10 +68,10 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
     if len(names) == 1 and positional and open_:
         positional = [rest]
     every = {**named, **dict(zip(open_, positional, strict=False))}
-    found = {name: every[name] for name in names if name in every}
-    missing = [each for each in prompt.arguments if each.required and not found.get(each.name)]
+    arguments = {name: every[name] for name in names if name in every}
+    missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name)]
     if len(positional) <= len(open_) and not missing:
-        return found
+        return arguments
     why = "there are too many words" if not missing else f"{missing[0].name} is missing"
     takes = [f"{each.name} ({each.description or 'required'})" for each in missing]
     hint = f"It needs {', '.join(takes)}: " if takes else "Quote what has blanks: "
@@ -80,16 +80,16 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
     raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=text)
 
 
-def text_of(found: Mapping[str, Any]) -> str:
+def text_of(result: Mapping[str, Any]) -> str:
     """The text of a prompt's messages; an assistant's are marked as such."""
-    messages = found.get("messages")
+    messages = result.get("messages")
     each_said = (
         (each.get("role"), _content_text(each.get("content")))
         for each in (messages if isinstance(messages, list) else ())
         if isinstance(each, dict)
     )
     return "\n\n".join(
-        f"(Assistant:) {said}" if role == "assistant" else said for role, said in each_said if said
+        f"(Assistant:) {text}" if role == "assistant" else text for role, text in each_said if text
     )
 
 

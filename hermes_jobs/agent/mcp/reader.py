@@ -65,9 +65,9 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
             *(_resource(server, each, "uri") for each in _dicts(answer.get("resources"))),
             *(_resource(server, each, "uriTemplate") for each in _dicts(answer.get("templates"))),
         ]
-        found = sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
-        self.listed.keep(server, found)
-        return tuple(found)
+        listed = sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
+        self.listed.keep(server, listed)
+        return tuple(listed)
 
     def known(self, server: str) -> tuple[McpResource, ...]:
         """The server's last known resources, without a request."""
@@ -82,8 +82,8 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
 
     def read(self, server: str, uri: str, workdir: str) -> tuple[McpContent, ...]:
         """The parts of a resource. Raises `Rejected`."""
-        found = self._ask(server, workdir, "read", {"uri": uri}, uri)
-        parts = tuple(_content(each) for each in _dicts(found.get("contents")))
+        result = self._ask(server, workdir, "read", {"uri": uri}, uri)
+        parts = tuple(_content(each) for each in _dicts(result.get("contents")))
         if not parts:
             raise Rejected(f"{server} has nothing at {uri}.", kind="mcp")
         return parts
@@ -112,20 +112,22 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
             text = {"login", "scope", "refused", "asks"}
             hint = "" if reply.kind in text else f"hermes-jobs mcp test {server}"
             raise Rejected(f"{server}: {clean(reply.message)[:LONGEST_LINE]}.", kind="mcp", hint=hint)
-        found = decoded(reply.content)
-        return found if isinstance(found, dict) else {}
+        result = decoded(reply.content)
+        return result if isinstance(result, dict) else {}
 
     def _reply(self, launch: Launch, inquire: Inquire, named: str) -> Result | Failed:
         """The server's reply, after answers to all its questions; `named`: the subject, for users."""
         refusals: list[str] = []
 
-        def answered(asked: Mapping[str, Any], gone: Callable[[], bool]) -> dict[str, msgspec.Raw]:
-            answers = self.questions.answers(launch.server, named, asked, gone)
+        def answered(
+            requests_by_key: Mapping[str, Any], is_withdrawn: Callable[[], bool]
+        ) -> dict[str, msgspec.Raw]:
+            answers = self.questions.answers(launch.server, named, requests_by_key, is_withdrawn)
             return msgspec.json.decode(answers, type=dict[str, msgspec.Raw])
 
-        def ask_now(asked: AskNow, gone: Callable[[], bool]) -> bytes:
+        def ask_now(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
             try:
-                return bytes(answered({asked.key: decoded(asked.request)}, gone)[asked.key])
+                return bytes(answered({question.key: decoded(question.request)}, is_withdrawn)[question.key])
             except Unanswerable as why:
                 refusals.append(str(why))
                 return CANCELLED
@@ -188,14 +190,16 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """The same, with that user's answers."""
         return ReaderQuestions(clock=self.clock, seconds=self.seconds, redact=self.redact, person=person)
 
-    def answers(self, server: str, what: str, asked: Mapping[str, Any], gone: Callable[[], bool]) -> bytes:
+    def answers(
+        self, server: str, what: str, requests_by_key: Mapping[str, Any], is_withdrawn: Callable[[], bool]
+    ) -> bytes:
         """The answers as JSON by the server's names for what it asks.
 
         Raises `Unanswerable` without a user, or for a question that is never shown to a user.
         """
         if self.person is None:
             raise Unanswerable(NOBODY)
-        requests = requests_of(asked, self.redact)
+        requests = requests_of(requests_by_key, self.redact)
         question = InputRequested(
             turn="",
             call=what,
@@ -204,11 +208,11 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             expires_at=self.clock.now() + self.seconds,
         )
         refused = [_answer(question, each, "decline", "policy") for each in requests if each.refusal]
-        given = self.person(question, gone) if len(refused) < len(requests) else ()
-        found = OpenInput(request=question, rounds=1, answers=(*refused, *given))
-        late = [_answer(question, each, "cancel", "timeout") for each in found.unanswered]
-        return as_mcp(OpenInput(request=question, rounds=1, answers=(*found.answers, *late)))
+        given = self.person(question, is_withdrawn) if len(refused) < len(requests) else ()
+        state = OpenInput(request=question, rounds=1, answers=(*refused, *given))
+        late = [_answer(question, each, "cancel", "timeout") for each in state.unanswered]
+        return as_mcp(OpenInput(request=question, rounds=1, answers=(*state.answers, *late)))
 
 
-def _answer(question: InputRequested, asked: InputRequest, action: Any, by: str) -> InputAnswered:
-    return InputAnswered(turn=question.turn, call=question.call, key=asked.key, action=action, by=by)
+def _answer(question: InputRequested, request: InputRequest, action: Any, by: str) -> InputAnswered:
+    return InputAnswered(turn=question.turn, call=question.call, key=request.key, action=action, by=by)

@@ -94,11 +94,11 @@ class Loopback:
             line = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).split(b"\r\n", 1)[0]
             words = line.decode("ascii", "replace").split(" ")
             target = words[1] if len(words) == 3 and words[0] == "GET" else ""
-            found = _parameters(target)
+            parameters = _parameters(target)
             is_it = urlsplit(target).path == (urlsplit(self.uri).path or "/") and (
-                secrets.compare_digest(found.get("state", "").encode(), self._state.encode())
+                secrets.compare_digest(parameters.get("state", "").encode(), self._state.encode())
             )
-            failed = found.get("error", "")
+            failed = parameters.get("error", "")
             if not is_it:
                 status, text = "404 Not Found", "This is not the answer that hermes-jobs waits for."
             elif failed:
@@ -109,7 +109,7 @@ class Loopback:
             writer.write(ANSWER.format(status=status, length=len(page)).encode() + page)
             await writer.drain()
             if is_it and not self._found.done():
-                self._found.set_result(found)
+                self._found.set_result(parameters)
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return
         finally:
@@ -132,8 +132,10 @@ class Paste:
         self._show(address)
         text = "The address that your browser shows then"
         for _ in range(PASTES):
-            found = _parameters((await asyncio.to_thread(self._ask, text)).strip())
-            if found.get("state") == state_of(address) and ("code" in found or "error" in found):
-                return found
+            parameters = _parameters((await asyncio.to_thread(self._ask, text)).strip())
+            if parameters.get("state") == state_of(address) and (
+                "code" in parameters or "error" in parameters
+            ):
+                return parameters
             text = f"That is not the address after this login: it begins with {self.uri}?"
         raise Rejected("None of these was the address after this login.", kind="mcp")

@@ -61,49 +61,49 @@ def renamed(schema: Schema) -> tuple[Schema, dict[str, str]]:
     return changed, own
 
 
-def _free_name(name: str, taken: Set[str]) -> str:
+def _free_name(name: str, used: Set[str]) -> str:
     short = re.sub(r"[^a-zA-Z0-9.-]+", "_", name).strip("_")[:LONGEST_ARGUMENT] or "argument"
-    number, found = 1, short
-    while found in taken:
+    number, free = 1, short
+    while free in used:
         number += 1
-        found = f"{short[: LONGEST_ARGUMENT - 4]}_{number}"
-    return found
+        free = f"{short[: LONGEST_ARGUMENT - 4]}_{number}"
+    return free
 
 
 def _modern(schema: Any) -> Any:
     """The schema by the draft 2020-12, in all its parts."""
     if not isinstance(schema, dict):
         return schema
-    found = _with_parts(schema, _modern)
-    if isinstance(found.get("items"), list):  # a tuple of the draft 7
-        found["prefixItems"] = found.pop("items")
-        if "additionalItems" in found:
-            found["items"] = found.pop("additionalItems")
+    modern = _with_parts(schema, _modern)
+    if isinstance(modern.get("items"), list):  # a tuple of the draft 7
+        modern["prefixItems"] = modern.pop("items")
+        if "additionalItems" in modern:
+            modern["items"] = modern.pop("additionalItems")
     for exclusive, inclusive in _BOUNDS:  # of the draft 4
-        if found.get(exclusive) is True and inclusive in found:
-            found[exclusive] = found.pop(inclusive)
-        elif isinstance(found.get(exclusive), bool):
-            del found[exclusive]
-    kinds = found.get("type")
+        if modern.get(exclusive) is True and inclusive in modern:
+            modern[exclusive] = modern.pop(inclusive)
+        elif isinstance(modern.get(exclusive), bool):
+            del modern[exclusive]
+    kinds = modern.get("type")
     is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-    if is_array and not {"items", "prefixItems"} & found.keys():
-        found["items"] = {}
-    return found
+    if is_array and not {"items", "prefixItems"} & modern.keys():
+        modern["items"] = {}
+    return modern
 
 
 def _with_parts(schema: Schema, change: Callable[[Any], Any]) -> Schema:
     """The schema with its direct parts changed; data such as `default` and `enum` stays."""
-    found = dict(schema)
+    result = dict(schema)
     for name in _MAPS:
-        if isinstance(found.get(name), dict):
-            found[name] = {key: change(each) for key, each in found[name].items()}
+        if isinstance(result.get(name), dict):
+            result[name] = {key: change(each) for key, each in result[name].items()}
     for name in (*_LISTS, "items"):
-        if isinstance(found.get(name), list):
-            found[name] = [change(each) for each in found[name]]
+        if isinstance(result.get(name), list):
+            result[name] = [change(each) for each in result[name]]
     for name in _SINGLE:
-        if isinstance(found.get(name), dict):
-            found[name] = change(found[name])
-    return found
+        if isinstance(result.get(name), dict):
+            result[name] = change(result[name])
+    return result
 
 
 def _parts(schema: Any) -> Iterator[Schema]:
@@ -149,15 +149,15 @@ def _merged(root: Schema, schema: Any, counted: list[int]) -> Schema:
     counted[0] += 1
     if not isinstance(schema, dict) or counted[0] > MOST_MERGES:
         return {}
-    found = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
+    result = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
     parts = [_merged(root, each, counted) for each in _list(schema, "allOf")]
     target = at(root, schema["$ref"]) if "$ref" in schema else root
     if target is not root:
         parts.append(_merged(root, target, counted))
     parts += [_any_of(root, _list(schema, name), counted) for name in ("anyOf", "oneOf") if schema.get(name)]
     for part in parts:
-        found = {**part, **found, **_joined(part, found)}
-    return found
+        result = {**part, **result, **_joined(part, result)}
+    return result
 
 
 def _joined(first: Schema, second: Schema) -> Schema:
@@ -181,13 +181,13 @@ def _any_of(root: Schema, alternatives: list[Any], counted: list[int]) -> Schema
 
 
 def _dict(schema: Any, name: str) -> Schema:
-    found = schema.get(name) if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
+    value = schema.get(name) if isinstance(schema, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _list(schema: Any, name: str) -> list[Any]:
-    found = schema.get(name) if isinstance(schema, dict) else None
-    return found if isinstance(found, list) else []
+    value = schema.get(name) if isinstance(schema, dict) else None
+    return value if isinstance(value, list) else []
 
 
 def _check_form(root: Schema) -> None:

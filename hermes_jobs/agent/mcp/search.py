@@ -65,11 +65,11 @@ class SearchableToolbox:
     ) -> ToolOutcome:
         """See the port."""
         target = meant(call)
-        found = [each for each in self._inner.specs(toolsets) if each.name in self._hidden]
+        specs = [each for each in self._inner.specs(toolsets) if each.name in self._hidden]
         own = self._own.get(target.name)
         if own is not None:
-            return _answered(own, target, found)
-        names = [each.name for each in found]
+            return _answered(own, target, specs)
+        names = [each.name for each in specs]
         if target is not call and target.name not in names:
             near = did_you_mean(target.name, names)
             text = f"Error: there is no tool `{target.name}`{near} Search with {SEARCH}."

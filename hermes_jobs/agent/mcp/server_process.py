@@ -123,10 +123,10 @@ class ServerProcess:
         self._reader.join(1)  # its last lines
         output = self._supervisor.stdout
         words = output.read(200).decode() if output is not None and not output.closed else ""
-        found = re.search(r"ended exit (\d+)", words)
-        if found is None:
+        match = re.search(r"ended exit (\d+)", words)
+        if match is None:
             return "it was killed"
-        code = os.waitstatus_to_exitcode(int(found[1]))
+        code = os.waitstatus_to_exitcode(int(match[1]))
         return f"it ended with exit code {code}" if code >= 0 else f"it was killed by signal {-code}"
 
     def stop(self) -> None:

@@ -105,10 +105,10 @@ class Servers:
         return Failed(kind="asks", message=NOBODY) if isinstance(reply, Asked) else reply
 
     def read(
-        self, launch: Launch, asked: Inquire, cancel: Cancel, ask: Ask = refuse_to_answer
+        self, launch: Launch, inquiry: Inquire, cancel: Cancel, ask: Ask = refuse_to_answer
     ) -> Result | Asked | Failed:
         """The same; `ask` is called with the server's questions."""
-        reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(asked, token=token), ask)
+        reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(inquiry, token=token), ask)
         return reply if isinstance(reply, Result | Asked | Failed) else _lost(begun=False)
 
     def log_of(self, launch: Launch) -> Path:
@@ -132,10 +132,10 @@ class Servers:
 
     def _hold_host(self) -> None:
         with suppress(NotStarted, OSError):
-            held = hold_host(self._folder)
+            hold = hold_host(self._folder)
             self._let_go(HOST)
             with self._lock:
-                self._holds[HOST] = held
+                self._holds[HOST] = hold
 
     # --- requests -----------------------------------------------------------------------------------
 
@@ -184,29 +184,29 @@ class Servers:
         self._let_go(folder.name)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with only_one(folder / "start.lock"):
-            held = connected(folder)
-            if held is None:
+            hold = connected(folder)
+            if hold is None:
                 pause_after_failures(folder)
                 start(folder, launch)
-                held = connected(folder)
+                hold = connected(folder)
                 self.prepare()
-            if held is None:
+            if hold is None:
                 raise NotStarted(Failed(kind="start", message="its connector could not be reached"))
             token = _token(folder)
             with suppress(OSError):  # it has just ended: the request will fail too, and is then repeated
-                held.sendall(frame(Hold(token=token)))
+                hold.sendall(frame(Hold(token=token)))
         with self._lock:
             before = self._holds.pop(folder.name, None)
-            self._holds[folder.name] = held
+            self._holds[folder.name] = hold
         if before is not None:
             before.close()
         return token
 
     def _let_go(self, name: str) -> None:
         with self._lock:
-            held = self._holds.pop(name, None)
-        if held is not None:
-            held.close()
+            hold = self._holds.pop(name, None)
+        if hold is not None:
+            hold.close()
 
 
 def _answered(
@@ -258,10 +258,10 @@ def _is_readable(connection: socket.socket) -> bool:
     return bool(select.select([connection], [], [], 0)[0])
 
 
-def _has_ended(held: socket.socket) -> bool:
+def _has_ended(hold: socket.socket) -> bool:
     """Whether the other end of a connection that carries no data was closed."""
     try:
-        return held.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
+        return hold.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
     except OSError:

@@ -147,9 +147,9 @@ class McpSessions:
         if not names:
             return NO_SERVERS
         with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-            found = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
-        listings = [each for each in found.values() if isinstance(each, McpToolsListed)]
-        away = {name: each for name, each in found.items() if isinstance(each, str)}
+            usable = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
+        listings = [each for each in usable.values() if isinstance(each, McpToolsListed)]
+        away = {name: each for name, each in usable.items() if isinstance(each, str)}
         for name, (first, second) in catalogue.clashes(listings).items():
             away.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
         offered = [each for each in listings if each.server not in away]
@@ -195,11 +195,11 @@ class McpSessions:
         if usable is not None and is_known and not config.required:
             return usable
         try:
-            found = self.discover(name, workdir)
+            listing = self.discover(name, workdir)
         except Rejected as refused:
             return refused.message
-        if isinstance(found, Failed):
-            return found.message
+        if isinstance(listing, Failed):
+            return listing.message
         return self._state(known.stream_of(name)).usable or "its tools wait to be accepted by the user"
 
     def discover(self, name: str, workdir: str, cancel: Cancel | None = None) -> McpToolsListed | Failed:
@@ -265,13 +265,13 @@ class McpSessions:
             return ()
         config = self.config.get(frozen.server, GONE)
 
-        def call(asked: CallTool, context: ToolContext, cancel: Cancel) -> Result | Waits | Failed:
-            return self._call(frozen.server, asked, context, cancel)
+        def call(tool_call: CallTool, context: ToolContext, cancel: Cancel) -> Result | Waits | Failed:
+            return self._call(frozen.server, tool_call, context, cancel)
 
         return tuple(make_tool(frozen.server, each, config, call, self._shown) for each in listed.tools)
 
     def _call(
-        self, server: str, asked: CallTool, context: ToolContext, cancel: Cancel
+        self, server: str, call: CallTool, context: ToolContext, cancel: Cancel
     ) -> Result | Waits | Failed:
         if server not in self.config:
             return Failed(kind="start", message="it is not configured any more")
@@ -282,19 +282,19 @@ class McpSessions:
 
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)
-            found = self._tasks.look(server, context.task, context, cancel, inquire)
+            answer = self._tasks.look(server, context.task, context, cancel, inquire)
             if cancel.reason == CANCELLED and not context.is_ending:  # else that poll has cancelled it
                 ending = replace(context, is_ending=True)
                 self._tasks.look(server, context.task, ending, Never(), inquire)
-            return found
+            return answer
 
-        def ask(question: AskNow, gone: Callable[[], bool]) -> bytes:
-            return self._questions.ask_now(server, question, context, cancel, gone)
+        def ask(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
+            return self._questions.ask_now(server, question, context, cancel, is_withdrawn)
 
         def tell(text: str) -> None:
             context.tell(f"{self._questions.words(text)}\n")
 
-        reply = self.servers.call(launch, asked, cancel, ask, tell)
+        reply = self.servers.call(launch, call, cancel, ask, tell)
         if isinstance(reply, Failed) and reply.kind == "login":
             self._record_failure(server, reply)
         if isinstance(reply, Asked):

@@ -131,17 +131,17 @@ def hold_host(folder: Path) -> socket.socket:
     """A connection that holds the connector host, which is started if
     necessary. Raises `NotStarted`."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    held = connected(folder, "host")
-    if held is not None:
-        return held
+    hold = connected(folder, "host")
+    if hold is not None:
+        return hold
     with only_one(folder / "host-start.lock"):
-        held = connected(folder, "host")
-        if held is None:
+        hold = connected(folder, "host")
+        if hold is None:
             _start_host(folder)
-            held = connected(folder, "host")
-    if held is None:
+            hold = connected(folder, "host")
+    if hold is None:
         raise NotStarted(not_started(folder))
-    return held
+    return hold
 
 
 def _start_host(folder: Path) -> None:

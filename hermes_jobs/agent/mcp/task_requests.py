@@ -91,12 +91,12 @@ async def ask_about(client: Client, given: Mapping[str, Any]) -> bytes:
         if answers:
             params = _UpdateParams(task_id=task, input_responses=answers)
             await client.session.send_request(_UpdateTask(params=params), Result)
-        found = await client.session.send_request(_GetTask(params=_TaskParams(task_id=task)), _Task)
+        task_state = await client.session.send_request(_GetTask(params=_TaskParams(task_id=task)), _Task)
     except MCPError as error:
         if error.error.code not in UNKNOWN:
             raise
         return msgspec.json.encode({"status": "unknown", "statusMessage": error.error.message})
-    return plain(found)
+    return plain(task_state)
 
 
 async def cancel(client: Client, given: Mapping[str, Any]) -> bytes:

@@ -86,16 +86,16 @@ class EntryRecall:
         if not tail:
             return Recalled()
         prompt = session.started.system_prompt if session.started is not None else ""
-        lines, found, room = [HEADING], list[RecalledItem](), self._room
+        lines, items, room = [HEADING], list[RecalledItem](), self._room
         for each, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
             line = f"- {each.day}: {' '.join(each.text.split())}"
             fits = tokens(line) + 1 <= room
             if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
                 lines.append(line)
-                found.append(RecalledItem("memory", str(each.version), tracks))
+                items.append(RecalledItem("memory", str(each.version), tracks))
                 room -= tokens(line) + 1
-        memories = tuple(int(each.name) for each in found)
-        return Recalled("\n".join(lines), memories, tuple(found)) if found else Recalled()
+        memories = tuple(int(each.name) for each in items)
+        return Recalled("\n".join(lines), memories, tuple(items)) if items else Recalled()
 
     def _rankings(self, tail: tuple[Entry, ...], cue: Cue) -> Mapping[RecallTrack, Sequence[Entry]]:
         indexed, index = self._indexed
@@ -119,18 +119,18 @@ class EntryRecall:
 def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
     """The entries with any of these names: those with the most of them first, then the newest."""
     counts = {each: sum(names_it(each.text, name) for name in names) for each in tail} if names else {}
-    found = [each for each, count in counts.items() if count]
-    return sorted(found, key=lambda each: (-counts[each], -each.touched))[:LOOKED_AT]
+    entries = [each for each, count in counts.items() if count]
+    return sorted(entries, key=lambda each: (-counts[each], -each.touched))[:LOOKED_AT]
 
 
-def distinct(found: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, RecallTrack]]:
+def distinct(hits: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, RecallTrack]]:
     """Those that say something of their own, best first, then those that are merely like a better one.
 
     Left out is what a later entry contains; that one takes the better place of the two. What is later and
     contained stays: it may take back what the longer one says.
     """
     distinct_hits: list[Fused[Entry, RecallTrack]] = []
-    for each in found:
+    for each in hits:
         at = next(
             (at for at, other in enumerate(distinct_hits) if _is_one_enough(each.thing, other.thing)), None
         )

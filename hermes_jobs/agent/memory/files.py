@@ -52,13 +52,13 @@ class MemoryFiles:
         An editor may empty the file before writing it: a file that was just emptied is read again.
         """
         path = self.path(target)
-        found = _read(path)
+        text = _read(path)
         for _ in range(LOOKS):
-            if found is None or found.text or not 0 <= time.time_ns() - found.at < BEING_SAVED_NS:
+            if text is None or text.text or not 0 <= time.time_ns() - text.at < BEING_SAVED_NS:
                 break
             time.sleep(BEING_SAVED_NS / LOOKS / 1e9)
-            found = _read(path)
-        return found
+            text = _read(path)
+        return text
 
     def write(self, target: MemoryTarget, text: str) -> Mark | None:
         """Replace the file by the text; the previous content goes to `left_over`. Raises `OSError`.
@@ -91,9 +91,9 @@ class MemoryFiles:
             unfinished.unlink(missing_ok=True)
         for ready in path.parent.glob(f".{path.name}.*{READY}"):
             with suppress(Unusable):
-                found = _read(ready)
-                if found is not None:
-                    yield found
+                text = _read(ready)
+                if text is not None:
+                    yield text
             ready.unlink(missing_ok=True)
 
     def path(self, target: MemoryTarget) -> Path:
@@ -103,13 +103,13 @@ class MemoryFiles:
 
 def _read(path: Path) -> FileText | None:
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise Unusable("it is not a file")
-        if found.st_size > MAX_BYTES:
-            raise Unusable(f"it has {found.st_size:,} bytes, more than {MAX_BYTES:,}")
+        if status.st_size > MAX_BYTES:
+            raise Unusable(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
         with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-            return FileText(file.read().decode("utf-8"), found.st_mtime_ns)
+            return FileText(file.read().decode("utf-8"), status.st_mtime_ns)
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

@@ -43,16 +43,16 @@ class FusedRecall:
     def __call__(self, session: Session, text: str) -> Recalled:
         """The results of all parts, with the cost of the text's vector."""
         cue = Cue(text, vector=partial(self._question_vector, text), names=partial(self._named, text))
-        found = []
+        results = []
         for part in self._parts:
             try:
-                found.append(part(session, cue))
+                results.append(part(session, cue))
             except HermesJobsError as error:
                 logger.warning("recall failed; the turn continues without it: %s", error)
         return Recalled(
-            "\n\n".join(each.text for each in found if each.text),
-            memories=tuple(version for each in found for version in each.memories),
-            found=tuple(item for each in found for item in each.found),
+            "\n\n".join(each.text for each in results if each.text),
+            memories=tuple(version for each in results for version in each.memories),
+            found=tuple(item for each in results for item in each.found),
             failed=cue.told.failed,
             paid=cue.told.paid,
         )

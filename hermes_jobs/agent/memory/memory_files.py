@@ -97,9 +97,9 @@ class SyncedMemory(SyncedFolder):
         try:
             for _ in range(ROUNDS):
                 self._take_in_left_over(target)
-                found = self._files.read(target)
-                memory = self._load() if found is None else self._take_in(target, found)
-                if entries_of(found.text if found is not None else "") == memory.entries(target):
+                text = self._files.read(target)
+                memory = self._load() if text is None else self._take_in(target, text)
+                if entries_of(text.text if text is not None else "") == memory.entries(target):
                     return
                 self._write(target, memory)
         except Unusable as reason:
@@ -115,12 +115,12 @@ class SyncedMemory(SyncedFolder):
             for _ in self._files.left_over(target):
                 pass
             try:
-                found = self._files.read(target)
+                text = self._files.read(target)
             except Unusable as reason:
                 self._problem(f"{NAMES[target]} is left as it is: {reason}.")
                 continue
             entries = memory.entries(target)
-            if found is None or entries_of(found.text) == entries:
+            if text is None or entries_of(text.text) == entries:
                 continue
             mark = self._files.write(target, text_of(entries) or EMPTY)
             for _ in self._files.left_over(target):
@@ -140,15 +140,15 @@ class SyncedMemory(SyncedFolder):
         self._history.add_written(target, self._files.path(target), content)
 
     def _take_in_left_over(self, target: MemoryTarget) -> None:
-        for found in self._files.left_over(target):
-            self._take_in(target, found)
+        for text in self._files.left_over(target):
+            self._take_in(target, text)
 
-    def _take_in(self, target: MemoryTarget, found: FileText) -> Memory:
+    def _take_in(self, target: MemoryTarget, text: FileText) -> Memory:
         """Import a user's edit of a target's file; returns the memory after that."""
-        memory, theirs = self._load(), entries_of(found.text)
+        memory, theirs = self._load(), entries_of(text.text)
         if theirs != memory.entries(target):
-            memory = self._merged(target, Content(theirs, found.at))
-        content = StoredText(digest_of(theirs), Mark(found.at), memory.version, found.text)
+            memory = self._merged(target, Content(theirs, text.at))
+        content = StoredText(digest_of(theirs), Mark(text.at), memory.version, text.text)
         logged = theirs == memory.entries(target)
         self._history.add_read(target, self._files.path(target), content, logged=logged)
         return memory
@@ -159,8 +159,8 @@ class SyncedMemory(SyncedFolder):
             events = [write.event for write in self.writes()[: memory.version]]
             known = self._contents(target, events)
             followed = self._history.of(target)[-1].version if known else 0
-            found = import_edits(memory, target, saved, held=known, followed=followed, events=events)
-            return DecisionResult(writes=(StreamEvents(STREAM, found),) if found else ())
+            edits = import_edits(memory, target, saved, held=known, followed=followed, events=events)
+            return DecisionResult(writes=(StreamEvents(STREAM, edits),) if edits else ())
 
         self._engine.change(change, HAND_EDIT)
         return self._load()

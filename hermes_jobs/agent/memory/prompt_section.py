@@ -41,9 +41,9 @@ def without_entry(prompt: str, entry: str) -> str:
         (rf"{mark}{whole}(?={mark}|\n\n|\Z)", ""),
         (rf"{first}{whole}(?:{mark}|(?=\n\n|\Z))", r"\g<head>"),
     ):
-        found = re.sub(pattern, instead, prompt, count=1, flags=re.MULTILINE)
-        if found != prompt:
-            return found
+        shortened = re.sub(pattern, instead, prompt, count=1, flags=re.MULTILINE)
+        if shortened != prompt:
+            return shortened
     return prompt
 
 

@@ -75,12 +75,12 @@ class Providers:
     def recall(self, session: Session, text: str) -> Recalled:
         """The recalled context for a turn, within the limit. See `Recall`."""
         own = self._recall(session, text)
-        found = [own.text]
+        texts = [own.text]
         if self._external is not None:
             which = session_info(session)
             self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
-            found.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
-        joined = redact_findings("\n\n".join(each.strip() for each in found if each and each.strip()))
+            texts.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
+        joined = redact_findings("\n\n".join(each.strip() for each in texts if each and each.strip()))
         return replace(own, text=_cut(joined, self._room))
 
     def tools(self) -> tuple[ToolSpec, ...]:

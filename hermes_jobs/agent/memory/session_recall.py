@@ -39,13 +39,13 @@ class SessionRecall:
         passages: dict[int, Passage] = {}
         shown: dict[int, int] = {}
         rankings: dict[RecallTrack, list[int]] = {}
-        for track, found in tracks.items():
+        for track, ranked in tracks.items():
             own = [
                 next((shown[at] for at in _positions(each) if at in shown), each.hit.position)
-                for each in found
+                for each in ranked
             ]
             rankings[track] = own
-            for key, each in zip(own, found, strict=True):
+            for key, each in zip(own, ranked, strict=True):
                 passages.setdefault(key, each)
                 shown |= {at: key for at in _positions(passages[key]) if at not in shown}
         best = fused(rankings)[:FOUND]

@@ -98,23 +98,23 @@ class SkillCatalog:
     def volumes(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
         """Every skill by name, and the problems of unusable folders."""
         home = self._home
-        found = {name: _of_home(home, skill) for name, skill in home.sync().items()}
+        entries = {name: _of_home(home, skill) for name, skill in home.sync().items()}
         problems = [*home.problems]
         for folder in self._folders:
             for volume in _in_folder(folder, problems):
-                found.setdefault(volume.name, volume)
+                entries.setdefault(volume.name, volume)
         for volume in self._bundled_skills():
-            found.setdefault(volume.name, volume)
-        problems += [Problem(str(each.place), each.problem) for each in found.values() if each.problem]
-        return tuple(found[name] for name in sorted(found)), tuple(problems)
+            entries.setdefault(volume.name, volume)
+        problems += [Problem(str(each.place), each.problem) for each in entries.values() if each.problem]
+        return tuple(entries[name] for name in sorted(entries)), tuple(problems)
 
     def find(self, name: str) -> SkillEntry:
         """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
         volumes, _ = self.volumes()
-        found = next((each for each in volumes if each.name == name.strip()), None)
-        if found is None:
+        entry = next((each for each in volumes if each.name == name.strip()), None)
+        if entry is None:
             raise unknown(name, (each.name for each in volumes))
-        return found
+        return entry
 
     def file(self, volume: SkillEntry, path: str) -> SkillFile:
         """One file of a skill. Raises `Rejected`, kind `skill_path`."""
@@ -317,11 +317,11 @@ def _of_home(home: SkillFolder, skill: Skill) -> SkillEntry:
 def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
     """The skills of a read-only folder; an unreadable one is a problem."""
     try:
-        places, found = disk.places(links=True)
+        places, skill_places = disk.places(links=True)
     except OSError as error:
         problems.append(Problem(str(disk.root), f"it cannot be read ({error.strerror})"))
         return []
-    problems += [Problem(str(disk.root / each.path), each.reason) for each in found]
+    problems += [Problem(str(disk.root / each.path), each.reason) for each in skill_places]
     volumes = []
     for place in places:
         try:

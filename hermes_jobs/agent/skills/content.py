@@ -50,12 +50,12 @@ def read_file(real: Path, path: str) -> SkillFile:
         raise UnusableText(f"it cannot be read ({error.strerror})") from error
     if len(content) > MAX_FILE_BYTES:
         raise UnusableText(f"it is larger than {MAX_FILE_BYTES:,} bytes")
-    found = as_file(content)
-    if path == MAIN_FILE and found.base64:
+    skill_file = as_file(content)
+    if path == MAIN_FILE and skill_file.base64:
         raise UnusableText("it is not UTF-8 text")
-    if path == MAIN_FILE and len(found.content) > MAX_CHARACTERS:
+    if path == MAIN_FILE and len(skill_file.content) > MAX_CHARACTERS:
         raise UnusableText(f"it has more than {MAX_CHARACTERS:,} characters")
-    return found
+    return skill_file
 
 
 def signature_of(status: os.stat_result) -> Signature:

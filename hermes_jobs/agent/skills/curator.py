@@ -45,7 +45,7 @@ def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...
         for name, words in counts.items()
     }
     lengths = {name: sqrt(sum(each * each for each in vector.values())) for name, vector in vectors.items()}
-    found = []
+    pairs = []
     for one, other in combinations(sorted(texts), 2):
         if not (lengths[one] and lengths[other]):
             continue
@@ -53,8 +53,8 @@ def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...
         product = sum(vectors[one][word] * vectors[other][word] for word in shared)
         cosine = product / (lengths[one] * lengths[other])
         if cosine >= ALIKE:
-            found.append((one, other, min(cosine, 1.0)))
-    return tuple(sorted(found, key=lambda pair: (-pair[2], pair)))
+            pairs.append((one, other, min(cosine, 1.0)))
+    return tuple(sorted(pairs, key=lambda pair: (-pair[2], pair)))
 
 
 STOCK_CHARACTERS = 60_000

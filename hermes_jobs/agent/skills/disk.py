@@ -84,22 +84,22 @@ class Disk:
 
         `links`: a skill's folder may be a link. Raises `OSError` if the root cannot be read.
         """
-        found: dict[str, SkillPlace] = {}
+        by_name: dict[str, SkillPlace] = {}
         problems: list[Problem] = []
         for place in self._candidates(known, problems, links=links):
             if not is_read(place.name) or (place.category and not is_read(place.category)):
                 reason = "a skill's folder is named with lower-case letters, digits, and . _ - between them"
                 problems.append(Problem(str(place), reason))
-            elif place.name in found and place not in known:
+            elif place.name in by_name and place not in known:
                 problems.append(
-                    Problem(str(place), f"there is another skill of that name, {found[place.name]}")
+                    Problem(str(place), f"there is another skill of that name, {by_name[place.name]}")
                 )
             else:
-                if place.name in found:
+                if place.name in by_name:
                     reason = f"there is another skill of that name, {place}"
-                    problems.append(Problem(str(found[place.name]), reason))
-                found[place.name] = place
-        return list(found.values()), problems
+                    problems.append(Problem(str(by_name[place.name]), reason))
+                by_name[place.name] = place
+        return list(by_name.values()), problems
 
     def read(self, place: SkillPlace) -> OnDisk | None:
         """All files in a skill's folder; None if there are none. Raises `OSError`."""
@@ -222,7 +222,7 @@ class Disk:
 
 
 def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool) -> list[str]:
-    found = []
+    folders = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if is_ignored(entry.name):
@@ -232,8 +232,8 @@ def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool)
                 reason = "it is a link; name the folder it leads to in skills.external_dirs"
                 problems.append(Problem(f"{prefix}{entry.name}", reason))
             elif is_folder:
-                found.append(entry.name)
-    return sorted(found)
+                folders.append(entry.name)
+    return sorted(folders)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

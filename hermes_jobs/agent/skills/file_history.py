@@ -24,25 +24,25 @@ class SkillFileHistory(FileHistory):
         super().__init__(shown / "skills.json", log_id)
         self._root = root
 
-    def before(self, found: OnDisk, past: Sequence[Skill]) -> Mapping[str, Holding]:
+    def before(self, on_disk: OnDisk, past: Sequence[Skill]) -> Mapping[str, Holding]:
         """The contents of a folder's files before their last saved state."""
         return {
             path: Holding(
                 contents=contents,
-                followed=self.of(_key(found.place, path))[-1].version,
-                saved_at=found.saved_at[path],
+                followed=self.of(_key(on_disk.place, path))[-1].version,
+                saved_at=on_disk.saved_at[path],
             )
-            for path in found.files
-            if (contents := self._contents_of(found.place, path, past))
+            for path in on_disk.files
+            if (contents := self._contents_of(on_disk.place, path, past))
         }
 
-    def add_found(self, found: OnDisk, skill: Skill) -> None:
+    def add_found(self, on_disk: OnDisk, skill: Skill) -> None:
         """Add the contents read from a folder; differences to the last ones are a user's edits."""
-        for path, file in found.files.items():
+        for path, file in on_disk.files.items():
             text = None if file.base64 else file.content
-            content = StoredText(_digest(file), Mark(found.saved_at[path]), skill.version, text)
+            content = StoredText(_digest(file), Mark(on_disk.saved_at[path]), skill.version, text)
             logged = skill.files.get(path) == file
-            self.add_read(_key(found.place, path), self._file(found.place, path), content, logged=logged)
+            self.add_read(_key(on_disk.place, path), self._file(on_disk.place, path), content, logged=logged)
 
     def add_laid_out(self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int) -> None:
         """Add the file as written from the log at that version."""
@@ -91,8 +91,8 @@ class SyncedVersions(LogEntries[_Skill]):
 
     def version(self, name: str) -> int | None:
         """The version on disk; None: none."""
-        found = self.entries.get(name)
-        return found.version if found else None
+        entry = self.entries.get(name)
+        return entry.version if entry else None
 
     def places(self) -> Iterator[SkillPlace]:
         """The places of the skills."""

@@ -71,17 +71,17 @@ def needs_of(fields: Mapping[str, Any]) -> Needs:
     """The requirements in a front matter; invalid names are skipped."""
     metadata = _mapping(fields.get("metadata"))
     places = (fields, metadata, _mapping(metadata.get("hermes")))
-    found: dict[str, list[str]] = {"variables": [], "commands": [], "packages": []}
+    needs: dict[str, list[str]] = {"variables": [], "commands": [], "packages": []}
     for place in places:
         prerequisites = _mapping(place.get("prerequisites"))
-        found["variables"] += _names(prerequisites.get("env_vars"), _VARIABLE)
-        found["variables"] += _names(place.get("required_environment_variables"), _VARIABLE)
-        found["commands"] += _names(prerequisites.get("commands"), _PROGRAM)
-        found["packages"] += _names(prerequisites.get("packages"), _PACKAGE)
+        needs["variables"] += _names(prerequisites.get("env_vars"), _VARIABLE)
+        needs["variables"] += _names(place.get("required_environment_variables"), _VARIABLE)
+        needs["commands"] += _names(prerequisites.get("commands"), _PROGRAM)
+        needs["packages"] += _names(prerequisites.get("packages"), _PACKAGE)
     requires = _mapping(_mapping(metadata.get("openclaw")).get("requires"))
-    found["variables"] += _names(requires.get("env"), _VARIABLE)
-    found["commands"] += _names(requires.get("bins"), _PROGRAM)
-    return Needs(**{kind: tuple(dict.fromkeys(names)) for kind, names in found.items()})
+    needs["variables"] += _names(requires.get("env"), _VARIABLE)
+    needs["commands"] += _names(requires.get("bins"), _PROGRAM)
+    return Needs(**{kind: tuple(dict.fromkeys(names)) for kind, names in needs.items()})
 
 
 def _names(value: object, form: re.Pattern[str]) -> Iterator[str]:

@@ -48,8 +48,8 @@ class Concern(msgspec.Struct, frozen=True, kw_only=True):
 
 def verdict(concerns: Iterable[Concern]) -> Verdict:
     """The verdict on all concerns together."""
-    found = {concern.severity for concern in concerns}
-    return "dangerous" if "dangerous" in found else "caution" if found else "safe"
+    severities = {concern.severity for concern in concerns}
+    return "dangerous" if "dangerous" in severities else "caution" if severities else "safe"
 
 
 def concerns_of(files: Files) -> tuple[Concern, ...]:
@@ -59,7 +59,7 @@ def concerns_of(files: Files) -> tuple[Concern, ...]:
 
 def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
     """The concerns that a write adds: matches after it that were not there before, file by file."""
-    found: list[Concern] = []
+    concerns: list[Concern] = []
     for path, file in sorted(after.items()):
         if before.get(path) == file:
             continue
@@ -69,8 +69,8 @@ def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
             if known[key]:
                 known[key] -= 1
             else:
-                found.append(concern)
-    return tuple(found)
+                concerns.append(concern)
+    return tuple(concerns)
 
 
 def _of_file(path: str, file: SkillFile | None) -> tuple[Concern, ...]:
@@ -91,7 +91,7 @@ def _of_binary(path: str, content: str) -> Iterator[Concern]:
 @lru_cache(maxsize=64)
 def _of_text(path: str, text: str) -> tuple[Concern, ...]:
     line_ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
-    found = [
+    concerns = [
         Concern(
             rule=finding.rule,
             severity=_severity(finding),
@@ -102,7 +102,7 @@ def _of_text(path: str, text: str) -> tuple[Concern, ...]:
         for finding in scan_skill_file(text)
     ]
     # Of those that one name reports on one line, the most severe counts, and the first of these.
-    by_severity = sorted(found, key=lambda each: each.severity == "caution")
+    by_severity = sorted(concerns, key=lambda each: each.severity == "caution")
     by_line = {(each.rule, each.line): each for each in reversed(by_severity)}
     return tuple(sorted(by_line.values(), key=lambda each: (each.line, each.rule)))
 
@@ -143,16 +143,16 @@ def examined(path: Path) -> Examined:
 def _folder(path: Path) -> Examined:
     real = path.resolve()
     try:
-        found = Disk(real.parent).read(SkillPlace("", real.name))
+        on_disk = Disk(real.parent).read(SkillPlace("", real.name))
     except OSError as error:
         raise Rejected(f"{path} cannot be scanned: {error.strerror}.", kind="usage") from error
-    if found is None:
+    if on_disk is None:
         return _result(path, (_of(Problem(MAIN_FILE, "the folder is empty")),))
-    concerns = (*map(_of, found.problems), *concerns_of(found.files))
-    if MAIN_FILE not in found.files:
+    concerns = (*map(_of, on_disk.problems), *concerns_of(on_disk.files))
+    if MAIN_FILE not in on_disk.files:
         return _result(path, (*concerns, _of(Problem(MAIN_FILE, "there is none, so this is not a skill"))))
     try:
-        front_matter.read(found.files[MAIN_FILE].content)
+        front_matter.read(on_disk.files[MAIN_FILE].content)
     except Rejected as refused:
         concerns = (*concerns, _of(Problem(MAIN_FILE, refused.message)))
     return _result(path, concerns)

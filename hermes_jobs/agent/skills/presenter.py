@@ -116,8 +116,8 @@ def with_skill(prompt: str, name: str, main: str, *, read: bool) -> str:
     """The prompt with that skill in its index, described as in `main`; `read`: with its text below."""
     line = f"- {name}: {described(main)}\n"
     before, index, after = without_skill(prompt, name).partition(INDEX)
-    found = f"{before}{index}\n{line}{after}" if index else f"{before.rstrip()}\n\n{INDEX}\n\n{line}"
-    return f"{found.rstrip()}\n\n# The skill {name}, which you have read\n{main}\n" if read else found
+    result = f"{before}{index}\n{line}{after}" if index else f"{before.rstrip()}\n\n{INDEX}\n\n{line}"
+    return f"{result.rstrip()}\n\n# The skill {name}, which you have read\n{main}\n" if read else result
 
 
 def _lines(volumes: Sequence[SkillEntry]) -> list[str]:
@@ -136,5 +136,5 @@ def described(main: str) -> str:
         text = front_matter.read(main).description
     except Rejected:
         text = ""
-    found = scan(text)
-    return f"[left out by the rule “{found[0].rule}”]" if found else text
+    findings = scan(text)
+    return f"[left out by the rule “{findings[0].rule}”]" if findings else text

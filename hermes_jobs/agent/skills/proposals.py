@@ -53,7 +53,7 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
                 "A merge takes two skills or more.", "Name those that give way in `skills`, by their names."
             )
         _check_open(curation, (merge.into, *away))
-        gone = [_present(load, name) for name in away]
+        merged_away = [_present(load, name) for name in away]
         _check_text(into, merge, evidence)
         proposed = e.MergeProposed(
             review=review,
@@ -63,7 +63,7 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
             content=merge.content,
             category=merge.category,
             reason=merge.reason,
-            versions={each.name: each.version for each in (into, *gone)},
+            versions={each.name: each.version for each in (into, *merged_away)},
             evidence=evidence,
         )
         return _recorded(curation, proposed)

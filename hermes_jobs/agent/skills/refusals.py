@@ -56,11 +56,11 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
     for finished in _backwards(log):
         event = finished.event
         if isinstance(event, e.ToolFinished) and not event.ok and refusal in event.content:
-            found = _arguments_of(log, finished.stream, event)
-            if found is not None and found.name.strip() == name:
+            arguments = _arguments_of(log, finished.stream, event)
+            if arguments is not None and arguments.name.strip() == name:
                 session = finished.stream.partition("-")[2]
                 evidence = e.Evidence(session=session, turn=event.turn, call=event.call)
-                return RefusedWrite(request=found.request, evidence=evidence)
+                return RefusedWrite(request=arguments.request, evidence=evidence)
     return None
 
 

@@ -141,16 +141,16 @@ class SkillFolder(SyncedFolder):
 
     def _sync_skill(self, name: str, place: SkillPlace | None) -> bool:
         skill = self._skills.get(name) or Skill(stream=stream_of(name))
-        found = self._disk.read(place) if place is not None else None
-        if found is not None:
-            self._note(found)
-        done = _is_synced(skill, found)
-        if done and found is not None and self._versions.version(name) != skill.version:
-            self._history.add_found(found, skill)
+        on_disk = self._disk.read(place) if place is not None else None
+        if on_disk is not None:
+            self._note(on_disk)
+        done = _is_synced(skill, on_disk)
+        if done and on_disk is not None and self._versions.version(name) != skill.version:
+            self._history.add_found(on_disk, skill)
         if not done:
             past = self.past(name)
-            skill = self._take_in(skill, found, past)
-            done = self._lay_out(skill, found, past)
+            skill = self._take_in(skill, on_disk, past)
+            done = self._lay_out(skill, on_disk, past)
         if not skill.exists:
             self._versions.remove(name)
         elif done and all(self.why_blocked(name, path) is None for path in skill.files):
@@ -162,56 +162,56 @@ class SkillFolder(SyncedFolder):
         self._history.begin_again(forgotten)
         for name, place in there.items():
             skill = self._skills.get(name)
-            found = self._disk.read(place)
-            if skill is None or not skill.exists or found is None:
+            on_disk = self._disk.read(place)
+            if skill is None or not skill.exists or on_disk is None:
                 continue
             for path, file in skill.files.items():
-                if path in found.files and found.files[path] != file:
+                if path in on_disk.files and on_disk.files[path] != file:
                     mark = self._disk.write(place, path, file)
                     self._history.add_laid_out(place, path, file, mark, skill.version)
 
-    def _take_in(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> Skill:
+    def _take_in(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> Skill:
         """Import a user's edits of a skill's files; returns the skill."""
-        if not skill.exists and not self._can_begin(found):
+        if not skill.exists and not self._can_begin(on_disk):
             return skill
         version = self._versions.version(skill.name)
         laid_out = past[version] if version is not None and version < len(past) else None
-        held = {} if found is None else self._history.before(found, past)
+        holdings = {} if on_disk is None else self._history.before(on_disk, past)
 
         def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
-            events = import_edits(now, _usable(now, found), past=past, laid_out=laid_out, held=held)
+            events = import_edits(now, _usable(now, on_disk), past=past, laid_out=laid_out, held=holdings)
             return DecisionResult(writes=(StreamEvents(now.stream, events),) if events else ())
 
         changed = self._engine.change(change, HAND_EDIT)
         after = self._load(skill.name) if changed.writes else skill
-        if found is not None:
-            self._history.add_found(found, after)
+        if on_disk is not None:
+            self._history.add_found(on_disk, after)
         return after
 
-    def _can_begin(self, found: OnDisk | None) -> bool:
+    def _can_begin(self, on_disk: OnDisk | None) -> bool:
         """Whether the folder is a new skill that can be imported."""
-        main = found.files.get(MAIN_FILE) if found is not None else None
-        if found is None or main is None:
+        main = on_disk.files.get(MAIN_FILE) if on_disk is not None else None
+        if on_disk is None or main is None:
             return False
         try:
             front_matter.read(main.content)
         except Rejected as refused:
-            self._problem(str(found.place), refused.message)
+            self._problem(str(on_disk.place), refused.message)
             return False
         return True
 
-    def _lay_out(self, skill: Skill, found: OnDisk | None, past: Sequence[Skill]) -> bool:
+    def _lay_out(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> bool:
         """Write the files as the log has them; whether that is what lies there now.
 
         What the log never had is left alone, and so is a file that was changed since it was found.
         """
         place = SkillPlace(skill.category, skill.name)
-        there: Files = {} if found is None else found.files
-        if found is not None and not skill.exists:
-            place = found.place
-        elif found is not None and found.place != place:
-            self._disk.move(found.place, place)
+        there: Files = {} if on_disk is None else on_disk.files
+        if on_disk is not None and not skill.exists:
+            place = on_disk.place
+        elif on_disk is not None and on_disk.place != place:
+            self._disk.move(on_disk.place, place)
         done = True
         for path in sorted({*skill.files, *there}):
             file, before = skill.files.get(path), there.get(path)
@@ -227,25 +227,25 @@ class SkillFolder(SyncedFolder):
                 self._history.removed(place, path)
         return done
 
-    def _note(self, found: OnDisk) -> None:
-        for problem in found.problems:
-            self._problem(f"{found.place}/{problem.path}", problem.reason)
-            self._blocked.setdefault(found.place.name, {})[problem.path] = problem.reason
+    def _note(self, on_disk: OnDisk) -> None:
+        for problem in on_disk.problems:
+            self._problem(f"{on_disk.place}/{problem.path}", problem.reason)
+            self._blocked.setdefault(on_disk.place.name, {})[problem.path] = problem.reason
 
     def _problem(self, path: str, reason: str) -> None:
         self.problems = (*self.problems, Problem(path, reason))
 
 
-def _is_synced(skill: Skill, found: OnDisk | None) -> bool:
+def _is_synced(skill: Skill, on_disk: OnDisk | None) -> bool:
     """Whether the files equal the log."""
-    if found is None:
+    if on_disk is None:
         return not skill.exists
-    return skill.files == found.files and (not skill.exists or skill.category == found.place.category)
+    return skill.files == on_disk.files and (not skill.exists or skill.category == on_disk.place.category)
 
 
-def _usable(skill: Skill, found: OnDisk | None) -> FolderFiles | None:
+def _usable(skill: Skill, on_disk: OnDisk | None) -> FolderFiles | None:
     """The files found, with the log's content in place of unusable ones."""
-    if found is None:
+    if on_disk is None:
         return None
-    blocked = {path: skill.files[path] for path in found.blocked & skill.files.keys()}
-    return FolderFiles(category=found.place.category, files={**blocked, **found.files})
+    blocked = {path: skill.files[path] for path in on_disk.blocked & skill.files.keys()}
+    return FolderFiles(category=on_disk.place.category, files={**blocked, **on_disk.files})

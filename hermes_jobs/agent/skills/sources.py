@@ -186,10 +186,10 @@ def _downloaded(address: str) -> bytes:
         ):
             _refuse_unsafe(str(response.url))
             response.raise_for_status()
-            found = bytearray()
+            buffer = bytearray()
             for piece in response.iter_bytes():
-                found += piece
-                if len(found) > MAX_DOWNLOAD:
+                buffer += piece
+                if len(buffer) > MAX_DOWNLOAD:
                     raise _too_large(f"What lies at {address}", MAX_DOWNLOAD)
     except httpx2.HTTPStatusError as error:
         status = f"{error.response.status_code} {error.response.reason_phrase}".strip()
@@ -200,7 +200,7 @@ def _downloaded(address: str) -> bytes:
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         message = f"{address} cannot be fetched: {str(error) or type(error).__name__}."
         raise Rejected(message, kind="fetch", hint="Is the address right?") from error
-    return bytes(found)
+    return bytes(buffer)
 
 
 def _unpack(content: bytes, into: Path) -> None:

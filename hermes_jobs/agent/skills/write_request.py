@@ -61,14 +61,14 @@ def writing(write: SkillWriteRequest, *, guard: bool) -> Decision:
             return DecisionResult(answer=f"The skill {skill.name} reads so already; nothing was written.")
         _check_seen(skill, write, load)
         concerns = new_concerns(skill.files, evolve(skill, event).files) if guard else ()
-        found = verdict(concerns)
-        if found == "dangerous":
+        severity = verdict(concerns)
+        if severity == "dangerous":
             raise Rejected(
                 f"{REFUSED}{_described(concerns)}. Nothing was written.",
                 kind="guard",
                 hint="Write the skill without it, or leave it and tell the user why, who can allow it.",
             )
-        if found == "caution":
+        if severity == "caution":
             proposed = _proposed(write, concerns)
             return DecisionResult.of(skill.stream, proposed, answer=_waits(concerns))
         return DecisionResult.of(skill.stream, event, answer=_saved(evolve(skill, event), event))
@@ -144,9 +144,9 @@ def allowing(write: SkillWriteRequest) -> Decision:
         event = event_for(skill, write)
         if event is None:
             return DecisionResult(answer="it reads so already")
-        found = _rules(new_concerns(skill.files, evolve(skill, event).files))
-        approved = e.SkillApproved(name=write.name, proposal=0, by="user", rules=found)
-        answer = f"{_done(write.request.action, write.request.path)} although: {'; '.join(found)}"
+        rules = _rules(new_concerns(skill.files, evolve(skill, event).files))
+        approved = e.SkillApproved(name=write.name, proposal=0, by="user", rules=rules)
+        answer = f"{_done(write.request.action, write.request.path)} although: {'; '.join(rules)}"
         return DecisionResult.of(skill.stream, approved, event, answer=answer)
 
     return change
@@ -284,17 +284,17 @@ def _rules(concerns: Iterable[Concern]) -> tuple[str, ...]:
 
 
 def _proposal(skill: Skill, number: int | None) -> SkillProposal:
-    found = [each for each in skill.proposals if number in (None, each.version)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    proposals = [each for each in skill.proposals if number in (None, each.version)]
+    if len(proposals) == 1:
+        return proposals[0]
+    if not proposals:
         which = "" if number is None else f" as version {number}"
         raise Rejected(
             f"Nothing is proposed for the skill {skill.name!r}{which}.",
             kind="no_proposal",
             hint="`hermes-jobs skills list` shows what waits.",
         )
-    waiting = ", ".join(f"{each.version} ({each.request.action} {each.path})" for each in found)
+    waiting = ", ".join(f"{each.version} ({each.request.action} {each.path})" for each in proposals)
     raise Rejected(
         f"Several writes of the skill {skill.name!r} wait: {waiting}.",
         kind="ambiguous",

@@ -47,31 +47,31 @@ class Rewind:
     def judge(self, change: NetChange) -> Judged:
         """Whether the file can be restored. Reads it, and changes nothing."""
         try:
-            found = self._writer.state(change.path)
+            state = self._writer.state(change.path)
         except Rejected as refused:
             return Judged(change=change, judgement="not_a_file", reason=refused.message)
         except OSError as error:
             reason = f"it cannot be read: {error.strerror}"
             return Judged(change=change, judgement="not_writable", reason=reason)
-        judgement, reason = self._judge(change, found)
-        return Judged(change=change, judgement=judgement, reason=reason, found=found)
+        judgement, reason = self._judge(change, state)
+        return Judged(change=change, judgement=judgement, reason=reason, found=state)
 
-    def _judge(self, change: NetChange, found: FileState | None) -> tuple[Judgement, str]:
+    def _judge(self, change: NetChange, state: FileState | None) -> tuple[Judgement, str]:
         before = change.before
-        if _same(found, before):
+        if _same(state, before):
             return "already", ""
         if before is not None and self._store.load(before.digest) is None:
             return "not_kept", f"what it was is not kept: {before.not_kept or 'no longer there'}"
         folder = _existing(Path(change.path).parent)
         if not os.access(folder, os.W_OK | os.X_OK):
             return "not_writable", f"{folder} cannot be written"
-        if found is not None and before is not None and not os.access(change.path, os.W_OK):
+        if state is not None and before is not None and not os.access(change.path, os.W_OK):
             return "not_writable", "it is read-only now"
-        if _same(found, change.after) or (change.unsure and _same(found, change.unwritten)):
+        if _same(state, change.after) or (change.unsure and _same(state, change.unwritten)):
             return "restore", ""
         if change.later:
             return "changed", f"turn {change.later} has written it since: take that back first"
-        if found is None:
+        if state is None:
             return "changed", "it was deleted since"
         return "changed", "somebody has created it since" if change.after is None else "it was changed since"
 
@@ -97,13 +97,13 @@ class Rewind:
         return Outcome(tuple(done))
 
     def _restored(self, judged: Judged) -> FileChange:
-        change, found = judged.change, judged.found
+        change, state = judged.change, judged.found
         before = change.before
 
         def check(about_to: FileChange) -> None:
             now = about_to.before
             known = now is not None and now.digest != ""
-            same = _same(now, found) if known or now is None or found is None else now.size == found.size
+            same = _same(now, state) if known or now is None or state is None else now.size == state.size
             if not same:
                 raise Rejected(f"{change.path} was changed meanwhile.", kind="changed")
 
@@ -113,8 +113,8 @@ class Rewind:
         if content is None:
             raise Rejected(f"what {change.path} was is no longer kept.", kind="not_kept")
         mode = before.mode
-        if found is not None and change.after is not None and found.mode != change.after.mode:
-            mode = found.mode  # it was set since, on purpose
+        if state is not None and change.after is not None and state.mode != change.after.mode:
+            mode = state.mode  # it was set since, on purpose
         return self._writer.replace(change.path, content, mode=mode, planned=check).change
 
 

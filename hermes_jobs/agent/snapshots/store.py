@@ -113,13 +113,13 @@ class SnapshotStore:
             if CALL.fullmatch(call):
                 (self.folder / WRITES / f"{call}.json").unlink(missing_ok=True)
 
-    def files_holding(self, found: Callable[[str], bool]) -> Iterator[Path]:
+    def files_holding(self, matches: Callable[[str], bool]) -> Iterator[Path]:
         """The stored contents and planned changes with a match in their text."""
         for _, _, path in self._files():
             with suppress(OSError, zlib.error):
                 stored = path.read_bytes()
                 content = stored if path.parent.name == WRITES else zlib.decompress(stored)
-                if found(content.decode("utf-8", "replace")):
+                if matches(content.decode("utf-8", "replace")):
                     yield path
 
     def prune(self, now: float) -> int:

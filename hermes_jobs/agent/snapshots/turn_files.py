@@ -53,14 +53,14 @@ class TurnFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 def turn_files(log: EventLog, stream: str, position: int, turn: str, store: SnapshotStore) -> TurnFiles:
     """The files of a turn that was submitted at that position of the stream. Raises `LogUnavailable`."""
-    found: list[RecordedEvent] = []
+    events: list[RecordedEvent] = []
     after = position - 1
     while batch := log.tail(after, BATCH, stream=stream):
-        found.extend(each for each in batch if isinstance(each.event, _READ))
+        events.extend(each for each in batch if isinstance(each.event, _READ))
         after = batch[-1].position
         if len(batch) < BATCH:
             break
-    return files_of(found, turn, store)
+    return files_of(events, turn, store)
 
 
 _READ = (e.ToolStarted, e.ToolFinished, e.FileWritten, e.ToolInterrupted, e.FilesRestored)

@@ -44,18 +44,18 @@ class AddressRefused(Exception):
 
 def is_public(address: str) -> bool:
     """Whether the IP address is public, IPv4 addresses embedded in IPv6 included."""
-    found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        carried = _carried(found)
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        carried = _carried(parsed)
         if carried is not None:
             return is_public(str(carried))
-        tunnelled = _tunnelled(found)
-        if found not in GLOBAL_UNICAST or not (tunnelled is None or is_public(str(tunnelled))):
+        tunnelled = _tunnelled(parsed)
+        if parsed not in GLOBAL_UNICAST or not (tunnelled is None or is_public(str(tunnelled))):
             return False
     return (
-        found.is_global
-        and not found.is_multicast
-        and not any(found.version == each.version and found in each for each in NOT_PUBLIC)
+        parsed.is_global
+        and not parsed.is_multicast
+        and not any(parsed.version == each.version and parsed in each for each in NOT_PUBLIC)
     )
 
 
@@ -92,10 +92,10 @@ def _is_outside(address: str) -> bool:
 def resolved(host: str, port: int) -> Sequence[str]:
     """The host's addresses. Raises `AddressRefused` if there are none."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise AddressRefused(f"the host {host} is not known: {error}.") from error
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    return list(dict.fromkeys(str(each[4][0]) for each in rows))
 
 
 class PublicNetwork(httpcore2.NetworkBackend):

@@ -65,26 +65,26 @@ def choices_at(shape: type[msgspec.Struct], path: str) -> tuple[str, ...]:
         if name.startswith("[") and isinstance(kind, inspect.VarTupleType | inspect.ListType):
             kind = kind.item_type
         elif isinstance(kind, inspect.StructType):
-            found = [field.type for field in kind.fields if field.encode_name == name]
-            if not found:
+            types = [field.type for field in kind.fields if field.encode_name == name]
+            if not types:
                 return ()
-            kind = found[0]
+            kind = types[0]
     kind = _bare(kind)
     return tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else ()
 
 
 def _fields(fields: Mapping[str, inspect.Field], written: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    coerced_fields: dict[str, Any] = {}
     for name, value in written.items():
         field = fields.get(name)
         if field is None:
             if value is not None:
-                found[name] = value  # an unknown name is refused elsewhere
+                coerced_fields[name] = value  # an unknown name is refused elsewhere
             continue
         read = _value(field.type, value)
         if field.required or not (read is None or _is_nothing(field.type, read)):
-            found[name] = read
-    return found
+            coerced_fields[name] = read
+    return coerced_fields
 
 
 def _is_nothing(kind: inspect.Type, value: Any) -> bool:
@@ -181,6 +181,6 @@ def _bare(kind: inspect.Type) -> inspect.Type:
 
 
 def _struct(kind: inspect.Type) -> inspect.StructType:
-    found = _bare(kind)
-    assert isinstance(found, inspect.StructType), found
-    return found
+    bare = _bare(kind)
+    assert isinstance(bare, inspect.StructType), bare
+    return bare

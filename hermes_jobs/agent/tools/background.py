@@ -205,8 +205,8 @@ class BackgroundProcesses:
     def all(self) -> list[BackgroundProcess]:
         """All of them, oldest first; deletes those that ended long ago, and ends those without a keeper."""
         self._reap()
-        found = [each for each in map(self._load, self.files.ids()) if each is not None]
-        remaining = [each for each in found if not self._forgotten(each)]
+        processes = [each for each in map(self._load, self.files.ids()) if each is not None]
+        remaining = [each for each in processes if not self._forgotten(each)]
         return sorted(remaining, key=lambda each: each.record.started_at)
 
     def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
@@ -226,18 +226,18 @@ class BackgroundProcesses:
         back = steps_back(named)
         if back is not None and back < len(known):
             return known[-1 - back]
-        found = [each for each in known if named in (each.record.id, each.record.name)]
-        if not found and named:
-            found = [each for each in known if each.record.id.startswith(named)]
-            found = found if len(found) == 1 else []
-        if not found:
+        processes = [each for each in known if named in (each.record.id, each.record.name)]
+        if not processes and named:
+            processes = [each for each in known if each.record.id.startswith(named)]
+            processes = processes if len(processes) == 1 else []
+        if not processes:
             host = os.uname().nodename
             raise Rejected(
                 f"There is no background process {named!r} on this host ({host}).",
                 kind="unknown",
                 hint="See `hermes-jobs processes list`.",
             )
-        return found[-1]
+        return processes[-1]
 
     def output(self, process: BackgroundProcess, after: int | None, most: int) -> Output:
         """At most so many bytes of its output: those after a position, or (None) the last ones."""
@@ -274,10 +274,10 @@ class BackgroundProcesses:
 
     def kill_where(self, chosen: Callable[[ProcessRecord], bool], *, wait: bool) -> list[BackgroundProcess]:
         """End those with a matching record; returns their previous states."""
-        found = [each for each in self.running() if chosen(each.record)]
-        for each in found:
+        processes = [each for each in self.running() if chosen(each.record)]
+        for each in processes:
             self.kill(each, wait=False)
-        return [self.kill(each) for each in found] if wait else found
+        return [self.kill(each) for each in processes] if wait else processes
 
     def forget(self, sessions: set[str]) -> None:
         """End the processes of these sessions, those with a name too, and delete their files."""

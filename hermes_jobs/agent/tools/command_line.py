@@ -90,8 +90,8 @@ class CommandPart:
     def is_named_by(self, calls: CallPattern) -> bool:
         """Whether the pattern matches it word by word, with `*` at the end for any further words."""
         each = self.invocation
-        wanted = calls.pattern.split()
-        return any(_fits(wanted, text) for text in (each.written, (each.name, *each.arguments)))
+        words = calls.pattern.split()
+        return any(_fits(words, text) for text in (each.written, (each.name, *each.arguments)))
 
     def is_covered_by(self, calls: CallPattern, context: CommandContext) -> bool:
         """Whether the pattern allows it with all its questions."""
@@ -171,11 +171,11 @@ def _is_harmless(redirect: ShellRedirect) -> bool:
     return redirect.operator in {"<", "<&"} or _TO_NOWHERE.fullmatch(redirect.target) is not None
 
 
-def _fits(wanted: Sequence[str], text: Sequence[str]) -> bool:
+def _fits(pattern: Sequence[str], text: Sequence[str]) -> bool:
     """Whether the words match the pattern; a final `*` matches any number of them."""
-    if wanted[-1:] == ["*"]:
-        wanted, text = wanted[:-1], text[: len(wanted) - 1]
-    return len(wanted) == len(text) and all(map(fnmatchcase, text, wanted))
+    if pattern[-1:] == ["*"]:
+        pattern, text = pattern[:-1], text[: len(pattern) - 1]
+    return len(pattern) == len(text) and all(map(fnmatchcase, text, pattern))
 
 
 def _beginning(written: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ class Consult:
     @property
     def known(self) -> tuple[str, ...]:
         """The valid names: ensembles, and their models."""
-        members = (each for found in self._ensembles.values() for each in found)
+        members = (each for members in self._ensembles.values() for each in members)
         return tuple(dict.fromkeys((*self._ensembles, *members, *self._others)))
 
     def consult(

@@ -77,17 +77,17 @@ def _ring(_number: int, _frame: object) -> None:
     raise FetchOutOfTime
 
 
-def fetch(wanted: PageRequest) -> FetchedPage:
+def fetch(request: PageRequest) -> FetchedPage:
     """Follow redirects, each checked like the first, and return the requested part of the text.
 
     Raises `UnusablePage` where the page cannot be used, `FetchOutOfTime`, and what httpcore2 raises.
     """
-    network = PublicNetwork(allow_private=wanted.allow_private)
-    url = URL(wanted.url)
+    network = PublicNetwork(allow_private=request.allow_private)
+    url = URL(request.url)
     for _ in range(MAX_REDIRECTS + 1):
         _check(url)
         target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        timeout = dict.fromkeys(("connect", "read", "write", "pool"), float(wanted.seconds))
+        timeout = dict.fromkeys(("connect", "read", "write", "pool"), float(request.seconds))
         with (
             httpcore2.ConnectionPool(network_backend=network, max_connections=1) as pool,
             pool.stream("GET", target, headers=HEADERS, extensions={"timeout": timeout}) as response,
@@ -95,7 +95,7 @@ def fetch(wanted: PageRequest) -> FetchedPage:
             headers = {name.decode().lower(): _header(value) for name, value in response.headers}
             location = headers.get("location")
             if response.status not in REDIRECTS or not location:
-                return _read(wanted, url, response, headers)
+                return _read(request, url, response, headers)
             url = url.join(location)
     raise UnusablePage(f"it was redirected more than {MAX_REDIRECTS} times.")
 
@@ -116,14 +116,14 @@ def _check(url: URL) -> None:
 
 
 def _read(
-    wanted: PageRequest, url: URL, response: httpcore2.Response, headers: dict[str, str]
+    request: PageRequest, url: URL, response: httpcore2.Response, headers: dict[str, str]
 ) -> FetchedPage:
     content_type, charset = _parsed_type(headers.get("content-type", ""))
     length = headers.get("content-length", "")
     if content_type and not TEXTUAL.fullmatch(content_type) and content_type not in HTML:
         size = f"{int(length):,} bytes" if length.isdecimal() else "of unknown size"
         raise UnusablePage(f"there is no text but {content_type}, {size}.")
-    body = _body(response, headers.get("content-encoding", ""), wanted.max_bytes)
+    body = _body(response, headers.get("content-encoding", ""), request.max_bytes)
     if b"\0" in body[:SNIFFED] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnusablePage(f"there is no text but binary data, {len(body):,} bytes.")
     is_html = content_type in HTML or (not content_type and _looks_like_html(body))
@@ -134,7 +134,7 @@ def _read(
         url=f"{url.scheme}://{url.netloc.decode()}{url.path}",
         status=response.status,
         content_type=content_type or "no type named",
-        text=text[wanted.offset : wanted.offset + wanted.room],
+        text=text[request.offset : request.offset + request.room],
         length=len(text),
     )
 

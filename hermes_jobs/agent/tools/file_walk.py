@@ -50,12 +50,12 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     rules = {base: _rules_above(base, top)}
     for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
         own = (*rules.pop(folder, ()), *_own_rules(folder))
-        found = [
+        names = [
             each
             for each in sorted(folders)
             if each not in REPOSITORIES and not _is_ignored(os.path.join(folder, each) + "/", own)
         ]
-        folders[:] = [each for each in found if not is_hidden(os.path.join(folder, each))]
+        folders[:] = [each for each in names if not is_hidden(os.path.join(folder, each))]
         rules.update((os.path.join(folder, each), own) for each in folders)
         for name in sorted(files):
             path = os.path.join(folder, name)
@@ -80,14 +80,14 @@ def _is_regular(name: str, at: int) -> bool:
 
 def _rules_above(base: str, top: str) -> _Rules:
     """The ignore files above the folder, up to its repository's; none where they ignore the folder itself."""
-    found: _Rules = ()
+    rules: _Rules = ()
     folder = base
     while folder != top and not os.path.exists(os.path.join(folder, ".git")):
         folder = os.path.dirname(folder)
         if folder == os.path.dirname(folder):
             break
-        found = (*_own_rules(folder), *found)
-    return () if _is_ignored(base + "/", found) else found
+        rules = (*_own_rules(folder), *rules)
+    return () if _is_ignored(base + "/", rules) else rules
 
 
 def _own_rules(folder: str) -> _Rules:

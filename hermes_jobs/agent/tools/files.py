@@ -53,11 +53,14 @@ class Files:
     """
 
     def __init__(
-        self, paths: PathPolicy, kept: StoredFile = no_stored_file, snapshots: SnapshotStore = NO_SNAPSHOTS
+        self,
+        paths: PathPolicy,
+        stored_file: StoredFile = no_stored_file,
+        snapshots: SnapshotStore = NO_SNAPSHOTS,
     ) -> None:
         """`kept` finds the file of a large result by its call; `snapshots` stores replaced contents."""
         self._paths = paths
-        self._kept = kept
+        self._kept = stored_file
         self._snapshots = snapshots
         self._writer = FileWriter(snapshots, verify_opened)
 
@@ -105,8 +108,8 @@ class Files:
         named = Path(path)
         if named.parent != Path("results") or named.suffix != ".txt" or (Path(workdir) / named).exists():
             return None
-        kept = self._kept(named.stem)
-        return None if kept is None else str(kept)
+        stored = self._kept(named.stem)
+        return None if stored is None else str(stored)
 
     def write_file(
         self,
@@ -204,16 +207,16 @@ class PathRules(CallRules):
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_named`. A search in a folder also reads the files below it."""
-        real, wanted = self._compared(calls, arguments, context)
-        begins = re.split(r"[*?[]", wanted)[0]
+        real, pattern = self._compared(calls, arguments, context)
+        begins = re.split(r"[*?[]", pattern)[0]
         below = not self._writes and begins.startswith(real.rstrip(os.sep) + os.sep)
         return below or self._is_meant(calls, arguments, context)
 
     def _is_meant(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
         """Whether the pattern matches the path itself."""
-        real, wanted = self._compared(calls, arguments, context)
+        real, pattern = self._compared(calls, arguments, context)
         anything = calls.pattern == "*" and not calls.folder
-        return anything or (real == wanted if calls.exact else fnmatch.fnmatchcase(real, wanted))
+        return anything or (real == pattern if calls.exact else fnmatch.fnmatchcase(real, pattern))
 
     def _compared(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> tuple[str, str]:
         """The real paths of the call and of the pattern, which begins in the rule's folder."""

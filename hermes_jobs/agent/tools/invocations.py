@@ -86,7 +86,7 @@ def _add(
     folder: str,
     variables: Mapping[str, str],
     depth: int,
-    found: list[Invocation],
+    invocations: list[Invocation],
 ) -> None:
     before: SimpleCommand | None = None
     folders: dict[tuple[int, ...], str] = {(): folder}
@@ -95,15 +95,15 @@ def _add(
         folder = next(folders[each] for each in around if each in folders)
         echoed = _echoed(before) if command.piped and before is not None else ""
         for inner, invocation in _layers(command, folder, echoed):
-            found.append(invocation)
+            invocations.append(invocation)
             for script in _scripts(invocation, inner):
-                _add(parse(script, variables, depth + 1), folder, variables, depth + 1, found)
+                _add(parse(script, variables, depth + 1), folder, variables, depth + 1, invocations)
             if invocation.name in ("cd", "pushd"):
                 target = invocation.path(next(iter(invocation.operands), variables.get("HOME", folder)))
                 folder = target or folder
         folders[command.subshell] = folder
         before = command
-        if len(found) > MAX_INVOCATIONS:
+        if len(invocations) > MAX_INVOCATIONS:
             raise Unparsable("it holds too many commands")
 
 

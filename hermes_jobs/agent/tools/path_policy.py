@@ -155,7 +155,7 @@ def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int]
 
     By stat alone: to open and close a database of SQLite drops its locks.
     """
-    found: dict[tuple[int, int], str] = {}
+    linkable: dict[tuple[int, int], str] = {}
     shown = {os.path.join(home, each) for each in READABLE}
     named = [
         ("startup", startup_places(user_home)),
@@ -167,8 +167,8 @@ def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int]
             for path in _files(place, shown):
                 identity = _identity(path)
                 if identity is not None:
-                    found[identity] = kind
-    return found
+                    linkable[identity] = kind
+    return linkable
 
 
 def _files(place: str, apart: set[str]) -> Iterator[str]:

@@ -17,21 +17,21 @@ Run = Callable[[ToolContext, str, Mapping[str, Any]], str]
 
 
 def plugin_tools(
-    specs: Sequence[ToolSpec], run: Run, *, toolset: str, taken: Collection[str] = ()
+    specs: Sequence[ToolSpec], run: Run, *, toolset: str, used_names: Collection[str] = ()
 ) -> tuple[Tool, ...]:
     """The tools for the model, without those whose name is taken.
 
     The effect of a `ToolSpec` is unknown: such a tool is never repeated automatically.
     """
-    return tuple(_provided(spec, run, toolset) for spec in _apart(specs, set(taken)))
+    return tuple(_provided(spec, run, toolset) for spec in _apart(specs, set(used_names)))
 
 
-def _apart(specs: Sequence[ToolSpec], taken: set[str]) -> Iterator[ToolSpec]:
+def _apart(specs: Sequence[ToolSpec], used: set[str]) -> Iterator[ToolSpec]:
     for spec in specs:
-        if spec.name in taken:
+        if spec.name in used:
             logger.warning("the tool %s is left out: another one has that name", spec.name)
             continue
-        taken.add(spec.name)
+        used.add(spec.name)
         yield spec
 
 

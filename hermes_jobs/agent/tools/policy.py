@@ -41,39 +41,39 @@ class CommandPolicy:
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Decide on a command line: first the deny list, then `allow`, then the policy."""
         try:
-            found = self._invocations(command, context)
+            invocations = self._invocations(command, context)
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
-        where = self._where(command, found, context)
-        never = _raw_denial(command, parsed=True) or next(_met("deny", found, where), None)
+        where = self._where(command, invocations, context)
+        never = _raw_denial(command, parsed=True) or next(_met("deny", invocations, where), None)
         if never:
             return Verdict("deny", never)
-        for invocation in found if self.allow else ():
+        for invocation in invocations if self.allow else ():
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        dangers = [*_met("ask", found, where), *filter(None, [_of_line(found, where)])]
+        dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
     def line(self, command: str, context: ToolContext) -> CommandLine:
         """The parsed line, with the questions of its parts."""
         try:
-            found = self._invocations(command, context)
+            invocations = self._invocations(command, context)
         except Unparsable as error:
             return CommandLine((), self._where(command, (), context), unreadable=str(error))
-        where = self._where(command, found, context)
+        where = self._where(command, invocations, context)
         parts: list[CommandPart] = []
-        for each in found:
+        for each in invocations:
             asks = tuple(dict.fromkeys(rule_set("ask").met(each, where)))
             if each.inner and parts:  # a user's rule for the runner applies to the program that it runs
                 parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *asks))
             else:
                 parts.append(CommandPart(each, asks))
-        return CommandLine(tuple(parts), where, asks=_of_line(found, where) or "")
+        return CommandLine(tuple(parts), where, asks=_of_line(invocations, where) or "")
 
-    def _where(self, command: str, found: Sequence[Invocation], context: ToolContext) -> CommandContext:
+    def _where(self, command: str, invocations: Sequence[Invocation], context: ToolContext) -> CommandContext:
         activates = any(
             each.name in ("source", ".") and any(word.endswith("/bin/activate") for word in each.operands)
-            for each in found
+            for each in invocations
         )
         return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
 
@@ -86,10 +86,10 @@ class CommandPolicy:
     def reach(self, command: str, context: ToolContext) -> SandboxReach:
         """The sandbox reach of a command that runs now: larger if a user has approved it."""
         try:
-            found = self._invocations(command, context)
+            invocations = self._invocations(command, context)
         except Unparsable:
-            found = []
-        names = {each.name for each in found if each.name}
+            invocations = []
+        names = {each.name for each in invocations if each.name}
         if context.approved:
             return SandboxReach(
                 everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None
@@ -130,30 +130,30 @@ class CommandPolicy:
         return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
 
 
-def _of_line(found: Sequence[Invocation], context: CommandContext) -> str | None:
+def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str | None:
     """The rule that matches the whole line."""
-    if runs_fetched(found):
+    if runs_fetched(invocations):
         return "running downloaded or unseen text"
-    if pushes_elsewhere(found):
+    if pushes_elsewhere(invocations):
         return "another host"
     home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
         each.name in ("find", "fd", "ls", "locate")
         and home.intersection(map(each.path, find_starts(each.arguments)))
-        for each in found
+        for each in invocations
     )
-    reads_names = any(each.given or each.name in ("read", "mapfile", "readarray") for each in found)
-    if reads_names and (finds or any(lists_secrets(each, context) for each in found)):
+    reads_names = any(each.given or each.name in ("read", "mapfile", "readarray") for each in invocations)
+    if reads_names and (finds or any(lists_secrets(each, context) for each in invocations)):
         return "reading keys or passwords"
-    if any(reads_whole_home(each, context) for each in found):
+    if any(reads_whole_home(each, context) for each in invocations):
         return "reading keys or passwords"
     return None
 
 
-def _met(decision: Decision, found: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
+def _met(decision: Decision, invocations: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
     """The names of all matching rules of the line, with repetitions."""
     rules = rule_set(decision)
-    return (name for each in found for name in rules.met(each, context))
+    return (name for each in invocations for name in rules.met(each, context))
 
 
 def _raw_denial(text: str, *, parsed: bool) -> str | None:

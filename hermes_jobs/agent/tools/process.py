@@ -106,20 +106,20 @@ class ProcessTool:
         ]
 
     def _find(self, named: str, context: ToolContext) -> BackgroundProcess:
-        found = self.processes.find(named)
-        if found.record.id not in {each.record.id for each in self._mine(context)}:
+        process = self.processes.find(named)
+        if process.record.id not in {each.record.id for each in self._mine(context)}:
             raise ToolFailed(f"{named} is a process of another conversation.")
-        return found
+        return process
 
     def _list(self, context: ToolContext) -> str:
-        found = self._mine(context)
-        if not found:
+        processes = self._mine(context)
+        if not processes:
             return "No background processes in this conversation."
         now = time.time()
         return "\n".join(
             f"{each.record.id}{f' ({each.record.name})' if each.record.name else ''}: {each.described()}, "
             f"started {int(now - each.record.started_at)} s ago: {each.record.command}"
-            for each in found
+            for each in processes
         )
 
     def _write(self, process: BackgroundProcess, text: str | None, context: ToolContext) -> str:

@@ -120,8 +120,8 @@ class ProcessFiles:
 
     def parts(self, name: str) -> dict[int, Path]:
         """The files of an output, in order, by their first byte."""
-        found = {int(each.name.partition(".")[2]): each for each in (self._folder / name).glob("output.*")}
-        return dict(sorted(found.items()))
+        files = {int(each.name.partition(".")[2]): each for each in (self._folder / name).glob("output.*")}
+        return dict(sorted(files.items()))
 
     def texts(self, name: str) -> str:
         """The stored texts of a process: its command and its output."""

@@ -75,17 +75,17 @@ class Sandbox:
         home, real = self._checked(workdir)
         if self.mode == "off" or reach.everything:
             return ""
-        found = layer()
-        if found.name == NONE:
+        detected = layer()
+        if detected.name == NONE:
             if self.mode == "auto":
                 return ""
             raise ToolFailed(
-                f"terminal.sandbox is on, and this host has no sandbox ({found.why}). Nothing was run. "
+                f"terminal.sandbox is on, and this host has no sandbox ({detected.why}). Nothing was run. "
                 "Tell the user."
             )
         hidden, locked = self._hidden(reach), self._locked(reach)
         return SandboxPlan(
-            found.name,
+            detected.name,
             home,
             [os.path.join(home, each) for each in READABLE],
             [each for each in hidden if not is_inside(real, each) and not is_inside(home, each)],

@@ -71,11 +71,13 @@ class SandboxPlan:
 
 def decode(text: str) -> SandboxPlan:
     """The plan that `encode` wrote."""
-    found: dict[str, list[str]] = {"layer": [], "home": [], "shown": [], "hidden": [], "locked": []}
+    fields: dict[str, list[str]] = {"layer": [], "home": [], "shown": [], "hidden": [], "locked": []}
     for line in text.split("\n"):
         name, _, value = line.partition(" ")
-        found[name].append(value)
-    return SandboxPlan(found["layer"][0], found["home"][0], found["shown"], found["hidden"], found["locked"])
+        fields[name].append(value)
+    return SandboxPlan(
+        fields["layer"][0], fields["home"][0], fields["shown"], fields["hidden"], fields["locked"]
+    )
 
 
 def enter(plan: SandboxPlan) -> None:
@@ -139,11 +141,11 @@ def _hide_home(libc: Any, plan: SandboxPlan) -> None:
 
 def _outermost(paths: list[str], home: str) -> list[str]:
     """The paths that are not within another of them or the home."""
-    taken = [home]
+    covered = [home]
     for path in sorted(set(paths)):
-        if not any(path == each or path.startswith(f"{each}/") for each in taken):
-            taken.append(path)
-    return taken[1:]
+        if not any(path == each or path.startswith(f"{each}/") for each in covered):
+            covered.append(path)
+    return covered[1:]
 
 
 def _make_read_only(libc: Any, path: str) -> None:

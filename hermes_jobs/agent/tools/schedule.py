@@ -95,8 +95,10 @@ class ScheduleTool:
                 assert_never(action)
 
     def _list(self, load: StateLoader) -> DecisionResult:
-        found = existing(self._streams(), load)
-        return DecisionResult(answer="\n".join(describe(each) for each in found) or "There are no schedules.")
+        schedules = existing(self._streams(), load)
+        return DecisionResult(
+            answer="\n".join(describe(each) for each in schedules) or "There are no schedules."
+        )
 
     def _add(
         self,
@@ -138,10 +140,10 @@ class ScheduleTool:
 
     def _understood(self, when: str, timezone: str, now: float) -> Understood:
         zone_of(timezone)
-        found = parse(when, datetime.fromtimestamp(now, UTC), timezone)
-        if isinstance(found, Refused):
-            raise ToolFailed(f"`when` was not understood: {found.reason} {found.proposal}".rstrip())
-        return found
+        parsed = parse(when, datetime.fromtimestamp(now, UTC), timezone)
+        if isinstance(parsed, Refused):
+            raise ToolFailed(f"`when` was not understood: {parsed.reason} {parsed.proposal}".rstrip())
+        return parsed
 
     def _act(
         self, kind: type[Pause | Resume | Remove], given: str | None, now: float, context: ToolContext
@@ -150,8 +152,8 @@ class ScheduleTool:
             raise ToolFailed("give `schedule`: the id or the name of the one that is meant.")
 
         def change(load: StateLoader) -> DecisionResult:
-            found = chosen(given, existing(self._streams(), load))
-            return _answered(kind(schedule=found.id, now=now, by=context.turn), load, DONE[kind])
+            schedule = chosen(given, existing(self._streams(), load))
+            return _answered(kind(schedule=schedule.id, now=now, by=context.turn), load, DONE[kind])
 
         return ToolOutcome(content="", change=change)
 

@@ -143,15 +143,15 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         self, query: str, scope: Scope, cancel: Cancel
     ) -> tuple[tuple[Passage, ...], tuple[Summary, ...]]:
         """The passages, and the paid calls for suggested words."""
-        found = self.archive.passages(query, scope=scope, limit=HITS)
-        exact = any(not each.hit.relaxed for each in found)
+        passages = self.archive.passages(query, scope=scope, limit=HITS)
+        exact = any(not each.hit.relaxed for each in passages)
         summariser = self.choose() if self.expand and not exact and question(query) is not None else None
         if summariser is None:
-            return found, ()
+            return passages, ()
         words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
         others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
-        known = {each.hit.position: each for each in (*others, *found)}
-        rankings = {"asked": found, "expanded": others}
+        known = {each.hit.position: each for each in (*others, *passages)}
+        rankings = {"asked": passages, "expanded": others}
         best = fused({name: [each.hit.position for each in ranked] for name, ranked in rankings.items()})
         return tuple(_as_relaxed(known[each.thing]) for each in best[:HITS]), (spent,)
 

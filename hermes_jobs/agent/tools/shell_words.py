@@ -129,8 +129,8 @@ class WordReader(ABC):
             return self._double_quoted()
         if char == "\\":
             self.at += 2
-            taken = self.text[self.at - 1 : self.at]
-            return "" if taken == "\n" else taken
+            text = self.text[self.at - 1 : self.at]
+            return "" if text == "\n" else text
         if char == "`":
             return self._backticks()
         self.at += 1
@@ -140,16 +140,16 @@ class WordReader(ABC):
         end = self.text.find("'", self.at + 1)
         if end < 0:
             raise Unparsable("a quote is not closed")
-        taken = self.text[self.at + 1 : end]
+        text = self.text[self.at + 1 : end]
         self.at = end + 1
-        return taken
+        return text
 
     def _double_quoted(self) -> str:
-        taken = ""
+        text = ""
         while not self.text.startswith('"', self.at):
-            taken += self.text_piece('"')
+            text += self.text_piece('"')
         self.at += 1
-        return taken
+        return text
 
     def text_piece(self, closing: str) -> str:
         """The next character or substitution of text in which only `$`, backticks and some escapes count.
@@ -171,7 +171,7 @@ class WordReader(ABC):
 
     def _ansi_quoted(self) -> str:
         self.at += 2
-        taken = ""
+        text = ""
         while not self.text.startswith("'", self.at):
             char = self.text[self.at : self.at + 1]
             self.at += 1
@@ -182,9 +182,9 @@ class WordReader(ABC):
                 escaped = number.group() if number else self.text[self.at : self.at + 1]
                 self.at += len(escaped)
                 char = _ansi_character(escaped) if number else _ANSI_ESCAPES.get(escaped, escaped)
-            taken += char
+            text += char
         self.at += 1
-        return taken.partition("\0")[0]  # as in bash, whose texts end there
+        return text.partition("\0")[0]  # as in bash, whose texts end there
 
     # --- substitutions ---------------------------------------------------------------------------
 

@@ -58,10 +58,10 @@ def respond(*values: object) -> None:
 
 def responses(completed: Completed) -> Sequence[object]:
     """The values in the output, in order; lines that are not JSON, such as one cut short, are left out."""
-    found = []
+    values = []
     for line in completed.output.splitlines():
         try:
-            found.append(msgspec.json.decode(line))
+            values.append(msgspec.json.decode(line))
         except msgspec.DecodeError:
             continue
-    return found
+    return values

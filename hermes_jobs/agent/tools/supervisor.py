@@ -146,15 +146,15 @@ class Watch:
         """Send a signal to all remaining processes."""
         if self.empty:
             return
-        found = _descendants()
+        descendants = _descendants()
         # By group first: that reaches all members at once, also a chain of processes of which each forks and
         # ends before it is looked at. The groups are of the command's own sessions, never this process's.
-        groups = {group for _pid, group in found if group > 1}
+        groups = {group for _pid, group in descendants if group > 1}
         if self.status < 0:  # not yet reaped, so that the number is still the command's
             groups.add(self.child)
         for group in groups - {os.getpgrp()}:
             _signal(os.killpg, group, number)
-        for pid, _group in found:
+        for pid, _group in descendants:
             _signal(os.kill, pid, number)
 
     def _wait(self, seconds: float, *others: int) -> list[int]:
@@ -298,10 +298,10 @@ def _descendants() -> list[tuple[int, int]]:
         if name.isdigit():
             parent, group = _parent_and_group(name)
             children.setdefault(parent, []).append((int(name), group))
-    found = children.get(os.getpid(), [])
-    for pid, _group in found:
-        found.extend(children.get(pid, ()))
-    return found
+    descendants = children.get(os.getpid(), [])
+    for pid, _group in descendants:
+        descendants.extend(children.get(pid, ()))
+    return descendants
 
 
 def _parent_and_group(pid: str) -> tuple[int, int]:

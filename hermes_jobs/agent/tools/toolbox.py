@@ -95,13 +95,13 @@ class Toolbox:
         if started is None or not started.mcp or self._with_servers is None:
             return self
         key = (started.mcp, started.mcp_search)
-        found = self._of_sessions.get(key)
-        if found is None:
-            found = self._with_servers(self, started)
+        toolbox = self._of_sessions.get(key)
+        if toolbox is None:
+            toolbox = self._with_servers(self, started)
             if len(self._of_sessions) >= MAX_CATALOGUES:
                 self._of_sessions.clear()
-            self._of_sessions[key] = found
-        return found
+            self._of_sessions[key] = toolbox
+        return toolbox
 
     def having(self, more: Iterable[Tool]) -> Toolbox:
         """These tools and more; of two with one name the own one."""
@@ -223,9 +223,9 @@ class Toolbox:
         return replace(event, diff=_storable(self._redact(event.diff)))
 
     def _offered(self, toolsets: Sequence[str] | None) -> dict[str, Tool]:
-        wanted = self._wanted(toolsets)
+        names = self._wanted(toolsets)
         return {
-            name: each for name, each in self._tools.items() if each.toolset in wanted and _is_available(each)
+            name: each for name, each in self._tools.items() if each.toolset in names and _is_available(each)
         }
 
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
@@ -234,14 +234,14 @@ class Toolbox:
         return self._expand((*named, *always)) - self._disabled
 
     def _expand(self, names: Iterable[str]) -> frozenset[str]:
-        found: set[str] = set()
+        toolsets: set[str] = set()
         open_names = list(names)
         while open_names:
             name = open_names.pop()
-            if name not in found:
-                found.add(name)
+            if name not in toolsets:
+                toolsets.add(name)
                 open_names.extend(self._toolsets.get(name, ()))
-        return frozenset(found)
+        return frozenset(toolsets)
 
     def _touched(self, call: ToolCall, workdir: str) -> _Touched:
         known = self._tools.get(call.name)

@@ -165,7 +165,7 @@ class LearningBench:
         folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
         shutil.copytree(weeks, folder, ignore=shutil.ignore_patterns("run"))
         with opened(settings_for(self._settings, folder, recall=way.recall), self._environ, folder) as home:
-            found = home.application.views.passages(as_question(fact.question), limit=max(K))
+            passages = home.application.views.passages(as_question(fact.question), limit=max(K))
             before = home.spent()
             replied = home.say("asked", fact.question, self._opening(way, person))
             after = home.spent()
@@ -176,7 +176,7 @@ class LearningBench:
             given=held(lines, fact.words),
             answered=held([replied.answer], fact.answer),
             rank=next(
-                (at for at, each in enumerate(found, 1) if held([_passage_text(each)], fact.words)), None
+                (at for at, each in enumerate(passages, 1) if held([_passage_text(each)], fact.words)), None
             ),
             tokens=tokens(replied.prompt) + tokens(replied.recalled),
             spent=Spent(after.requests - before.requests, after.tokens - before.tokens),
@@ -213,7 +213,7 @@ def rows_of(ways: Sequence[Played]) -> list[WayFigures]:
 
 def _row(played: Played, baseline: float) -> WayFigures:
     outcomes = played.outcomes
-    asked = [each for outcome in outcomes for each in outcome.asked]
+    answers = [each for outcome in outcomes for each in outcome.asked]
     mistakes = Counter(what for outcome in outcomes for what, _ in outcome.mistakes)
     return WayFigures(
         way=played.way.name,
@@ -222,8 +222,8 @@ def _row(played: Played, baseline: float) -> WayFigures:
         wrong=mistakes["wrong"],
         stale=mistakes["stale"],
         leaked=mistakes["leaked"],
-        given=fmean(each.given for each in asked),
-        answered=fmean(each.answered for each in asked),
+        given=fmean(each.given for each in answers),
+        answered=fmean(each.answered for each in answers),
         tokens=prompt_tokens(played) - baseline,
         requests=played.requests,
         used=played.tokens,

@@ -109,8 +109,8 @@ class OneSummary(Compressor):
         summary = before
         for part in portions(material, history.summary_window - 3 * budget - tokens(message), str):
             text = transcript(part)
-            asked = (UPDATE if summary else FIRST).format(summary=summary, conversation=text)
-            summary = self._checked(message, asked, f"{summary}\n{text}", budget, ask)
+            prompt = (UPDATE if summary else FIRST).format(summary=summary, conversation=text)
+            summary = self._checked(message, prompt, f"{summary}\n{text}", budget, ask)
         return summary
 
 

@@ -170,9 +170,9 @@ class Chat:
     def reader(self) -> McpReader:
         """See `ChatContext.reader`."""
 
-        def ask(asked: e.InputRequested, gone: Callable[[], bool]) -> Sequence[e.InputAnswered]:
+        def ask(requested: e.InputRequested, is_withdrawn: Callable[[], bool]) -> Sequence[e.InputAnswered]:
             def act() -> Sequence[e.InputAnswered]:
-                return ask_person(self.application, asked, gone)
+                return ask_person(self.application, requested, is_withdrawn)
 
             return self._in_terminal(lambda: ask_interruptibly(act))
 

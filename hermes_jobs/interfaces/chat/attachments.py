@@ -93,9 +93,9 @@ def _files(text: str, folder: str, servers: Sequence[str]) -> Iterator[tuple[str
     A folder is left to the agent's tools, a word such as `@property` to the reader.
     """
     seen: set[str] = set()
-    for found in MENTION.finditer(text):
-        name = found["quoted"] or found["plain"]
-        if not found["quoted"] and not _path(name, folder).exists():
+    for match in MENTION.finditer(text):
+        name = match["quoted"] or match["plain"]
+        if not match["quoted"] and not _path(name, folder).exists():
             name = name.rstrip(ENDS)
         if not name or name in seen:
             continue
@@ -123,10 +123,10 @@ def paths_that_begin(begun: str, folder: str) -> Found:
     begun = begun.removeprefix('"')
     above, slash, name = begun.rpartition("/")
     place = _path(above + slash or ".", folder)
-    found = list(_entries(place, above + slash, name))
+    paths = list(_entries(place, above + slash, name))
     if not slash and len(name) > 1:
-        found += [path for path in _below(folder, name) if path not in found]
-    return [(f'@"{path}"' if " " in path else f"@{path}", "") for path in found[:OFFERED]]
+        paths += [path for path in _below(folder, name) if path not in paths]
+    return [(f'@"{path}"' if " " in path else f"@{path}", "") for path in paths[:OFFERED]]
 
 
 def _entries(place: Path, before: str, begun: str) -> Iterator[str]:

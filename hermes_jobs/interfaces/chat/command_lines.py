@@ -94,8 +94,8 @@ def subcommands(group: str) -> Mapping[str, str]:
     context = click.Context(hermes_jobs)
     command = hermes_jobs.get_command(context, group)
     assert isinstance(command, click.Group), f"{group} has no commands of its own"
-    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
-    return {name: each.get_short_help_str() for name, each in found.items() if each is not None}
+    commands = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: each.get_short_help_str() for name, each in commands.items() if each is not None}
 
 
 def words(rest: str) -> list[str]:

@@ -56,11 +56,11 @@ def all_commands(chat: ChatContext) -> Mapping[Group, Sequence[SlashCommand]]:
 
 def by_name(commands: Mapping[Group, Sequence[SlashCommand]]) -> Mapping[str, SlashCommand]:
     """Commands by their names and aliases; of two with the same name the first."""
-    found: dict[str, SlashCommand] = {}
+    commands_by_name: dict[str, SlashCommand] = {}
     for command in chain.from_iterable(commands.values()):
         for name in (command.name, *command.aliases):
-            found.setdefault(name, command)
-    return found
+            commands_by_name.setdefault(name, command)
+    return commands_by_name
 
 
 def _find(chat: ChatContext, name: str) -> SlashCommand:
@@ -68,11 +68,11 @@ def _find(chat: ChatContext, name: str) -> SlashCommand:
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)
-    meant = f"Did you mean /{near[0]}? " if near else ""
+    suggestion = f"Did you mean /{near[0]}? " if near else ""
     server = name.partition(":")[0]
     if server != name and server in chat.application.mcp.config:
-        meant += f"hermes-jobs mcp test {server} lists what it has. "
-    raise Rejected(f"There is no command /{name}.", kind="usage", hint=f"{meant}/help lists them.")
+        suggestion += f"hermes-jobs mcp test {server} lists what it has. "
+    raise Rejected(f"There is no command /{name}.", kind="usage", hint=f"{suggestion}/help lists them.")
 
 
 # --- /help -------------------------------------------------------------------------------------
@@ -84,7 +84,8 @@ def _help(chat: ChatContext, rest: str) -> None:
         _tell_about(chat, _find(chat, rest.removeprefix("/")))
         return
     sections: dict[str, Sequence[tuple[str, str]]] = {
-        group: [(each.usage, each.summary) for each in found] for group, found in all_commands(chat).items()
+        group: [(each.usage, each.summary) for each in commands]
+        for group, commands in all_commands(chat).items()
     }
     sections["Typing"] = KEYS
     width = max(len(each.usage) for each in BY_NAME.values())

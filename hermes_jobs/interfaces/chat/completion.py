@@ -65,8 +65,8 @@ def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
     return ((each.name, each.summary) for each in chain.from_iterable(commands.values()))
 
 
-def _beginning_with(found: Found, begun: str) -> Iterator[Completion]:
-    for word, meaning in found:
+def _beginning_with(names: Found, begun: str) -> Iterator[Completion]:
+    for word, meaning in names:
         if word.casefold().startswith(begun.casefold()):
             yield Completion(word, start_position=-len(begun), display_meta=meaning)
 

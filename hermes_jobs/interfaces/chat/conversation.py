@@ -190,12 +190,12 @@ class Conversation:
         Raises `Rejected` if none or several match.
         """
         children = [child.ref for _, child in self.children()]
-        meant = [ref for ref in children if ref.session.startswith(name) or ref.turn.startswith(name)]
-        if len(meant) != 1:
-            which = "More than one sub-agent" if meant else "No sub-agent at work"
+        refs = [ref for ref in children if ref.session.startswith(name) or ref.turn.startswith(name)]
+        if len(refs) != 1:
+            which = "More than one sub-agent" if refs else "No sub-agent at work"
             raise Rejected(f"{which} has the id {name!r}.", kind="usage", hint="/agents lists them.")
-        self._engine.execute(stream_of(meant[0].session), c.CancelTurn(turn=meant[0].turn, by="user"))
-        return meant[0].goal
+        self._engine.execute(stream_of(refs[0].session), c.CancelTurn(turn=refs[0].turn, by="user"))
+        return refs[0].goal
 
     @property
     def question(self) -> AnyQuestion | None:
@@ -378,10 +378,12 @@ class Conversation:
 
     def _show_last_messages(self, session: Session) -> None:
         """Show the last messages of the conversation."""
-        said = [message for message in session.messages if message.content]
-        asked = [each for each in said if isinstance(each, UserMessage) and not is_nudge(each.content)][-1:]
-        answered = [each for each in said[-1:] if isinstance(each, AssistantMessage)]
-        for message in asked:
+        messages = [message for message in session.messages if message.content]
+        prompts = [each for each in messages if isinstance(each, UserMessage) and not is_nudge(each.content)][
+            -1:
+        ]
+        answered = [each for each in messages[-1:] if isinstance(each, AssistantMessage)]
+        for message in prompts:
             self._renderer.show_prompt(without_notes(message.content), most=SHOWN_LINES)
         for answer in answered:
             self._display.show_answer(answer.content)
@@ -413,10 +415,10 @@ class Conversation:
                 elif self._renderer.follows(recorded.stream):
                     self._renderer.handle_child(recorded)
             question = self._question()
-            asked, self._asked = self._asked, question.id if question is not None else ""
+            previous, self._asked = self._asked, question.id if question is not None else ""
             self._renderer.ask(question)
             self._renderer.refresh_status()
-            return self._version > before or self._asked != asked
+            return self._version > before or self._asked != previous
 
     def catch_up(self) -> None:
         """Handle all events of the session up to now."""

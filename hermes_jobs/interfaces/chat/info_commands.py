@@ -90,8 +90,8 @@ def tools(chat: ChatContext, _rest: str) -> None:
     here, start = chat.conversation.session, chat.conversation.start
     chosen = here.started.toolsets if here is not None and here.started is not None else start.toolsets
     toolbox = chat.application.toolbox
-    found = (toolbox if here is None else toolbox.of(here)).specs(chosen)
-    _fields(chat, {each.name: told(each.name, each.description) for each in found})
+    specs = (toolbox if here is None else toolbox.of(here)).specs(chosen)
+    _fields(chat, {each.name: told(each.name, each.description) for each in specs})
     chat.say("Other tools need a new session: hermes-jobs chat --toolsets A,B")
 
 

@@ -99,11 +99,13 @@ def complete(buffer: Buffer) -> None:
 
     It computes completions itself: those computed while typing may come later.
     """
-    found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
-    shared = get_common_complete_suffix(buffer.document, found)
-    if len(found) == 1:
+    completions = list(
+        buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True))
+    )
+    shared = get_common_complete_suffix(buffer.document, completions)
+    if len(completions) == 1:
         buffer.cancel_completion()
-        buffer.apply_completion(found[0])
+        buffer.apply_completion(completions[0])
     elif shared:
         buffer.insert_text(shared)
     elif buffer.complete_state is not None:

@@ -28,10 +28,10 @@ _PLACE = re.compile(r"\$(ARGUMENTS|[1-9])")
 def own_commands(chat: ChatContext) -> Sequence[SlashCommand]:
     """The commands in the home, then those of the folder; of two with one name the first is used."""
     place = chat.application.settings.paths.commands
-    found = [*_commands(place.parent, place.name, is_project=False)]
+    commands = [*_commands(place.parent, place.name, is_project=False)]
     for folder in PROJECT_FOLDERS:
-        found += _commands(Path(chat.conversation.workdir), folder, is_project=True)
-    return found
+        commands += _commands(Path(chat.conversation.workdir), folder, is_project=True)
+    return commands
 
 
 def _commands(root: Path, folder: str, *, is_project: bool) -> Iterator[SlashCommand]:
@@ -94,10 +94,10 @@ def expanded(body: str, rest: str) -> str:
     if not _PLACE.search(body):
         return f"{body}\n\n{rest}".rstrip()
 
-    def fill(found: re.Match[str]) -> str:
-        if found[1] == "ARGUMENTS":
+    def fill(match: re.Match[str]) -> str:
+        if match[1] == "ARGUMENTS":
             return rest
-        return "".join(given[int(found[1]) - 1 : int(found[1])])
+        return "".join(given[int(match[1]) - 1 : int(match[1])])
 
     return _PLACE.sub(fill, body)
 

@@ -28,8 +28,8 @@ def server_prompts(chat: ChatContext) -> Sequence[SlashCommand]:
             (f"mcp__{server}__{prompt.name}",),
             partial(_arguments, prompt=prompt) if prompt.arguments else None,
         )
-        for server, found in chat.application.mcp.prompts().items()
-        for prompt in found
+        for server, listed in chat.application.mcp.prompts().items()
+        for prompt in listed
     ]
 
 

@@ -64,9 +64,9 @@ def session(chat: ChatContext, rest: str) -> None:
             chat.say(f"{mark} {each.id}  {when:<16}  {label}")
         chat.say("/session ID or TITLE continues with one.")
         return
-    found = views.session(views.find_session(rest))
-    chat.say(f"Session {found.id}{f': {found.title}' if found.title else ''}")
-    chat.conversation.open(found.lineage)
+    chosen_session = views.session(views.find_session(rest))
+    chat.say(f"Session {chosen_session.id}{f': {chosen_session.title}' if chosen_session.title else ''}")
+    chat.conversation.open(chosen_session.lineage)
 
 
 def model(chat: ChatContext, rest: str) -> None:
@@ -133,9 +133,9 @@ def fork_session(chat: ChatContext, rest: str) -> None:
     """
     here = chat.conversation.require_session()
     point: dict[str, str] = {}
-    while (found := FORK_POINT.match(rest)) is not None:
-        point[found["flag"]] = found["turn"]
-        rest = rest[found.end() :]
+    while (match := FORK_POINT.match(rest)) is not None:
+        point[match["flag"]] = match["turn"]
+        rest = rest[match.end() :]
     copy = fork_session_at(chat.application, chat.application.views.session(here.lineage), **point)
     chat.conversation.open(copy, quiet=True)
     if rest:
@@ -175,13 +175,13 @@ def cancel(chat: ChatContext, rest: str) -> None:
 
 def agents(chat: ChatContext, _rest: str) -> None:
     """List the running sub-agents."""
-    found = chat.conversation.children()
-    for depth, child in found:
+    children = chat.conversation.children()
+    for depth, child in children:
         role = f"{child.ref.role}: " if child.ref.role else ""
         chat.say(
             cut(f"{'  ' * depth}{child.ref.session}  {role}{one_line(child.ref.goal)}", chat.columns() - 1)
         )
-    if found:
+    if children:
         chat.say("/cancel ID cancels one. All kinds: hermes-jobs agents list")
     else:
         chat.say("No sub-agent is running. All kinds: hermes-jobs agents list")
@@ -216,10 +216,10 @@ def answer(chat: ChatContext, text: str) -> bool:
     if filled_in is not None:
         chat.say(filled_in)
         return True
-    found = ANSWER.fullmatch(text.strip())
-    if found is None:
+    match = ANSWER.fullmatch(text.strip())
+    if match is None:
         return False
-    key, reason = found["key"][0].lower(), (found["reason"] or "").strip()
+    key, reason = match["key"][0].lower(), (match["reason"] or "").strip()
     if key == "r" and not reason:
         chat.say("Type the reason with it: n REASON")
     else:

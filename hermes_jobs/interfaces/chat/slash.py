@@ -84,5 +84,5 @@ def parse(text: str) -> tuple[str, str] | None:
     text = text.strip()
     if text.lower() in BARE_EXITS:
         return "exit", ""
-    found = COMMAND.fullmatch(text)
-    return (found[1], (found[2] or "").strip()) if found else None
+    match = COMMAND.fullmatch(text)
+    return (match[1], (match[2] or "").strip()) if match else None

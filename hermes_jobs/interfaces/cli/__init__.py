@@ -145,8 +145,10 @@ class LazyGroup(click.Group):
             raise click.UsageError(
                 f"This is not a command. To send it as a message: hermes-jobs send {quote(args[0])}", ctx
             )
-        if ctx.parent is None and (meant := ELSEWHERE.get(args[0])):
-            raise click.UsageError(f"No such command {args[0]!r}. Did you mean hermes-jobs {meant}?", ctx)
+        if ctx.parent is None and (replacement := ELSEWHERE.get(args[0])):
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean hermes-jobs {replacement}?", ctx
+            )
         if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
         return super().resolve_command(ctx, args)
@@ -158,8 +160,8 @@ class LazyGroup(click.Group):
         except click.NoSuchOption as error:
             if ctx.parent is not None or error.possibilities:
                 raise
-            told = f"{error.message} Options come after a command, as in: hermes-jobs chat -c"
-            raise click.NoSuchOption(error.option_name, told, ctx=ctx) from None
+            text = f"{error.message} Options come after a command, as in: hermes-jobs chat -c"
+            raise click.NoSuchOption(error.option_name, text, ctx=ctx) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         """The matching commands, without importing any, and this group's flags."""

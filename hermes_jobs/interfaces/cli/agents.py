@@ -87,14 +87,14 @@ def show_agent(context: CliContext, name: str, workdir: str | None, limit: int |
     """Show one kind of sub-agent, with its prompt."""
     from hermes_jobs.agent.tools.tool import did_you_mean
 
-    found = {each.name: each for each in _roles(context, workdir)}
-    if name not in found:
-        nearest = did_you_mean(name, found).replace("`", "")
+    roles = {each.name: each for each in _roles(context, workdir)}
+    if name not in roles:
+        nearest = did_you_mean(name, roles).replace("`", "")
         raise click.BadParameter(
             f"there is no kind of sub-agent {name!r}{nearest} `hermes-jobs agents list` shows all.",
             param_hint="NAME",
         )
-    role = found[name]
+    role = roles[name]
     ROLES.print_one(role, as_json=as_json, details=lambda: _print_prompt(role.prompt, limit))
 
 
@@ -107,9 +107,9 @@ def _print_prompt(prompt: str, limit: int | None) -> None:
 def _roles(context: CliContext, workdir: str | None) -> list[RoleJson]:
     import os
 
-    found: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
+    roles: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
     fields = RoleJson.__struct_fields__[1:]
     return [
         RoleJson(name=name, **{field: getattr(role, field) for field in fields})
-        for name, role in sorted(found.items())
+        for name, role in sorted(roles.items())
     ]

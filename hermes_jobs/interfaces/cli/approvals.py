@@ -197,11 +197,11 @@ def _rules(context: CliContext) -> list[RuleJson]:
     from hermes_jobs.domain.approval_rules import STREAM
     from hermes_jobs.domain.events import ApprovalRuleAdded, ApprovalRuleRemoved
 
-    found: dict[int, RuleJson] = {}
+    rules: dict[int, RuleJson] = {}
     for recorded in context.application.log.read(STREAM):
         event = recorded.event
         if isinstance(event, ApprovalRuleAdded):
-            found[event.number] = RuleJson(
+            rules[event.number] = RuleJson(
                 number=event.number,
                 ruling=event.ruling,
                 **msgspec.structs.asdict(event.calls),
@@ -209,8 +209,8 @@ def _rules(context: CliContext) -> list[RuleJson]:
                 at=recorded.recorded_at,
             )
         elif isinstance(event, ApprovalRuleRemoved):
-            found.pop(event.number, None)
-    return list(found.values())
+            rules.pop(event.number, None)
+    return list(rules.values())
 
 
 def _shown(rule: RuleJson) -> str:

@@ -96,8 +96,8 @@ def _files(paths: Paths) -> Iterator[Path]:
     for folder in (paths.memories, paths.skills, paths.commands, paths.agents, paths.plugins):
         for here, folders, files in os.walk(folder):
             folders[:] = sorted(each for each in folders if _is_people_s(each))
-            found = (Path(here) / name for name in sorted(files) if _is_people_s(name))
-            yield from (path for path in found if path.is_file() and not path.is_symlink())
+            archived = (Path(here) / name for name in sorted(files) if _is_people_s(name))
+            yield from (path for path in archived if path.is_file() and not path.is_symlink())
 
 
 def _is_people_s(name: str) -> bool:

@@ -74,8 +74,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     sessions = sum(len(each.sessions) for each in persons)
     longest = max(len(each.texts) for each in persons)
     calls = 3 * texts + sessions + len(WAYS) * facts + longest + SUMMARIES
-    asked = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
-    note(f"At least {calls:,} calls of {settings.main_model.model}: {asked}.")
+    counts = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
+    note(f"At least {calls:,} calls of {settings.main_model.model}: {counts}.")
     if not confirmed("Begin?", "Nothing was asked", yes=yes):
         note("Nothing was asked.")
         return FAILED
@@ -131,13 +131,13 @@ def _retained(context: CliContext, settings: Settings, folder: Path) -> Sequence
 
     note("a long piece of work, five compressions, by form of summary")
     folder = folder / "work"
-    kept: list[Retained] = []
+    rows: list[Retained] = []
     with opened(settings_for(settings, folder), context.environ, folder) as home:
         try:
-            kept.extend(retained(lambda: asking(home.application), work().parts))
+            rows.extend(retained(lambda: asking(home.application), work().parts))
         except ModelError as error:
             note(f"No table of summaries: {error.message}")
-    return kept
+    return rows
 
 
 def _as_object(

@@ -55,13 +55,13 @@ class BashWords(BashComplete):
 
 def joined(words: Sequence[str]) -> list[str]:
     """The words without the splits at colons: `a`, `:`, `b` is one."""
-    found: list[str] = []
+    merged: list[str] = []
     for word, before in zip(words, ("", *words), strict=False):
-        if found and (_is_split(word) or _is_split(before)):
-            found[-1] += word
+        if merged and (_is_split(word) or _is_split(before)):
+            merged[-1] += word
         else:
-            found.append(word)
-    return found
+            merged.append(word)
+    return merged
 
 
 def _is_split(word: str) -> bool:

@@ -165,8 +165,8 @@ def edit(context: CliContext) -> None:
             changed = draft.accept()
         except Misconfigured as error:
             if not _edit_again(error.message, error.hint):
-                kept = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
-                hint = error.hint if str(draft.path) in error.hint else f"{error.hint} {kept}".strip()
+                text = f"Your text is in {draft.path}; `hermes-jobs config edit` continues with it."
+                hint = error.hint if str(draft.path) in error.hint else f"{error.hint} {text}".strip()
                 raise Misconfigured(error.message, hint=hint) from error
             continue
         note("config.yaml is saved. Running processes reread it." if changed else "Nothing was changed.")
@@ -232,29 +232,29 @@ def _edit_again(message: str, hint: str) -> bool:
     return click.confirm("Edit again?", default=True, err=True)
 
 
-def _filtered(settings: Settings, wanted: str | None) -> list[Shown]:
+def _filtered(settings: Settings, part: str | None) -> list[Shown]:
     """The keys whose names hold that text, in any case. Raises `Rejected` where there are none."""
     from hermes_jobs.settings import near_keys, render
 
     shown = render(settings)
-    if wanted is None:
+    if part is None:
         return shown
-    found = [each for each in shown if wanted.lower() in each.key]
-    if not found:
-        near = near_keys(wanted)
+    matching = [each for each in shown if part.lower() in each.key]
+    if not matching:
+        near = near_keys(part)
         hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."
-        raise Rejected(f"No key's name contains {wanted!r}.", kind="usage", hint=hint)
-    return found
+        raise Rejected(f"No key's name contains {part!r}.", kind="usage", hint=hint)
+    return matching
 
 
-def _tell(context: CliContext, key: str, told: str) -> None:
+def _tell(context: CliContext, key: str, text: str) -> None:
     """Print the change, whether running processes use it, and what overrides it here."""
     from hermes_jobs.settings import needs_restart, variables_of
 
     if needs_restart(key):
-        note(f"{told} Running processes keep the old value: `hermes-jobs down`, then `hermes-jobs up`.")
+        note(f"{text} Running processes keep the old value: `hermes-jobs down`, then `hermes-jobs up`.")
     else:
-        note(f"{told} Running processes reread it.")
+        note(f"{text} Running processes reread it.")
     above = [name for name in variables_of(key) if context.environ.get(name)]
     if above:
         note(f"In this shell {above[0]} is set, and overrides config.yaml.")

@@ -83,10 +83,10 @@ def _events(log: EventLog, stream: str | None, after: int) -> Iterator[RecordedE
         after = batch[-1].position
 
 
-def _limited(found: Iterator[RecordedEvent], limit: int | None) -> Iterable[RecordedEvent]:
+def _limited(events: Iterator[RecordedEvent], limit: int | None) -> Iterable[RecordedEvent]:
     from itertools import islice
 
-    return found if limit is None else islice(found, limit)
+    return events if limit is None else islice(events, limit)
 
 
 def _start(log: EventLog, stream: str | None, limit: int | None) -> int:

@@ -185,19 +185,19 @@ def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
     from hermes_jobs.domain.events import ChildrenStarted, SessionStarted
     from hermes_jobs.domain.session.session import stream_of
 
-    found: set[str] = set()
+    ids: set[str] = set()
     waiting = [stream_of(lineage) for lineage in lineages]
     while waiting:
         stream = waiting.pop()
-        if stream in found:
+        if stream in ids:
             continue
         if log.head(stream) is None:
             raise Rejected(f"There is no stream {stream!r}.", kind="unknown_stream")
-        found.add(stream)
+        ids.add(stream)
         first, *others = (recorded.event for recorded in log.read(stream))
         if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
             waiting.append(stream_of(first.parent))
         started = (event for event in others if isinstance(event, ChildrenStarted))
         children = (stream_of(each.session) for event in started for each in event.children)
         waiting.extend(child for child in children if log.head(child) is not None)
-    return found
+    return ids

@@ -82,10 +82,10 @@ class Request:
             )
         return self.forgetter.find(removal)
 
-    def is_wanted(self, question: str, found: Matches) -> bool:
+    def is_wanted(self, question: str, matches: Matches) -> bool:
         """Ask for confirmation; a dry run ends here. Raises a usage error without a terminal."""
         if self._wish.dry_run:
-            self._print(None, found)
+            self._print(None, matches)
             return False
         confirmed_by_user = confirmed(question, "Nothing was removed", yes=self._wish.yes, default=False)
         if not confirmed_by_user:
@@ -93,12 +93,12 @@ class Request:
         return confirmed_by_user
 
     def carry_out(
-        self, removal: Removal, found: Matches, cause: ForgettingCause, family: SessionFamily | None = None
+        self, removal: Removal, matches: Matches, cause: ForgettingCause, family: SessionFamily | None = None
     ) -> None:
         """Remove the text, and print the result."""
         done = self.forgetter.forget(
             removal,
-            found,
+            matches,
             cause=cause,
             why=self._wish.why,
             sessions=family.sessions if family is not None else (),
@@ -107,22 +107,22 @@ class Request:
         if family is not None:
             self.forgetter.end_sessions(family)
         is_clean = self.forgetter.clean()
-        self._print(done, found)
+        self._print(done, matches)
         if not is_clean:
             note("Another process is still reading the old log. The next process that can cleans the file.")
 
-    def _print(self, forgetting: str | None, found: Matches) -> None:
+    def _print(self, forgetting: str | None, matches: Matches) -> None:
         if self._wish.as_json:
-            per_stream = Counter(each.stream for each in found.rewrites)
+            per_stream = Counter(each.stream for each in matches.rewrites)
             print_json(
                 {
                     "forgetting": forgetting,
                     "dry_run": self._wish.dry_run,
-                    "num_events": len(found.rewrites),
+                    "num_events": len(matches.rewrites),
                     "streams": per_stream,
-                    "num_results": len(found.results),
-                    "num_keys": len(found.keys),
-                    "num_names": found.named,
+                    "num_results": len(matches.results),
+                    "num_keys": len(matches.keys),
+                    "num_names": matches.named,
                 }
             )
         elif forgetting is not None:
@@ -167,7 +167,7 @@ def delete_session(
     request.forgetter.check_idle(family)
     observed = request.forgetter.observed_in(family.sessions)
     removal = Removal(text=deleted, streams=family.streams)
-    found = request.find(removal)
+    matches = request.find(removal)
     if not wish.as_json:
         note(f"Session {session.id}: {one_line(session.label)}")
         note(f"  {pluralize(session.num_turns, 'turn')}, last used {format_time(session.last_at)}")
@@ -176,7 +176,7 @@ def delete_session(
         for line in _stays(context, session, family):
             note(f"  {line}")
         note(LEFT)
-    if request.is_wanted("Delete it permanently?", found):
+    if request.is_wanted("Delete it permanently?", matches):
         request.forgetter.forget_observations(observed, why=wish.why)
         request.carry_out(removal, request.find(removal), "session", family)
 
@@ -258,12 +258,12 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     texts = forms_of(number, [write.event for write in writes])
     pattern = Pattern(whole_texts(texts), FORGOTTEN)
     removal = Removal(text=pattern, found=pattern.found)
-    found = request.find(removal)
+    matches = request.find(removal)
     if not wish.as_json:
         for text in texts:
             print_text(f"- {text}")
-        _tell_places(found)
-    if request.is_wanted("Delete it permanently?", found):
+        _tell_places(matches)
+    if request.is_wanted("Delete it permanently?", matches):
         memory.change(Drop(texts), "memory forget")
         request.carry_out(removal, request.find(removal), "memory")
 
@@ -308,29 +308,31 @@ def redact(
     removal = Removal(text=replace, found=replace.found)
     context.application.sync_files()
     request = Request(context, wish, force=force)
-    found = request.find(removal)
+    matches = request.find(removal)
     files = request.forgetter.files_with(removal)
     if not wish.as_json:
-        _tell_places(found, files)
-    if not (found or files or wish.as_json):
+        _tell_places(matches, files)
+    if not (matches or files or wish.as_json):
         note("Nothing that can be removed contains it.")
-    elif request.is_wanted("Remove it permanently?", found):
-        request.carry_out(removal, found, "pattern")
+    elif request.is_wanted("Remove it permanently?", matches):
+        request.carry_out(removal, matches, "pattern")
 
 
-def _tell_places(found: Matches, files: Sequence[str] = ()) -> None:
-    per_stream = Counter(each.stream for each in found.rewrites)
+def _tell_places(matches: Matches, files: Sequence[str] = ()) -> None:
+    per_stream = Counter(each.stream for each in matches.rewrites)
     for stream, count in per_stream.most_common(SHOWN):
         note(f"  {stream}: {pluralize(count, 'event')}")
     if len(per_stream) > SHOWN:
         note(f"  and {pluralize(len(per_stream) - SHOWN, 'more stream')}")
-    if found.results:
-        note(f"  {pluralize(len(found.results), 'large result')}")
-    if found.keys:
-        note(f"  {pluralize(len(found.keys), 'title or key', 'titles or keys')}")
+    if matches.results:
+        note(f"  {pluralize(len(matches.results), 'large result')}")
+    if matches.keys:
+        note(f"  {pluralize(len(matches.keys), 'title or key', 'titles or keys')}")
     if files:
         note(f"  {', '.join(files)}")
-    if found.named:
-        note(f"  It stays in names, in {pluralize(found.named, 'event')}: ids, tools, models, skills, kinds.")
-    if found or files:
+    if matches.named:
+        note(
+            f"  It stays in names, in {pluralize(matches.named, 'event')}: ids, tools, models, skills, kinds."
+        )
+    if matches or files:
         note(LEFT)

@@ -210,10 +210,10 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
         click.echo(help_text(topic, context.make_formatter()), nl=False)
         return
     root = context.find_root()
-    found = click.Context(root.command, info_name=root.info_name, **_settings(root))
+    click_context = click.Context(root.command, info_name=root.info_name, **_settings(root))
     for word in words:
-        found = _below(found, word)
-    click.echo(found.get_help())
+        click_context = _below(click_context, word)
+    click.echo(click_context.get_help())
 
 
 def _below(parent: click.Context, word: str) -> click.Context:
@@ -228,8 +228,10 @@ def _below(parent: click.Context, word: str) -> click.Context:
 
     known = [*group.list_commands(parent), *(TOPICS if parent.parent is None else ())]
     near = get_close_matches(word.lower(), known, n=2)
-    meant = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise click.UsageError(f"There is no command or topic {word!r}.{meant}\nTopics: {', '.join(TOPICS)}.")
+    suggestion = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise click.UsageError(
+        f"There is no command or topic {word!r}.{suggestion}\nTopics: {', '.join(TOPICS)}."
+    )
 
 
 def _settings(context: click.Context) -> dict[str, Any]:

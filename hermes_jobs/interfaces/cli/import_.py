@@ -66,7 +66,7 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
     Existing sessions are kept, so importing a file twice adds nothing. Other processes can write meanwhile.
     An interrupted import has no visible effect; run it again to continue it.
     """
-    wanted = _is_session if sessions_only else _is_any
+    is_included = _is_session if sessions_only else _is_any
     with file.open("rb") as opened:
         start = opened.peek(len(ZIP))
         if start.startswith(ZIP):
@@ -77,7 +77,7 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
             came, rested = _restore(context.application, file, resume=resume)
         else:
             with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
-                came, rested = import_lines(context.application, lines, wanted, resume=resume)
+                came, rested = import_lines(context.application, lines, is_included, resume=resume)
     if came.streams:
         context.application.sync_files()
     text = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
@@ -87,7 +87,7 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
 def import_lines(
     application: Application,
     lines: Iterable[bytes],
-    wanted: Callable[[str], bool],
+    is_included: Callable[[str], bool],
     *,
     resume: bool,
     then: Callable[[], object] = lambda: None,
@@ -108,7 +108,7 @@ def import_lines(
         return day_of(datetime.fromisoformat(moment).timestamp(), zone)
 
     def look(connection: Connection) -> ImportResult:
-        return import_log(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, wanted)
+        return import_log(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, is_included)
 
     def rest(inner: TransactionLog) -> QuiesceReport:
         engine, limits = application.engine_over(inner, BY), application.settings.delegation

@@ -39,8 +39,8 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
     Newest first; then calls that wait, each with the command that answers it.
     """
-    found = context.application.views.deliveries(inbox=not everything, limit=limit)
-    DELIVERIES.print_list(found, as_json=as_json, empty="No deliveries." if everything else "")
+    deliveries = context.application.views.deliveries(inbox=not everything, limit=limit)
+    DELIVERIES.print_list(deliveries, as_json=as_json, empty="No deliveries." if everything else "")
     _note_questions(context.application.views)
     for waiting in verifications(context.application):
         note(waiting.message)
@@ -68,26 +68,26 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
     """
     views = context.application.views
     if deliveries:
-        found = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
+        chosen_deliveries = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
     else:
-        found = views.deliveries(inbox=True)[::-1]
-    found = found[:limit]
+        chosen_deliveries = views.deliveries(inbox=True)[::-1]
+    chosen_deliveries = chosen_deliveries[:limit]
 
     def print_text() -> None:
-        for number, each in enumerate(found):
+        for number, each in enumerate(chosen_deliveries):
             _print_delivery(each, first=number == 0)
 
-    text = print_text if found else DELIVERIES.empty
-    print_result(lambda: [_listed(each) for each in found], text, as_json=as_json)
+    text = print_text if chosen_deliveries else DELIVERIES.empty
+    print_result(lambda: [_listed(each) for each in chosen_deliveries], text, as_json=as_json)
     sys.stdout.flush()  # unprinted answers are not marked as read
-    _mark_as_read(context, found)
+    _mark_as_read(context, chosen_deliveries)
 
 
-def _mark_as_read(context: CliContext, found: Sequence[DeliveryView]) -> None:
+def _mark_as_read(context: CliContext, deliveries: Sequence[DeliveryView]) -> None:
     from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
     from hermes_jobs.domain.delivery import read, stream_of
 
-    streams = [stream_of(each.id) for each in found if each.status in {"unread", "failed"}]
+    streams = [stream_of(each.id) for each in deliveries if each.status in {"unread", "failed"}]
 
     def change(load: StateLoader) -> DecisionResult:
         writes = (StreamEvents(stream, read(load(stream))) for stream in streams)

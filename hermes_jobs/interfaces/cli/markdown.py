@@ -82,8 +82,8 @@ def blocks(text: str) -> list[str]:
     *whole, last = text.split("\n")  # what else may pass for a line's end is none in Markdown
     lines = [*(f"{line}\n" for line in whole), last]
     cuts = sorted({0, *starts[1:]}) if starts else [0]
-    found = ["".join(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
-    return [block for block in found if block]
+    texts = ["".join(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
+    return [block for block in texts if block]
 
 
 def settled(text: str) -> tuple[list[str], str]:

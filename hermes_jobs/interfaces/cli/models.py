@@ -53,8 +53,8 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
     """
     application = context.application
     settings, choice = application.settings, application.settings.main_model
-    found = offered(application, choice)
-    named = [each for each in found.models if not part or part.lower() in each.name.lower()]
+    listing = offered(application, choice)
+    named = [each for each in listing.models if not part or part.lower() in each.name.lower()]
     rows = [_row(application, choice, each) for each in named[:limit]]
 
     def print_text() -> None:
@@ -78,11 +78,11 @@ def offered(application: Application, choice: Choice) -> Listing:
     if choice.rehearsal:
         raise Misconfigured("No model is configured.", hint="Connect one: hermes-jobs setup")
     check_place(application.settings, choice)
-    found = application.endpoints.listing(choice)
-    if found.trouble is not None:
-        kind = "auth" if found.trouble == "auth" else "models"
-        raise Rejected(found.problem, kind=kind, hint=found.hint or SETUP)
-    return found
+    listing = application.endpoints.listing(choice)
+    if listing.trouble is not None:
+        kind = "auth" if listing.trouble == "auth" else "models"
+        raise Rejected(listing.problem, kind=kind, hint=listing.hint or SETUP)
+    return listing
 
 
 def _row(application: Application, choice: Choice, each: Offered) -> OfferedModel:

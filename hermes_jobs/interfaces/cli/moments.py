@@ -27,12 +27,12 @@ def read_moment(text: str, *, zone: ZoneInfo | None = None, ahead: bool = False)
     from schedules.phrases import Refused, parse_moment
 
     chosen = zone or configured_zone()
-    found = parse_moment(
+    parsed = parse_moment(
         text, datetime.now(UTC), chosen if isinstance(chosen, ZoneInfo) else local_zone(), ahead=ahead
     )
-    if isinstance(found, Refused):
-        raise Rejected(found.reason, kind="usage", hint=found.proposal)
-    return found
+    if isinstance(parsed, Refused):
+        raise Rejected(parsed.reason, kind="usage", hint=parsed.proposal)
+    return parsed
 
 
 def log_moment(moment: datetime | None) -> str | None:

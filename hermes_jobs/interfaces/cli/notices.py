@@ -50,8 +50,8 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
     until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
     before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
     since = max((at for at in before if at <= until), default="")
-    found = conflicts(application.memory, application.skills, application.log, since, until)
-    return [*found, *_left_out(context)]
+    notices = conflicts(application.memory, application.skills, application.log, since, until)
+    return [*notices, *_left_out(context)]
 
 
 def tell(context: CliContext) -> list[str]:
@@ -74,28 +74,32 @@ def tell(context: CliContext) -> list[str]:
     return [*learned, *([f"Meanwhile: {text}"] if text else [])]
 
 
-def unattended_line(found: Unattended) -> str:
+def unattended_line(unattended: Unattended) -> str:
     """Unattended work in one line; empty for none."""
     parts = []
-    if found.runs:
-        failed = f", {len(found.failed)} of them failed ({_names(found.failed)})" if found.failed else ""
-        parts.append(f"{pluralize(found.runs, 'scheduled run')}{failed}")
-    if found.missed:
-        parts.append(f"{pluralize(found.missed, 'scheduled run')} missed")
-    if found.waiting:
-        verb = "wait" if len(found.waiting) > 1 else "waits"
-        ask = f"hermes-jobs turns show {found.waiting[0]}"
-        parts.append(f"{pluralize(len(found.waiting), 'turn')} {verb} for your answer ({ask})")
-    if found.harmful:
-        verb = "make" if len(found.harmful) > 1 else "makes"
-        show = f"hermes-jobs reviews show {found.harmful[0]}"
-        parts.append(
-            f"{pluralize(len(found.harmful), 'thing')} that was learned {verb} answers worse ({show})"
+    if unattended.runs:
+        failed = (
+            f", {len(unattended.failed)} of them failed ({_names(unattended.failed)})"
+            if unattended.failed
+            else ""
         )
-    if found.undelivered:
-        parts.append(f"{pluralize(found.undelivered, 'answer')} could not be delivered")
-    if found.unread:
-        parts.append(f"{pluralize(found.unread, 'unread answer')} (hermes-jobs inbox read)")
+        parts.append(f"{pluralize(unattended.runs, 'scheduled run')}{failed}")
+    if unattended.missed:
+        parts.append(f"{pluralize(unattended.missed, 'scheduled run')} missed")
+    if unattended.waiting:
+        verb = "wait" if len(unattended.waiting) > 1 else "waits"
+        ask = f"hermes-jobs turns show {unattended.waiting[0]}"
+        parts.append(f"{pluralize(len(unattended.waiting), 'turn')} {verb} for your answer ({ask})")
+    if unattended.harmful:
+        verb = "make" if len(unattended.harmful) > 1 else "makes"
+        show = f"hermes-jobs reviews show {unattended.harmful[0]}"
+        parts.append(
+            f"{pluralize(len(unattended.harmful), 'thing')} that was learned {verb} answers worse ({show})"
+        )
+    if unattended.undelivered:
+        parts.append(f"{pluralize(unattended.undelivered, 'answer')} could not be delivered")
+    if unattended.unread:
+        parts.append(f"{pluralize(unattended.unread, 'unread answer')} (hermes-jobs inbox read)")
     return "; ".join(parts)
 
 

@@ -55,8 +55,8 @@ def echo_json(encoded: bytes) -> None:
     click.echo(encoded)
 
 
-def _by_code(found: re.Match[str]) -> str:
-    return "".join(f"\\u{ord(character):04x}" for character in found[0])
+def _by_code(match: re.Match[str]) -> str:
+    return "".join(f"\\u{ord(character):04x}" for character in match[0])
 
 
 def note(text: str) -> None:
@@ -106,12 +106,12 @@ def wrap(text: str, width: int, most: int | None = None) -> list[str]:
     Only a word that is wider than a line is broken itself. Chinese and Japanese may be broken anywhere.
     """
     lines, line = [], ""
-    for found in _pieces().finditer(text):
-        joined = f"{line} {found[2]}" if line and found[1] else f"{line}{found[2]}"
+    for match in _pieces().finditer(text):
+        joined = f"{line} {match[2]}" if line and match[1] else f"{line}{match[2]}"
         if line_width(joined) <= width:
             line = joined
             continue
-        *full, line = [*filter(None, [line]), *_chopped(found[2], width)]
+        *full, line = [*filter(None, [line]), *_chopped(match[2], width)]
         lines += full
     lines.append(line)
     if most is None or len(lines) <= most:
@@ -183,13 +183,13 @@ def short_path(path: str, width: int | None = None) -> str:
     return short if width is None or len(short) <= width else "…" + short[1 - width :]
 
 
-def note_unknown_costs(found: Sequence[UnknownCost]) -> None:
+def note_unknown_costs(costs: Sequence[UnknownCost]) -> None:
     """Print which costs are missing above, and how to set a price."""
     from hermes_jobs.text.figures import price_command, unknown_costs
 
-    if text := unknown_costs(found):
+    if text := unknown_costs(costs):
         note(f"Not in the cost: {text}.")
-    if command := price_command(found):
+    if command := price_command(costs):
         click.echo(f"  for calls to come: {printable(command)}", err=True)  # whole, to be copied
 
 

@@ -70,9 +70,9 @@ def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: st
     if calls.tool == COMMANDS or calls.tool in known:
         return calls
     near = get_close_matches(calls.tool, known, n=1)
-    meant = f" Did you mean {near[0]}:…?" if near else ""
+    suggestion = f" Did you mean {near[0]}:…?" if near else ""
     raise click.BadParameter(
-        f"there is no tool {calls.tool!r}.{meant} For a command: terminal:{text}", param_hint=param
+        f"there is no tool {calls.tool!r}.{suggestion} For a command: terminal:{text}", param_hint=param
     )
 
 

@@ -46,9 +46,11 @@ def processes() -> None:
 @pass_context
 def list_processes(context: CliContext, everything: bool, limit: int | None, as_json: bool) -> None:
     """List background processes, oldest first."""
-    found = [each for each in context.application.processes.all() if everything or not each.is_over]
-    found = found if limit is None else found[-limit:]
-    PROCESSES.print_list(found, as_json=as_json)
+    chosen_processes = [
+        each for each in context.application.processes.all() if everything or not each.is_over
+    ]
+    chosen_processes = chosen_processes if limit is None else chosen_processes[-limit:]
+    PROCESSES.print_list(chosen_processes, as_json=as_json)
 
 
 @processes.command("read", epilog=example("hermes-jobs processes read p3k9 --follow"))
@@ -112,17 +114,17 @@ def processes_left(application: Application, lineage: str) -> list[str]:
 
     if not application.settings.paths.processes.is_dir():
         return []
-    found = application.processes.running(session=lineage)
-    if not found:
+    processes = application.processes.running(session=lineage)
+    if not processes:
         return []
-    if len(found) == 1:
-        (one,) = found
+    if len(processes) == 1:
+        (one,) = processes
         named = f"{one.record.id}, {cut(one_line(one.record.command), 40)}"
         return [
             f"Continues in the background: {named}",
             f"  end it: hermes-jobs processes kill {one.record.id}",
         ]
-    count = pluralize(len(found), "process", "processes")
+    count = pluralize(len(processes), "process", "processes")
     return [f"{count} continue in the background: hermes-jobs processes list"]
 
 

@@ -40,13 +40,13 @@ def report(context: CliContext, since: datetime | None, html: Path | None, as_js
     without it.
     """
     exclude({"--html": html, "--json": as_json})
-    found = _report(context, since)
+    figures = _report(context, since)
     if html is not None:
         from hermes_jobs.interfaces.html.report_page import report_page
 
-        write_page(html, report_page(found, context.application.memory_limits, context.redact))
+        write_page(html, report_page(figures, context.application.memory_limits, context.redact))
         return
-    print_result(lambda: _as_object(found), lambda: _print(context, found), as_json=as_json)
+    print_result(lambda: _as_object(figures), lambda: _print(context, figures), as_json=as_json)
 
 
 def _report(context: CliContext, since: datetime | None) -> Report:
@@ -61,52 +61,52 @@ def _report(context: CliContext, since: datetime | None) -> Report:
     return context.application.views.report(since=began, until=until, period=period, zone=zone)
 
 
-def _as_object(found: Report) -> dict[str, object]:
+def _as_object(report: Report) -> dict[str, object]:
     """The report for scripts, with an unknown cost as null."""
     from msgspec.structs import asdict
 
     from hermes_jobs.views.turn_json import usage_json
 
     spending = []
-    for row in found.spending:
+    for row in report.spending:
         fields = asdict(row)
         fields.pop("usage")
         cost = None if row.unpriced == row.requests else fields.pop("cost_usd")
         spending.append({**fields, **asdict(usage_json(row.usage)), "cost_usd": cost})
-    whole = {**asdict(found), "spending": spending}
+    whole = {**asdict(report), "spending": spending}
     del whole["unknown_costs"]  # the models are in `spending`
     return whole
 
 
-def _print(context: CliContext, found: Report) -> None:
-    note(f"From {format_day(found.since)} to {format_day(found.until)}, by {found.period}.")
-    _print_spending(found)
-    _print_waiting(found)
-    _print_memory(context, found)
-    _print_schedules(found)
+def _print(context: CliContext, report: Report) -> None:
+    note(f"From {format_day(report.since)} to {format_day(report.until)}, by {report.period}.")
+    _print_spending(report)
+    _print_waiting(report)
+    _print_memory(context, report)
+    _print_schedules(report)
 
 
-def _print_spending(found: Report) -> None:
+def _print_spending(report: Report) -> None:
     from hermes_jobs.views.totals import total_of, totals_by
 
-    if not found.spending:
+    if not report.spending:
         note("No model was called in that time.")
         return
-    total = total_of(found.spending)
-    rows = totals_by(found.spending, "period")
+    total = total_of(report.spending)
+    rows = totals_by(report.spending, "period")
     most = max(row.usage.total_tokens for row in rows)
     headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
     print_table(
-        (found.period.upper(), *headers, "TOKENS"),
-        [(_period(row, found.period), *_cells(row)[1:], _bar(row.usage.total_tokens, most)) for row in rows]
+        (report.period.upper(), *headers, "TOKENS"),
+        [(_period(row, report.period), *_cells(row)[1:], _bar(row.usage.total_tokens, most)) for row in rows]
         + [("all", *_cells(total)[1:], "")],
-        telling=found.period.upper(),
+        telling=report.period.upper(),
         ranks=("REQUESTS", "CACHED", "TOKENS"),
         figures=headers,
     )
     for key in ("model", "purpose"):
         click.echo()
-        rows_by = [_cells(row) for row in totals_by(found.spending, key)]
+        rows_by = [_cells(row) for row in totals_by(report.spending, key)]
         print_table(
             (key.upper(), *headers),
             rows_by,
@@ -114,32 +114,32 @@ def _print_spending(found: Report) -> None:
             ranks=("REQUESTS", "CACHED"),
             figures=headers,
         )
-    note_unknown_costs(found.unknown_costs)
+    note_unknown_costs(report.unknown_costs)
 
 
-def _print_waiting(found: Report) -> None:
-    if not found.waited:
+def _print_waiting(report: Report) -> None:
+    if not report.waited:
         return
     click.echo()
     rows = []
-    for each in found.waited:
-        by_period = {other.period: other.p95 for other in found.waiting if other.queue == each.queue}
+    for each in report.waited:
+        by_period = {other.period: other.p95 for other in report.waiting if other.queue == each.queue}
         times = [duration(value) for value in (each.p50, each.p95, each.longest)]
-        rows.append((each.queue, f"{each.steps:,}", *times, _sparkline(found.periods, by_period)))
+        rows.append((each.queue, f"{each.steps:,}", *times, _sparkline(report.periods, by_period)))
     headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME")
     print_table(headers, rows, telling="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
 
 
-def _print_memory(context: CliContext, found: Report) -> None:
+def _print_memory(context: CliContext, report: Report) -> None:
     from hermes_jobs.domain.memory.memory import TARGETS
 
     rows = []
     for target in TARGETS:
-        own = [each for each in found.memory if each.target == target]
+        own = [each for each in report.memory if each.target == target]
         if own:
             limit, last = context.application.memory_limits.of(target), own[-1]
             filled = {each.period: float(each.chars) for each in own}
-            line = _sparkline(found.periods, filled, limit, kept=True)
+            line = _sparkline(report.periods, filled, limit, is_level=True)
             rows.append(
                 (target, str(last.entries), f"{last.chars:,}/{limit:,}", f"{last.chars / limit:.0%}", line)
             )
@@ -149,10 +149,10 @@ def _print_memory(context: CliContext, found: Report) -> None:
         print_table(headers, rows, telling="MEMORY", ranks=("OVER TIME",), figures=headers[1:-1])
 
 
-def _print_schedules(found: Report) -> None:
+def _print_schedules(report: Report) -> None:
     from hermes_jobs.views.totals import runs_by_schedule
 
-    if not found.schedules:
+    if not report.schedules:
         return
     click.echo()
     rows = [
@@ -161,7 +161,7 @@ def _print_schedules(found: Report) -> None:
             *(str(count) for count in (each.on_time, each.late, each.missed, each.failed, each.by_hand)),
             duration(each.latest),
         )
-        for each in runs_by_schedule(found.schedules)
+        for each in runs_by_schedule(report.schedules)
     ]
     headers = ("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST")
     print_table(headers, rows, telling="SCHEDULE", ranks=("BY HAND", "LATEST"), figures=headers[1:])
@@ -189,7 +189,7 @@ def _bar(value: float, most: float) -> str:
 
 
 def _sparkline(
-    periods: Sequence[str], values: dict[str, float], most: float | None = None, *, kept: bool = False
+    periods: Sequence[str], values: dict[str, float], most: float | None = None, *, is_level: bool = False
 ) -> str:
     """A character per period, at most 40, each the highest value of its periods.
 
@@ -198,7 +198,7 @@ def _sparkline(
     top = most or max(values.values(), default=0.0) or 1.0
     value, heights = 0.0, []
     for period in periods:
-        value = values.get(period, value if kept else 0.0)
+        value = values.get(period, value if is_level else 0.0)
         heights.append(min(1.0, value / top))
     step = -(-len(heights) // 40) or 1
     highest = [max(heights[at : at + step]) for at in range(0, len(heights), step)]

@@ -36,12 +36,12 @@ class Resource(NamedTuple, Generic[T]):
     fields: Callable[[T], Sequence[tuple[str, str]]] = _no_fields
     by_day: bool = False
 
-    def print_list(self, found: Sequence[T], *, as_json: bool, empty: str = "") -> None:
+    def print_list(self, items: Sequence[T], *, as_json: bool, empty: str = "") -> None:
         """Print all of them as one JSON list or as a table; for none a note, `empty` where given."""
         if as_json:
-            print_json([self.to_json(each) for each in found])
-        elif found:
-            print_rows(self.columns, found, by_day=self.by_day)
+            print_json([self.to_json(each) for each in items])
+        elif items:
+            print_rows(self.columns, items, by_day=self.by_day)
         else:
             note(empty or self.empty)
 

@@ -49,21 +49,21 @@ def install(context: CliContext, only_print: bool, manager: Manager | None) -> N
 
     Installing it again replaces it, for instance after an upgrade.
     """
-    wanted = _service_of(context.settings, context.environ)
+    chosen_service = _service_of(context.settings, context.environ)
     if manager and not only_print:
         raise click.UsageError("--for goes with --print: a service is installed for this machine.")
     if only_print:
-        click.echo(MANAGERS[manager or _manager()].text(wanted), nl=False)
+        click.echo(MANAGERS[manager or _manager()].text(chosen_service), nl=False)
         return
     by = MANAGERS[_manager()](context.environ)
     by.check()
-    if _is_up(context.settings) and not by.is_running(wanted.name):
+    if _is_up(context.settings) and not by.is_running(chosen_service.name):
         raise Rejected(
             "`up` runs for this home already, by hand.",
             kind="already_up",
             hint="Stop it first: hermes-jobs down",
         )
-    file = by.install(wanted)
+    file = by.install(chosen_service)
     note(f"Installed and started: {file}")
     _warn_of_keys(context)
     for line in by.remarks():
@@ -105,8 +105,8 @@ def status(context: CliContext, as_json: bool) -> None:
         click.echo(f"{name}: {'running' if is_running else 'stopped'} ({file})")
         note(by.logs(name))
 
-    found = {"name": name, "file": str(file), "installed": is_installed, "running": is_running, "up": is_up}
-    print_result(lambda: found, print_text, as_json=as_json)
+    fields = {"name": name, "file": str(file), "installed": is_installed, "running": is_running, "up": is_up}
+    print_result(lambda: fields, print_text, as_json=as_json)
 
 
 # --- the service --------------------------------------------------------------------------------

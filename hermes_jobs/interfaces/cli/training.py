@@ -82,8 +82,8 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
     """
     streams = [stream_of(lineage) for lineage in selection.lineages]
     streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
-    found = (_conversation(application.log, stream, selection) for stream in streams)
-    chosen = (each for each in found if each is not None and each.chosen)
+    conversations = (_conversation(application.log, stream, selection) for stream in streams)
+    chosen = (each for each in conversations if each is not None and each.chosen)
     lines: Iterable[object]
     if form == "sharegpt":
         lines = map(_share_gpt, chosen)
@@ -126,8 +126,8 @@ def _pairs(application: Application, conversations: Iterable[ConversationTurns])
     for text in conversations:
         for at, turn in enumerate(text.turns):
             if turn in text.chosen and turn.rating != "none" and _answer(turn):
-                asked = msgspec.json.encode(_before(text, at))
-                group = groups.setdefault(asked, {"up": {}, "down": {}})
+                prompt = msgspec.json.encode(_before(text, at))
+                group = groups.setdefault(prompt, {"up": {}, "down": {}})
                 group[turn.rating].setdefault(turn.turn, (text, at))
     for group in groups.values():
         for (good, at), (bad, bad_at) in product(group["up"].values(), group["down"].values()):
@@ -138,7 +138,10 @@ def _pairs(application: Application, conversations: Iterable[ConversationTurns])
 
 def _before(conversation: ConversationTurns, at: int) -> Sequence[Message]:
     """The messages before the turn's answer."""
-    return [*(said for turn in conversation.turns[:at] for said in turn.said), conversation.turns[at].said[0]]
+    return [
+        *(message for turn in conversation.turns[:at] for message in turn.said),
+        conversation.turns[at].said[0],
+    ]
 
 
 def _answer(turn: TrainingTurn) -> str:

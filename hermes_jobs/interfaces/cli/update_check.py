@@ -57,7 +57,7 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
     else:
         source = (index or INDEX).rstrip("/")
         answer = _newest_release(source, timeout, installed.upgrade)
-    found = {
+    fields = {
         "source": source,
         "installed": answer.installed,
         "newest": answer.newest,
@@ -65,7 +65,7 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
         "upgrade": installed.upgrade if answer.is_newer else None,
     }
     last = f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer."
-    print_result(lambda: found, f"{answer.told}\n{last}", as_json=as_json)
+    print_result(lambda: fields, f"{answer.told}\n{last}", as_json=as_json)
 
 
 def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
@@ -93,8 +93,8 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
         raise _unusable(git.url, one_line(lines[0]))
-    found = dict(line.split("\t", 1)[::-1] for line in done.stdout.splitlines() if "\t" in line)
-    newest = next((found[name] for name in refs if name in found), None)
+    commits = dict(line.split("\t", 1)[::-1] for line in done.stdout.splitlines() if "\t" in line)
+    newest = next((commits[name] for name in refs if name in commits), None)
     if newest is None and not git.commit.startswith(git.revision or " "):
         raise _unusable(git.url, f"it has no branch and no tag {git.revision}")
     newest = newest or git.commit
@@ -208,8 +208,8 @@ def installation(recorded: str | None, environment: Path, source: Path) -> Insta
     for file, command in INSTALLERS:
         if (environment / file).exists():
             return Installation(git, command)
-    wanted = NAME
+    requirement = NAME
     if git is not None:
-        wanted = f"{NAME} @ git+{git.url}{f'@{git.revision}' if git.revision else ''}"
+        requirement = f"{NAME} @ git+{git.url}{f'@{git.revision}' if git.revision else ''}"
     python = str(environment / "bin" / "python")
-    return Installation(git, join([python, "-m", "pip", "install", "--upgrade", wanted]))
+    return Installation(git, join([python, "-m", "pip", "install", "--upgrade", requirement]))

@@ -55,8 +55,8 @@ def usage(
     if estimated:
         ESTIMATES.print_list(newest(views.estimates(since=moment), limit), as_json=as_json)
         return
-    found = views.spending(by=by, since=moment, zone=zone)
-    rows = newest(found, limit) if by == "day" else found[:limit]
+    spending = views.spending(by=by, since=moment, zone=zone)
+    rows = newest(spending, limit) if by == "day" else spending[:limit]
     labels = {} if as_json else dict(views.labels(by, [row.key for row in rows]))
     if by == "root" and not as_json:  # titles and reviews belong to no turn
         others = views.labels("session", [row.key for row in rows if row.key not in labels])

@@ -71,7 +71,7 @@ class GatewayLeader:
             gateway: Gateway = load(stream_of(self._gateway))
             if gateway.worker != holder:  # another process was faster
                 return DecisionResult()
-            taken = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
-            return DecisionResult.of(gateway.stream, taken)
+            event = e.GatewayTaken(gateway=self._gateway, worker=self._lease.worker)
+            return DecisionResult.of(gateway.stream, event)
 
         return change

@@ -75,14 +75,14 @@ class MessageReceiver:
 
     def waiting_targets(self) -> Sequence[str]:
         """The targets with a running turn."""
-        found: list[str] = []
+        targets: list[str] = []
         for user in sorted(self._allowed):
             session = self._session(user)
             if session is None:
                 continue
             turn = self._engine.sessions.load(stream_of(session)).current
-            found.extend(turn.deliver if turn is not None else ())
-        return tuple(dict.fromkeys(found))
+            targets.extend(turn.deliver if turn is not None else ())
+        return tuple(dict.fromkeys(targets))
 
     def _session(self, user: str) -> str | None:
         """The user's current session."""

@@ -145,9 +145,9 @@ def _largest(values: Values) -> dict[str, Mapping[str, float]]:
     sums = {name: sum(by.values()) for name, by in values.items()}
     ordered = sorted((name for name in values if sums[name] > 0), key=lambda name: (-sums[name], name))
     largest = ordered if len(ordered) <= MOST_SERIES else ordered[: MOST_SERIES - 1]
-    found = {name: values[name] for name in largest}
+    chosen = {name: values[name] for name in largest}
     rest = ordered[len(largest) :]
     if rest:
         periods = {period for name in rest for period in values[name]}
-        found[OTHERS] = {period: sum(values[name].get(period, 0.0) for name in rest) for period in periods}
-    return found
+        chosen[OTHERS] = {period: sum(values[name].get(period, 0.0) for name in rest) for period in periods}
+    return chosen

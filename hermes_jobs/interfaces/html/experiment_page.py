@@ -52,7 +52,7 @@ class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def experiment_page(
     experiment: Experiment,
-    found: Results,
+    results: Results,
     rows: Mapping[str, Sequence[Sequence[str]]],
     remarks: Sequence[str],
     texts: Mapping[str, str],
@@ -79,29 +79,29 @@ def experiment_page(
         status=status,
         variants=[
             PageVariant(differs=_differs(variant), found=each)
-            for variant, each in zip(plan.variants, found.variants, strict=True)
+            for variant, each in zip(plan.variants, results.variants, strict=True)
         ],
         first=plan.variants[0].name,
-        compared=[(each.name, _measures(rows[each.name], each)) for each in found.compared],
+        compared=[(each.name, _measures(rows[each.name], each)) for each in results.compared],
         remarks=remarks,
         turns=turns,
     )
 
 
 def _measures(rows: Sequence[Sequence[str]], compared: ComparedVariant) -> list[PageRow]:
-    found = zip(rows, compared.differences.values(), strict=True)
-    return [PageRow(cells, mark_of(difference)) for cells, difference in found]
+    pairs = zip(rows, compared.differences.values(), strict=True)
+    return [PageRow(cells, mark_of(difference)) for cells, difference in pairs]
 
 
-def mark_of(found: Difference) -> IntervalMark:
+def mark_of(difference: Difference) -> IntervalMark:
     """The mark of the difference on an axis with zero in the middle that shows the whole interval."""
-    most = max(abs(found.low), abs(found.high)) or 1.0
+    most = max(abs(difference.low), abs(difference.high)) or 1.0
 
     def at(value: float) -> float:
         return round(50 + (50 - 100 * ROOM) * value / most, 2)
 
-    low, high = at(found.low), at(found.high)
-    return IntervalMark(mean=at(found.mean), low=low, width=round(max(high - low, 0.5), 2))
+    low, high = at(difference.low), at(difference.high)
+    return IntervalMark(mean=at(difference.mean), low=low, width=round(max(high - low, 0.5), 2))
 
 
 def _differs(variant: e.Variant) -> str:

@@ -65,12 +65,12 @@ def report_page(report: Report, limits: Limits, redact: Redact) -> str:
 
 
 def _by(rows: Iterable[PeriodSpending], key: SpentKey, what: str) -> Mapping[str, Mapping[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    sums: dict[str, dict[str, float]] = {}
     for row in rows:
-        by = found.setdefault(getattr(row, key) or "unknown", {})
+        by = sums.setdefault(getattr(row, key) or "unknown", {})
         value = row.cost_usd if what == "cost_usd" else row.usage.total_tokens
         by[row.period] = by.get(row.period, 0.0) + value
-    return found
+    return sums
 
 
 def _queue(report: Report, waited: QueueWaits) -> Queue:
@@ -80,11 +80,11 @@ def _queue(report: Report, waited: QueueWaits) -> Queue:
 
 
 def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
-    found = []
+    fills = []
     for number, name in enumerate(TARGETS, 1):
         own = [each for each in report.memory if each.target == name]
         limit = limits.of(name)
-        found.append(
+        fills.append(
             MemoryFill(
                 name=name,
                 entries=own[-1].entries if own else 0,
@@ -93,13 +93,13 @@ def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
                 line=line(number, name, report.periods, {each.period: each.chars for each in own}, limit),
             )
         )
-    return found
+    return fills
 
 
 def _runs(report: Report) -> Mapping[str, Mapping[str, float]]:
     """The outcomes of due times, by period."""
-    found: dict[str, dict[str, float]] = {"on time": {}, "late": {}, "missed": {}}
+    runs: dict[str, dict[str, float]] = {"on time": {}, "late": {}, "missed": {}}
     for row in report.schedules:
         for name, count in (("on time", row.on_time), ("late", row.late), ("missed", row.missed)):
-            found[name][row.period] = found[name].get(row.period, 0.0) + count
-    return found
+            runs[name][row.period] = runs[name].get(row.period, 0.0) + count
+    return runs

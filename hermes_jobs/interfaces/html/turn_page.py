@@ -86,7 +86,7 @@ class EventRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     turn: TurnView,
-    found: Timeline,
+    timeline: Timeline,
     events: Sequence[RecordedEvent],
     redact: Redact,
     zone: tzinfo | None = None,
@@ -100,7 +100,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     last model call. `tree`: the turn with its sub-agents.
     """
     own = [each for each in events if concerns(each.event, turn.id)]
-    rows = list(_timeline_rows(turn, found, _texts(own, redact), zone))
+    rows = list(_timeline_rows(turn, timeline, _texts(own, redact), zone))
     return render(
         "turn.html",
         redact,
@@ -108,9 +108,9 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         turn=turn,
         unknown=unknown,
         submitted=moment(datetime.fromisoformat(turn.submitted_at).astimezone(zone), seconds=True),
-        timeline=found,
+        timeline=timeline,
         rows=rows,
-        asks=any(span.kind == "question" for span in found.spans),
+        asks=any(span.kind == "question" for span in timeline.spans),
         ticks=[at / TICKS for at in range(TICKS + 1)],
         said=_text("Asked", turn.text, redact),
         answer=prose(redact(turn.answer)) if turn.answer is not None else None,
@@ -119,25 +119,25 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         tree=tree,
         branches=list(_branches(tree)) if tree is not None and tree.children else [],
         changed=[_changed(each.event, redact) for each in own if isinstance(each.event, e.FileWritten)],
-        facts=[_fact(each, found, redact) for each in own],
+        facts=[_fact(each, timeline, redact) for each in own],
         anchors={row.track.last.step: row.anchor for row in rows},
     )
 
 
 def _timeline_rows(
     turn: TurnView,
-    found: Timeline,
+    timeline: Timeline,
     texts: Mapping[tuple[str, int], Sequence[Text]],
     zone: tzinfo | None,
 ) -> Iterable[TimelineRow]:
     steps = {(step.id, step.attempt): step for step in turn.steps}
-    for at, track in enumerate(tracks(found.spans), 1):
+    for at, track in enumerate(tracks(timeline.spans), 1):
         attempt = track.last.step, track.last.attempt
         yield TimelineRow(
             anchor=f"s{at}",
             track=track,
             brief=_brief(track.last.arguments),
-            bars=tuple(_bars(track, found.seconds)),
+            bars=tuple(_bars(track, timeline.seconds)),
             texts=tuple(texts.get(attempt, ())),
             step=steps.get(attempt),
             again=_again(track.last.retry_at, zone),
@@ -188,7 +188,7 @@ def _text(title: str, text: str, redact: Redact) -> Text:
 
 def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str, int], Sequence[Text]]:
     """Inputs and outputs, by step and attempt."""
-    found: dict[tuple[str, int], list[Text]] = {}
+    texts: dict[tuple[str, int], list[Text]] = {}
     for recorded in events:
         match recorded.event:
             case e.ToolStarted() as event:
@@ -216,8 +216,8 @@ def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str
                 message, key = [("Summary", event.summary)], (event.step, 1)
             case _:
                 continue
-        found.setdefault(key, []).extend(_text(title, text, redact) for title, text in message if text)
-    return found
+        texts.setdefault(key, []).extend(_text(title, text, redact) for title, text in message if text)
+    return texts
 
 
 def _prompt(sent: SentRequest, redact: Redact) -> Sequence[Text]:
@@ -252,9 +252,9 @@ def _changed(event: e.FileWritten, redact: Redact) -> ChangedFile:
     )
 
 
-def _fact(recorded: RecordedEvent, found: Timeline, redact: Redact) -> EventRow:
+def _fact(recorded: RecordedEvent, timeline: Timeline, redact: Redact) -> EventRow:
     data = redact(msgspec.json.format(msgspec.json.encode(recorded.event), indent=1).decode())
-    after = datetime.fromisoformat(recorded.recorded_at) - datetime.fromisoformat(found.began)
+    after = datetime.fromisoformat(recorded.recorded_at) - datetime.fromisoformat(timeline.began)
     return EventRow(
         position=recorded.position,
         after=max(0.0, after.total_seconds()),

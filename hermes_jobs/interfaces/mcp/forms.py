@@ -92,7 +92,7 @@ def _approval(question: ApprovalQuestion) -> dict[str, Any]:
 
 def _property(field: InputField) -> dict[str, Any]:
     values = [choice.value for choice in field.choices]
-    found: dict[str, Any] = {
+    schema: dict[str, Any] = {
         "type": TYPES.get(field.kind, field.kind),
         "title": field.title,
         "description": field.description,
@@ -100,9 +100,9 @@ def _property(field: InputField) -> dict[str, Any]:
         "default": default(field),
     }
     if field.kind == "choice":
-        found |= {"enum": values, "enumNames": [choice.title or choice.value for choice in field.choices]}
+        schema |= {"enum": values, "enumNames": [choice.title or choice.value for choice in field.choices]}
     if field.kind == "choices":
-        found["items"] = {"type": "string", "enum": values}
+        schema["items"] = {"type": "string", "enum": values}
     for name, limit in zip(LIMITS.get(field.kind, ()), (field.least, field.most), strict=False):
-        found[name] = int(limit) if limit is not None and limit == int(limit) else limit
-    return {name: value for name, value in found.items() if value not in ("", None)}
+        schema[name] = int(limit) if limit is not None and limit == int(limit) else limit
+    return {name: value for name, value in schema.items() if value not in ("", None)}

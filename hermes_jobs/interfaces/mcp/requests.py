@@ -79,8 +79,8 @@ class Requests:
         if session and workdir:
             raise Rejected("A session keeps its folder: leave out `workdir`.", kind="usage")
         choice = SessionChoice(session=session or None, newest=False, anywhere=False, workdir=None)
-        found = resolve_session(self._context, choice)
-        lineage = found.lineage if found else None
+        resolved = resolve_session(self._context, choice)
+        lineage = resolved.lineage if resolved else None
         folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
         named = resolve_model(self._context, model or None, lineage)
         carried = self._carried(named)
@@ -147,23 +147,23 @@ class Requests:
 
     def cancel(self, given: str) -> SendReply:
         """Cancel a turn that an MCP client has sent. Raises `Rejected`."""
-        found = self.find(given)
-        if not self.is_own(found):
-            raise Rejected(f"Turn {found.turn} was not sent by an MCP client.", kind="usage")
-        session = self._engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=SOURCE))
-        if found.turn not in session.ended:
+        submitted = self.find(given)
+        if not self.is_own(submitted):
+            raise Rejected(f"Turn {submitted.turn} was not sent by an MCP client.", kind="usage")
+        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=SOURCE))
+        if submitted.turn not in session.ended:
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
-        return self.turn(found.turn)
+        return self.turn(submitted.turn)
 
     def turn(self, given: str) -> SendReply:
         """The status of a turn, with its answer or its questions. Raises `Rejected`."""
-        found = self.find(given)
-        view = self._views.turn(found.turn)
-        questions = self.watch(found).look().questions
+        submitted = self.find(given)
+        view = self._views.turn(submitted.turn)
+        questions = self.watch(submitted).look().questions
         waiting = [{"call": each.call, "question": self.question_text(each)} for each in questions]
         lines = [
             *self._lines(view),
-            *(line for each in questions for line in _open_question(found.turn, each)),
+            *(line for each in questions for line in _open_question(submitted.turn, each)),
         ]
         waits = {"questions": waiting} if waiting else {}
         return self._reply("\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **waits})
@@ -214,7 +214,9 @@ class Requests:
             "\n".join((f"{TITLES[each]}:", *(f"- {entry}" for entry in entries[each] or ("(nothing)",))))
             for each in reversed(TARGETS)
         )
-        return self._reply("\n\n".join(parts), {str(each): found for each, found in entries.items()})
+        return self._reply(
+            "\n\n".join(parts), {str(each): entries_found for each, entries_found in entries.items()}
+        )
 
     def schedules(self) -> SendReply:
         """The schedules, next due first."""

@@ -82,41 +82,41 @@ class TurnTasks(Extension):  # type: ignore[misc]
 
     def _state(self, task: str, can: frozenset[forms.Mode]) -> dict[str, Any]:
         """The task's state, in the form of the extension; `can`: the client's elicitation modes."""
-        found = self._own(task)
-        reply = self._requests.turn(found.turn)
-        created, seen = self._requests.times(found)
-        state: dict[str, Any] = {"taskId": found.turn, "createdAt": created, "lastUpdatedAt": seen}
+        submitted = self._own(task)
+        reply = self._requests.turn(submitted.turn)
+        created, seen = self._requests.times(submitted)
+        state: dict[str, Any] = {"taskId": submitted.turn, "createdAt": created, "lastUpdatedAt": seen}
         state |= {"ttlMs": None, "pollIntervalMs": POLL_MS}
         if reply.value["status"] == "cancelled":
             return {**state, "status": "cancelled", "statusMessage": reply.text}
         if reply.value["status"] not in GOES_ON:
             result = result_of(reply).model_dump(mode="json", by_alias=True, exclude_none=True)
             return {**state, "status": "completed", "result": result}
-        asked = {
+        requests = {
             each.id: elicitation(each, self._requests.question_text(each)).model_dump(
                 mode="json", by_alias=True, exclude_none=True
             )
-            for each in self._requests.watch(found).look().questions
+            for each in self._requests.watch(submitted).look().questions
             if forms.mode(each) in can
         }
-        if asked:
-            return {**state, "status": "input_required", "inputRequests": asked}
+        if requests:
+            return {**state, "status": "input_required", "inputRequests": requests}
         return {**state, "status": "working", "statusMessage": reply.text}
 
     def _answer(self, task: str, answers: Mapping[str, ElicitResult]) -> None:
         """Record the answers. Questions with a late or invalid answer are repeated at the next poll."""
-        found = self._own(task)
-        for question in self._requests.watch(found).look().questions:
+        submitted = self._own(task)
+        for question in self._requests.watch(submitted).look().questions:
             given = answers.get(question.id)
             if given is not None:
-                self._requests.answer(found, question, given.action, given.content)
+                self._requests.answer(submitted, question, given.action, given.content)
 
     def _own(self, task: str) -> Submitted:
         """The turn of a task. Raises `Rejected`."""
-        found = self._requests.find(task)
-        if not self._requests.is_own(found):
-            raise Rejected(f"Turn {found.turn} was not sent by an MCP client.", kind="usage")
-        return found
+        submitted = self._requests.find(task)
+        if not self._requests.is_own(submitted):
+            raise Rejected(f"Turn {submitted.turn} was not sent by an MCP client.", kind="usage")
+        return submitted
 
     async def _do(self, act: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Call the function in a thread. Raises `MCPError` with the error."""

@@ -65,8 +65,8 @@ class WatchedTurn:
     def _questions(self, turn: str) -> Sequence[AnyQuestion]:
         session = self._engine.sessions.load(self.submitted.stream)
         now = self._clock.now()
-        found = questions_of(self._engine.sessions.load, session, turn)
-        return [each for each in found if now < each.expires_at]
+        questions = questions_of(self._engine.sessions.load, session, turn)
+        return [each for each in questions if now < each.expires_at]
 
     def _new_lines(self) -> tuple[str, ...]:
         lines = tuple(self._lines)

@@ -78,9 +78,9 @@ _NAME = re.compile(
 def abilities(model: str) -> Abilities:
     """The model's abilities, by its name in any form used by clouds and gateways."""
     name = model.lower()
-    found = _NAME.search(name)
-    if found is None:
+    match = _NAME.search(name)
+    if match is None:
         return _UNKNOWN_CLAUDE if "claude" in name else _NO_CLAUDE
-    line = found["line"] or found["old"] or ""
-    version = (int(found["major"]), int(found["minor"] or 0))
+    line = match["line"] or match["old"] or ""
+    version = (int(match["major"]), int(match["minor"] or 0))
     return next(row.abilities for row in _TABLE if row.fits(line, version))

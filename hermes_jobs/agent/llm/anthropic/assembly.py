@@ -165,8 +165,8 @@ class MessageAssembler:
     def _id(self, block: Json) -> str:
         """An id unique among the reply's calls."""
         given = well_formed(text_of(block.get("id")))
-        taken = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
-        return given if given and given not in taken else f"toolu_{len(self.blocks)}"
+        used_ids = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
+        return given if given and given not in used_ids else f"toolu_{len(self.blocks)}"
 
 
 def _call(block: Json) -> ToolCall:

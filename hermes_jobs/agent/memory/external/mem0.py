@@ -110,6 +110,6 @@ class Mem0Memory:
     def _search(self, query: str) -> str:
         if not query.strip():
             return ""
-        found = self._started.search(query, filters={"user_id": self._user}, top_k=FOUND)
-        memories = [str(each.get("memory", "")).strip() for each in found.get("results", [])]
+        result = self._started.search(query, filters={"user_id": self._user}, top_k=FOUND)
+        memories = [str(each.get("memory", "")).strip() for each in result.get("results", [])]
         return "\n".join(f"- {memory}" for memory in dict.fromkeys(memories) if memory)

@@ -49,11 +49,11 @@ class CommandContext:
 
     def kinds(self, path: str) -> tuple[Kind | None, Kind | None]:
         """The protection of a file: by its written name, and by its real path."""
-        found = self._kinds.get(path)
-        if found is None:
-            found = (kind_of(path, self.paths.user_home), self.paths.kind(self.real(path)))
-            self._kinds[path] = found
-        return found
+        protections = self._kinds.get(path)
+        if protections is None:
+            protections = (kind_of(path, self.paths.user_home), self.paths.kind(self.real(path)))
+            self._kinds[path] = protections
+        return protections
 
     @cached_property
     def _kinds(self) -> dict[str, tuple[Kind | None, Kind | None]]:
@@ -65,10 +65,10 @@ def path_words(invocation: Invocation) -> list[str]:
 
     Also the names in the input of programs that read names there.
     """
-    found: list[str] = []
+    results: list[str] = []
     reads_names = invocation.name in words("secrets", "name_readers")
     listed = f"{invocation.input} {invocation.echoed}".split() if reads_names else ()
     for word in (*invocation.arguments, *(each.target for each in invocation.redirects), *listed):
-        found.append(word)
-        found.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
-    return list(dict.fromkeys(found))
+        results.append(word)
+        results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
+    return list(dict.fromkeys(results))

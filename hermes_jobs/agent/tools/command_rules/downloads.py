@@ -16,11 +16,11 @@ from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.tables import load, words
 
 
-def runs_fetched(found: Sequence[Invocation]) -> bool:
+def runs_fetched(invocations: Sequence[Invocation]) -> bool:
     """Whether a program of the line runs, or runs in, a path that an earlier one has fetched."""
     fetched: set[str] = set()
     fetching = False
-    for each in found:
+    for each in invocations:
         if fetched and _runs(each, fetched):
             return True
         fetching = _fetches(each) or (each.piped and fetching)

@@ -86,9 +86,9 @@ def written_folders(invocation: Invocation) -> list[str]:
     return named
 
 
-def pushes_elsewhere(found: Sequence[Invocation]) -> bool:
+def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
     """Whether a line names a new repository elsewhere, and pushes."""
-    verbs = [split(each)[0] for each in found if each.name == "git"]
+    verbs = [split(each)[0] for each in invocations if each.name == "git"]
     adds = any(each.name == "remote" and each.operands[:1] == ("add",) for each in verbs)
     return adds and any(each.name == "push" for each in verbs)
 

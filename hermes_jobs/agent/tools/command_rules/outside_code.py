@@ -54,7 +54,7 @@ def names_outside(invocation: Invocation, context: CommandContext, named: Sequen
 def option_values(invocation: Invocation, options: str) -> list[str]:
     """The values of options: `-x` as `values` reads them, `-word VALUE`, `-word=VALUE`, `WORD=VALUE`."""
     listed = options.split()
-    found = values(
+    results = values(
         invocation,
         "".join(each[1] for each in listed if len(each) == 2),
         *(each for each in listed if each.startswith("--")),
@@ -63,10 +63,10 @@ def option_values(invocation: Invocation, options: str) -> list[str]:
     for index, each in enumerate(invocation.arguments):
         name, given, value = each.partition("=")
         if each in others:
-            found += invocation.arguments[index + 1 : index + 2]
+            results += invocation.arguments[index + 1 : index + 2]
         elif given and name in others:
-            found.append(value)
-    return [part for each in found for part in re.split(r"[:;,]", each)]
+            results.append(value)
+    return [part for each in results for part in re.split(r"[:;,]", each)]
 
 
 def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:

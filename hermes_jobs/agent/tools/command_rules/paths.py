@@ -135,10 +135,10 @@ def _may_be_secret(pattern: str, user_home: str) -> bool:
     """Whether a pattern can stand for a path at or below one of the secrets."""
     parts = pattern.split("/")
     for each in (*(os.path.join(user_home, one) for one in named("secrets")), *named("system_secrets")):
-        wanted = each.split("/")
-        if len(parts) < len(wanted):
+        pattern_parts = each.split("/")
+        if len(parts) < len(pattern_parts):
             continue
-        pairs = list(zip(wanted, parts, strict=False))
+        pairs = list(zip(pattern_parts, parts, strict=False))
         if all(fnmatch.fnmatchcase(name, part) for name, part in pairs) and not all(
             part.strip("*") == "" for name, part in pairs if name != part
         ):

@@ -158,19 +158,19 @@ class CommandRuleSet:
 
         In the order of the rules, with repetitions.
         """
-        found = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
-        found += [(index, invocation) for index in self._general]
-        for index, view in sorted(found, key=lambda each: each[0]):
+        candidates = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
+        candidates += [(index, invocation) for index in self._general]
+        for index, view in sorted(candidates, key=lambda each: each[0]):
             if self.rules[index].is_met(view, context):
                 yield self.rules[index].name
 
     def _candidates(self, name: str) -> set[int]:
         unversioned = without_version(name)
-        found = {*self._by_name.get(name, ()), *self._by_name.get(unversioned, ())}
+        numbers = {*self._by_name.get(name, ()), *self._by_name.get(unversioned, ())}
         for prefix, indexes in self._by_prefix.items():
             if name.startswith(prefix):
-                found.update(indexes)
-        return found
+                numbers.update(indexes)
+        return numbers
 
 
 def _views(invocation: Invocation) -> Iterator[Invocation]:

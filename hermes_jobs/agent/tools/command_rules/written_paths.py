@@ -22,17 +22,17 @@ _OUTPUT = re.compile(
 
 def values(invocation: Invocation, short: str = "", *long: str) -> list[str]:
     """The values of options: of short ones by letter, also in a cluster, and of `--long` ones."""
-    found: list[str] = []
+    results: list[str] = []
     arguments = invocation.arguments
     for index, each in enumerate(arguments):
         following = arguments[index + 1] if index + 1 < len(arguments) else ""
         if each.startswith("--"):
             name, given, value = each.partition("=")
             if name in long:
-                found.append(value if given else following)
+                results.append(value if given else following)
         elif each.startswith("-") and (at := _letter(each, short)):
-            found.append(each[at + 1 :] or following)
-    return found
+            results.append(each[at + 1 :] or following)
+    return results
 
 
 def _letter(cluster: str, letters: str) -> int:
@@ -54,18 +54,18 @@ def written_paths(invocation: Invocation) -> list[str]:
 @cache
 def _finders() -> Mapping[str, Sequence[_Finder]]:
     """By program, the functions that find its written files: from `data/writes.toml`."""
-    found: dict[str, list[_Finder]] = {}
+    finders: dict[str, list[_Finder]] = {}
     data = load("writes")
     for name, programs in data["writers"].items():
         for program in programs.split():
-            found.setdefault(program, []).append(_FINDERS[name])
+            finders.setdefault(program, []).append(_FINDERS[name])
     for programs, options in data["written_options"].items():
         for program in programs.split():
-            found.setdefault(program, []).append(_option_values(options.split()))
+            finders.setdefault(program, []).append(_option_values(options.split()))
     for programs, before in data["written_after"].items():
         for program in programs.split():
-            found.setdefault(program, []).append(_words_after(frozenset(before.split())))
-    return found
+            finders.setdefault(program, []).append(_words_after(frozenset(before.split())))
+    return finders
 
 
 def _option_values(options: Sequence[str]) -> _Finder:

@@ -90,5 +90,5 @@ def search_provider_named(name: str) -> SearchProvider | None:
     """The provider of that name or alternative name, in any case."""
     normalized = name.strip().lower()
     known = {str(each): each for each in SEARCH_PROVIDERS}
-    found = known.get(normalized) or ALSO_CALLED.get(normalized)
-    return None if found is None else SEARCH_PROVIDERS[found]
+    provider = known.get(normalized) or ALSO_CALLED.get(normalized)
+    return None if provider is None else SEARCH_PROVIDERS[provider]

@@ -93,12 +93,12 @@ class HttpSearcher:
         if not 200 <= answered.status < 300:
             raise self._failure(answered)
         try:
-            found = self._api.found(answered.body)
+            results = self._api.found(answered.body)
         except msgspec.DecodeError as error:
             text = f"What {self._host} answers are not search results: {self._safe(str(error))}."
             hint = f"Is this the address of {self.title}? See {self._provider.docs}"
             raise SearchFailed("format", text, hint=hint) from error
-        return msgspec.structs.replace(found, hits=found.hits[: query.limit])
+        return msgspec.structs.replace(results, hits=results.hits[: query.limit])
 
     async def _answered(self, request: HttpRequest) -> _Answered:
         from httpx2 import AsyncClient

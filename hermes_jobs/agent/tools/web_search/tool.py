@@ -66,12 +66,12 @@ class WebSearch:
             text=query, limit=count, newer_than=newer_than, site=site or "", today=self._today()
         )
         try:
-            found = self._searcher().search(search, cancel)
+            results = self._searcher().search(search, cancel)
         except StepInterrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         except SearchFailed as failed:
             raise ToolFailed(told(failed)) from failed
-        return ToolOutcome(content=listed(found, search, self._title))
+        return ToolOutcome(content=listed(results, search, self._title))
 
 
 def told(failed: SearchFailed) -> str:
@@ -88,11 +88,11 @@ def told(failed: SearchFailed) -> str:
     )
 
 
-def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
+def listed(results: SearchResults, query: SearchQuery, title: str) -> str:
     """The results as text for the model: a header, the caution, then each with its number."""
     shown: list[str] = []
     room = RESULT_CHARS
-    usable = [each for each in found.hits if is_web_address(each.url)]
+    usable = [each for each in results.hits if is_web_address(each.url)]
     for number, hit in enumerate(usable, 1):
         text = _shown(number, hit)
         if len(text) > room:
@@ -100,7 +100,7 @@ def listed(found: SearchResults, query: SearchQuery, title: str) -> str:
         shown.append(text)
         room -= len(text)
     words = one_line(query.with_operator, 200)
-    note = f"; {found.note}" if found.note else ""
+    note = f"; {results.note}" if results.note else ""
     if not shown:
         return f"[{title} has no results for “{words}”{note}]"
     many = "1 result" if len(shown) == 1 else f"{len(shown)} results"

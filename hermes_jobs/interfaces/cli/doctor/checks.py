@@ -216,17 +216,16 @@ def sandbox(settings: Settings) -> DoctorFinding:
     if settings.terminal.sandbox == "off":
         text = "off (terminal.sandbox): commands can read your keys and this home's secrets"
         return warn("sandbox", text, "hermes-jobs config set terminal.sandbox auto")
-    found = layer()
-    if found.name == NONE:
-        text = (
-            f"none on this machine ({found.why}): only the rules for commands protect your keys and this home"
-        )
+    detected = layer()
+    if detected.name == NONE:
+        why = f"none on this machine ({detected.why})"
+        text = f"{why}: only the rules for commands protect your keys and this home"
         hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
         status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
         return DoctorFinding(check="sandbox", status=status, message=text, hint=hint)
-    text = f"{found.name}: commands see neither your keys nor this home"
-    if found.name == LANDLOCK:
-        text += f"; they cannot make new files right in your home folder (no namespaces: {found.why})"
+    text = f"{detected.name}: commands see neither your keys nor this home"
+    if detected.name == LANDLOCK:
+        text += f"; they cannot make new files right in your home folder (no namespaces: {detected.why})"
     return ok("sandbox", text)
 
 

@@ -66,7 +66,7 @@ def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> s
 
     began = time.monotonic()
     query = SearchQuery(text=TRIED, limit=1, today=date.min)
-    found = create_web_searcher(settings, name, environ).search(query, CancelToken())
+    results = create_web_searcher(settings, name, environ).search(query, CancelToken())
     seconds = time.monotonic() - began
     text = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"
-    return text if found.hits else f"{text}, and found nothing"
+    return text if results.hits else f"{text}, and found nothing"

@@ -250,8 +250,8 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.experiments.format import EXPERIMENTS
 
     engine = context.application.engine()
-    found = (engine.state(head.stream) for head in context.application.log.streams(PREFIX))
-    planned = [each for each in found if isinstance(each, Experiment) and each.plan is not None]
+    states = (engine.state(head.stream) for head in context.application.log.streams(PREFIX))
+    planned = [each for each in states if isinstance(each, Experiment) and each.plan is not None]
     EXPERIMENTS.print_list(planned[:limit], as_json=as_json)
 
 
@@ -274,13 +274,13 @@ def find(application: Application, name: str) -> Experiment:
     """The experiment of that name. Raises `Rejected`."""
     from hermes_jobs.domain.replay.experiment import Experiment, stream_of
 
-    found = application.engine().state(stream_of(name))
-    assert isinstance(found, Experiment), f"{name} is not an experiment"
-    if found.definition is None:
+    state = application.engine().state(stream_of(name))
+    assert isinstance(state, Experiment), f"{name} is not an experiment"
+    if state.definition is None:
         raise Rejected(
             f"There is no experiment {name!r}.", kind="usage", hint="See `hermes-jobs experiments list`."
         )
-    return found
+    return state
 
 
 def _recorded(

@@ -70,25 +70,27 @@ def read_design(application: Application, file: Path) -> Design:
     import yaml
 
     try:
-        found = msgspec.convert(yaml.safe_load(read_prompt(file)), described(ExperimentFile))
+        design_file = msgspec.convert(yaml.safe_load(read_prompt(file)), described(ExperimentFile))
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         text = " ".join(str(error).split())
         raise _refused(file, text) from error
-    names = [each.name for each in found.variants]
+    names = [each.name for each in design_file.variants]
     if len(names) < 2 or not all(each.strip() for each in names) or len(set(names)) < len(names):
         raise _refused(file, "it needs two variants or more, each with a name of its own")
-    if not 1 <= found.samples <= MOST_SAMPLES:
-        raise _refused(file, f"samples is {found.samples}, and 1 to {MOST_SAMPLES} are possible")
-    checks = tuple(_check(file, each) for each in found.checks)
+    if not 1 <= design_file.samples <= MOST_SAMPLES:
+        raise _refused(file, f"samples is {design_file.samples}, and 1 to {MOST_SAMPLES} are possible")
+    checks = tuple(_check(file, each) for each in design_file.checks)
     if len({each.name for each in checks}) < len(checks):
         raise _refused(file, "two checks have the same name")
     judge = None
-    if found.judge is not None:
-        judge = e.Judge(model=_model(application, found.judge.model), rubric=found.judge.rubric.strip())
+    if design_file.judge is not None:
+        judge = e.Judge(
+            model=_model(application, design_file.judge.model), rubric=design_file.judge.rubric.strip()
+        )
         if not judge.model or not judge.rubric:
             raise _refused(file, "the judge needs a model and a rubric")
-    variants = tuple(_variant(application, file, each) for each in found.variants)
-    return Design(variants=variants, samples=found.samples, checks=checks, judge=judge)
+    variants = tuple(_variant(application, file, each) for each in design_file.variants)
+    return Design(variants=variants, samples=design_file.samples, checks=checks, judge=judge)
 
 
 def _variant(application: Application, file: Path, entry: VariantEntry) -> e.Variant:

@@ -54,7 +54,7 @@ def required_definition(experiment: Experiment) -> e.ExperimentDefined:
 def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[str, object]:
     """The experiment as scripts get it; `limit` variants are compared at most."""
     plan, definition = required_plan(experiment), required_definition(experiment)
-    found = results(experiment)
+    outcome = results(experiment)
     return {
         "experiment": experiment.stream.removeprefix(PREFIX),
         "status": status(experiment),
@@ -65,18 +65,18 @@ def experiment_json(experiment: Experiment, limit: int | None = None) -> dict[st
         "follow": plan.follow,
         "checks": definition.checks,
         "judge": definition.judge,
-        "judged_places": found.judged_places._asdict() if definition.judge else None,
+        "judged_places": outcome.judged_places._asdict() if definition.judge else None,
         "seed": definition.seed,
         "budget_usd": experiment.budget_usd,
-        "variants": found.variants,
-        "compared": found.compared[:limit],
+        "variants": outcome.variants,
+        "compared": outcome.compared[:limit],
     }
 
 
 def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     """The experiment for users; `limit` variants are compared at most."""
     plan, definition = required_plan(experiment), required_definition(experiment)
-    found = results(experiment)
+    outcome = results(experiment)
     judge = definition.judge
     print_fields(
         [
@@ -91,38 +91,40 @@ def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     click.echo()
     print_table(
         ("VARIANT", "ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
-        [_row(each) for each in found.variants],
+        [_row(each) for each in outcome.variants],
         figures=("ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
     )
-    for each in found.compared[:limit]:
+    for each in outcome.compared[:limit]:
         click.echo()
         print_heading(f"{each.name} beside {plan.variants[0].name}")
         if each.differences:
-            rows = [difference_row(name, found) for name, found in each.differences.items()]
+            rows = [difference_row(name, difference) for name, difference in each.differences.items()]
             print_table(("MEASURE", "MEAN", "95 %", "ABOVE", "BELOW", "P"), rows, figures=("ABOVE", "BELOW"))
         else:
             click.echo("Nothing to compare yet.")
-    for line in remarks(found):
+    for line in remarks(outcome):
         note(line)
 
 
-def difference_row(name: str, found: Difference) -> tuple[str, ...]:
+def difference_row(name: str, difference: Difference) -> tuple[str, ...]:
     """A measure of a comparison as cells: its mean, its interval (one turn has none), the turns above and
     below zero, p."""
-    mean, low, high = (f"{value:+.3g}" if value else "0" for value in (found.mean, found.low, found.high))
+    mean, low, high = (
+        f"{value:+.3g}" if value else "0" for value in (difference.mean, difference.low, difference.high)
+    )
     return (
         MEASURES.get(name, name),
         mean,
-        f"{low} to {high}" if found.num_pairs > 1 else "",
-        str(found.better),
-        str(found.worse),
-        f"{found.p:.3g}",
+        f"{low} to {high}" if difference.num_pairs > 1 else "",
+        str(difference.better),
+        str(difference.worse),
+        f"{difference.p:.3g}",
     )
 
 
-def remarks(found: Results) -> Iterator[str]:
+def remarks(results: Results) -> Iterator[str]:
     """Remarks on the figures."""
-    for each in found.variants:
+    for each in results.variants:
         if each.missing or each.failed:
             text = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
             text += [f"{each.failed} failed"] if each.failed else []
@@ -131,8 +133,8 @@ def remarks(found: Results) -> Iterator[str]:
             yield f"{each.name}: not all answers keep {check}, the first one: {cut(one_line(why), TOLD)}"
         if each.unreadable:
             yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
-    if found.judged_places.decide:
-        yield f"{str(found.judged_places).capitalize()}, whichever that was: do not rely on what it says."
+    if results.judged_places.decide:
+        yield f"{str(results.judged_places).capitalize()}, whichever that was: do not rely on what it says."
 
 
 def _row(each: VariantResult) -> Sequence[str]:
@@ -154,16 +156,16 @@ def write_experiment(context: CliContext, experiment: Experiment) -> str:
     """The experiment as a page."""
     from hermes_jobs.interfaces.html.experiment_page import experiment_page
 
-    found = results(experiment)
+    outcome = results(experiment)
     rows = {
         each.name: [difference_row(name, one) for name, one in each.differences.items()]
-        for each in found.compared
+        for each in outcome.compared
     }
     texts = {
         turn.turn: context.application.views.turn(turn.turn).text for turn in required_plan(experiment).turns
     }
-    text = list(remarks(found))
-    return experiment_page(experiment, found, rows, text, texts, context.redact, status=status(experiment))
+    text = list(remarks(outcome))
+    return experiment_page(experiment, outcome, rows, text, texts, context.redact, status=status(experiment))
 
 
 EXPERIMENTS: Resource[Experiment] = Resource(

@@ -183,8 +183,8 @@ def list_tools(context: CliContext, name: str | None, limit: int | None, as_json
     """List the tools that new sessions get."""
     names = [known_row(context, name).name] if name else sorted(context.settings.mcp_servers)
     rows = [row_of(context, each) for each in names]
-    found = [tool for row in rows for tool in tool_rows(row)]
-    TOOLS.print_list(found[:limit], as_json=as_json)
+    rows_found = [tool for row in rows for tool in tool_rows(row)]
+    TOOLS.print_list(rows_found[:limit], as_json=as_json)
     for row in rows:
         if row.state.usable is not None and not as_json:
             note_left_out(row.state.usable, row.name)
@@ -267,27 +267,27 @@ def import_servers(
     from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, disabled_by_claude, read, servers_in
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
-    taken: dict[str, ImportedServer] = {}
+    imported: dict[str, ImportedServer] = {}
     text: list[tuple[str, str, str]] = []
     for path in paths:
         try:
-            found = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
+            servers = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise Rejected(f"{path} cannot be read: {reason}.", kind="usage") from error
-        for each in found:
+        for each in servers:
             if only and each.name not in only:
                 continue
-            if each.name in context.settings.mcp_servers or each.name in taken:
+            if each.name in context.settings.mcp_servers or each.name in imported:
                 text.append((each.name, "skipped", "there is one of that name"))
             elif each.problem:
                 text.append((each.name, "skipped", each.problem))
             else:
-                taken[each.name] = each
+                imported[each.name] = each
                 text.append((each.name, "would be added" if dry_run else "added", each.remarks))
-    if taken and not dry_run:
-        secrets = {name: value for each in taken.values() for name, value in each.secrets.items()}
-        _write(context, {name: each.entry for name, each in taken.items()}, secrets)
+    if imported and not dry_run:
+        secrets = {name: value for each in imported.values() for name, value in each.secrets.items()}
+        _write(context, {name: each.entry for name, each in imported.items()}, secrets)
     shown = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
 
     def tell() -> None:
@@ -295,7 +295,7 @@ def import_servers(
             note("No servers were found." if paths else "None of the usual files exists; name one.")
             return
         print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in text])
-        if taken and not dry_run:
+        if imported and not dry_run:
             note("Try them: hermes-jobs doctor")
 
     print_result(lambda: shown, tell, as_json=as_json)
@@ -305,13 +305,13 @@ def import_servers(
 
 
 def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for each in given:
         name, middle, value = each.partition(separator)
         if not middle or not name.strip():
             raise click.BadParameter(f"expected NAME{separator}VALUE, found {each!r}.", param_hint=option)
-        found[name.strip()] = value.strip()
-    return found
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def _write(context: CliContext, entries: Mapping[str, Mapping[str, Any]], secrets: Mapping[str, str]) -> None:

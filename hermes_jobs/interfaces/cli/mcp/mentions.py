@@ -36,7 +36,7 @@ class ResourceReader(Protocol):
 
 def may_name_resources(text: str) -> bool:
     """Whether there is a word such as `@server:URI`, for any server."""
-    return any(":" in (found["quoted"] or found["plain"]) for found in MENTION.finditer(text))
+    return any(":" in (match["quoted"] or match["plain"]) for match in MENTION.finditer(text))
 
 
 def mentioned_resources(
@@ -46,7 +46,7 @@ def mentioned_resources(
 
     Raises a usage error for what is not text or too large, and for what its server does not give.
     """
-    named = (found["quoted"] or found["plain"].rstrip(ENDS) for found in MENTION.finditer(text))
+    named = (match["quoted"] or match["plain"].rstrip(ENDS) for match in MENTION.finditer(text))
     parts, notes = [], []
     for name in dict.fromkeys(named):
         server, uri = resource_named(name, reader.names)

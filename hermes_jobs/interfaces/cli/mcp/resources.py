@@ -51,12 +51,14 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
             return refused
 
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        asked = list(pool.map(found_at, names))
-    away = [each for each in asked if isinstance(each, Rejected)]
+        listings = list(pool.map(found_at, names))
+    away = [each for each in listings if isinstance(each, Rejected)]
     if name and away:
         raise away[0]
-    found = [each for resources in asked if not isinstance(resources, Rejected) for each in resources]
-    RESOURCES.print_list(found[:limit], as_json=as_json)
+    found_resources = [
+        each for resources in listings if not isinstance(resources, Rejected) for each in resources
+    ]
+    RESOURCES.print_list(found_resources[:limit], as_json=as_json)
     for each in away:
         note(f"Away: {each.message}")
     if away:

@@ -214,11 +214,11 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
 
     home = context.application.memory
     now, writes, forgotten = home.sync(), home.writes(), _forgotten(context)
-    found = entries_with(text, now, writes, forgotten)[:limit]
+    entries = entries_with(text, now, writes, forgotten)[:limit]
     evidences = Provenance(context.application, writes, forgotten)
     print_result(
-        lambda: [evidences.as_object(each, now) for each in found],
-        lambda: print_text("\n\n".join(evidences.as_text(each, now) for each in found)),
+        lambda: [evidences.as_object(each, now) for each in entries],
+        lambda: print_text("\n\n".join(evidences.as_text(each, now) for each in entries)),
         as_json=as_json,
     )
 
@@ -240,10 +240,10 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     home.sync()
     past = [write for write in home.writes() if write.at <= until]
     events = [write.event for write in past]
-    gone = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
-    if gone:
-        writes = pluralize(len(gone), "write")
-        note(f"Of {writes} up to then the text is not known any more: {gone_since(gone[-1])}.")
+    forgotten = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
+    if forgotten:
+        writes = pluralize(len(forgotten), "write")
+        note(f"Of {writes} up to then the text is not known any more: {gone_since(forgotten[-1])}.")
     then = fold(Memory(), events)
     entries = known_entries(then, (Recorded(each.version, each.event, each.at) for each in past))
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
@@ -462,11 +462,11 @@ def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
     from hermes_jobs.interfaces.cli.reviews.verifications import found_by_thing, mark_of
 
     provisional = [each for each in in_order(places) if each.review]
-    found = found_by_thing(context.application) if provisional else {}
+    verifications = found_by_thing(context.application) if provisional else {}
     return {
         each.version: mark
         for each in provisional
-        if (mark := mark_of(each.review, found.get(("memory", str(each.version), each.review))))
+        if (mark := mark_of(each.review, verifications.get(("memory", str(each.version), each.review))))
     }
 
 

@@ -40,44 +40,44 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     if undo:
         _undo(context, as_json=as_json)
         return
-    version, found = context.application.memory_places.proposed()
+    version, proposals = context.application.memory_places.proposed()
     if not every and not numbers:
-        _proposals().print_list(list(enumerate(found, start=1)), as_json=as_json)
-        if found and not as_json:
+        _proposals().print_list(list(enumerate(proposals, start=1)), as_json=as_json)
+        if proposals and not as_json:
             note("To apply: hermes-jobs memory curate --apply, or --only N.")
-            for review in sorted({str(each.entry.review) for each in found if each.rule == "harmful"}):
+            for review in sorted({str(each.entry.review) for each in proposals if each.rule == "harmful"}):
                 note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
         return
-    _apply(context, _chosen(found, numbers), version, as_json=as_json)
+    _apply(context, _chosen(proposals, numbers), version, as_json=as_json)
 
 
-def _chosen(found: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequence[MemoryProposal]:
-    unknown = next((number for number in numbers if number > len(found)), None)
+def _chosen(proposals: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequence[MemoryProposal]:
+    unknown = next((number for number in numbers if number > len(proposals)), None)
     if unknown is not None:
-        hint = f"There are 1 to {len(found)}." if found else "There is none."
+        hint = f"There are 1 to {len(proposals)}." if proposals else "There is none."
         raise Rejected(f"There is no proposal {unknown}.", kind="usage", hint=hint)
     if numbers:
-        return [found[number - 1] for number in sorted(set(numbers))]
-    return [each for each in found if each.rule != "contradicted"]
+        return [proposals[number - 1] for number in sorted(set(numbers))]
+    return [each for each in proposals if each.rule != "contradicted"]
 
 
-def _apply(context: CliContext, wanted: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
+def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
     from hermes_jobs.domain.memory.curation import Curate
     from hermes_jobs.domain.streams import combine
     from hermes_jobs.interfaces.cli.reviews.verifications import removed_elsewhere
 
     application = context.application
-    change = Curate(wanted, version, application.ids.name("c"), "curator")
-    harmful = [each.entry for each in wanted if each.rule == "harmful"]
+    change = Curate(chosen, version, application.ids.name("c"), "curator")
+    harmful = [each.entry for each in chosen if each.rule == "harmful"]
     decided = removed_elsewhere(application, harmful) if harmful else []
     done = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
 
     def print_text() -> None:
-        note(f"Done: {str(done.answer).strip()}." if wanted else "There is nothing to apply.")
-        if wanted:
+        note(f"Done: {str(done.answer).strip()}." if chosen else "There is nothing to apply.")
+        if chosen:
             note("To undo: hermes-jobs memory curate --undo")
 
-    print_result(lambda: [_as_object(each) for each in wanted], print_text, as_json=as_json)
+    print_result(lambda: [_as_object(each) for each in chosen], print_text, as_json=as_json)
 
 
 def _undo(context: CliContext, *, as_json: bool) -> None:

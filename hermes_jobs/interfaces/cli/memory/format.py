@@ -195,8 +195,8 @@ def entries_with(
     ]
     searched = text.casefold().strip()
     every = list(dict.fromkeys((*there, *former)))
-    found = [each for each in every if searched in each.text.casefold()]
-    if not found or not searched:
+    entries = [each for each in every if searched in each.text.casefold()]
+    if not entries or not searched:
         near = nearest([each.text for each in every], text)
         raise Rejected(
             f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
@@ -208,7 +208,7 @@ def entries_with(
                 * bool(forgotten)
             ),
         )
-    return found
+    return entries
 
 
 class Provenance:
@@ -319,6 +319,6 @@ def _is_provisional(event: MemoryEvent) -> bool:
 
 def moment(date: str) -> str:
     """Parse a time into the log's format; a day means its end. Raises `Rejected`."""
-    found = read_moment(date)
-    end = timedelta(days=1, microseconds=-1) if found.whole_day else timedelta()
-    return iso((found.at + end).timestamp())
+    parsed = read_moment(date)
+    end = timedelta(days=1, microseconds=-1) if parsed.whole_day else timedelta()
+    return iso((parsed.at + end).timestamp())

@@ -147,7 +147,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_person(
-    question: ApprovalQuestion, show: Callable[[Sequence[str]], None], wanted: Callable[[], bool]
+    question: ApprovalQuestion, show: Callable[[Sequence[str]], None], is_open: Callable[[], bool]
 ) -> tuple[str, str] | None:
     """The key and the reason that a user at this terminal answers with; None where it is too late.
 
@@ -164,12 +164,12 @@ def ask_person(
         print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
 
     try:
-        key = read_key(keys, wanted, show=print_question, other=lambda: print_open(hint))
+        key = read_key(keys, is_open, show=print_question, other=lambda: print_open(hint))
         click.echo(key or "", err=True)
         if key != "r":
             return (key, "") if key else None
         print_open("  Why? ")
-        reason = read_answer(wanted)
+        reason = read_answer(is_open)
     except (EOFError, KeyboardInterrupt):
         click.echo("", err=True)
         raise
@@ -188,14 +188,14 @@ def answer_effect(command: c.ApproveCall | c.DenyCall) -> str:
     return "Refused; the agent gets your reason." if command.reason else "Refused."
 
 
-def _command(asked: ToolCall) -> str:
-    command = _arguments(asked).get("command")
-    return command if asked.name == COMMANDS and isinstance(command, str) else ""
+def _command(call: ToolCall) -> str:
+    command = _arguments(call).get("command")
+    return command if call.name == COMMANDS and isinstance(command, str) else ""
 
 
-def _arguments(asked: ToolCall) -> dict[str, object]:
+def _arguments(call: ToolCall) -> dict[str, object]:
     try:
-        return msgspec.json.decode(asked.arguments, type=dict[str, object])
+        return msgspec.json.decode(call.arguments, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):
         return {}
 

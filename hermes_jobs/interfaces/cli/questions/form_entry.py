@@ -28,9 +28,9 @@ FORMATS = {"email": "e-mail address", "uri": "address", "date": "date", "date-ti
 class FormEntry:
     """The values so far. `field` is the next one; None at the end."""
 
-    def __init__(self, asked: InputRequest) -> None:
-        self.asked = asked
-        self._left = list(asked.fields)
+    def __init__(self, request: InputRequest) -> None:
+        self.asked = request
+        self._left = list(request.fields)
         self._values: dict[str, Any] = {}
 
     @property

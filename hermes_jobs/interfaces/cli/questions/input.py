@@ -111,18 +111,18 @@ def require_no_secret(content: str, redact: Callable[[str], str]) -> None:
 
 
 def input_questions(
-    asked: e.InputRequested, tool: str, asker: Asker | None = None
+    requested: e.InputRequested, tool: str, asker: Asker | None = None
 ) -> Iterator[InputQuestion]:
     """The questions of a call."""
-    for each in asked.requests:
+    for each in requested.requests:
         if not each.refusal:
-            yield InputQuestion(request=asked, asked=each, tool=tool, asker=asker)
+            yield InputQuestion(request=requested, asked=each, tool=tool, asker=asker)
 
 
 def ask_for_input(
     question: InputQuestion,
     show: Callable[[Sequence[str]], None],
-    wanted: Callable[[], bool],
+    is_open: Callable[[], bool],
     now: Callable[[], float],
 ) -> c.AnswerInput | None:
     """The answer of a user at this terminal; None where it is too late.
@@ -138,33 +138,33 @@ def ask_for_input(
         print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
 
     try:
-        key = read_key(KEYS, wanted, show=print_question, other=lambda: print_open("\n  y, n or c? "))
+        key = read_key(KEYS, is_open, show=print_question, other=lambda: print_open("\n  y, n or c? "))
         click.echo(key or "", err=True)
         if key != "y":
             return question.answer("decline" if key == "n" else "cancel", now()) if key else None
-        content = _filled_in(question.asked, wanted)
+        content = _filled_in(question.asked, is_open)
     except (EOFError, KeyboardInterrupt):
         click.echo("", err=True)
         raise
     return None if content is None else question.answer("accept", now(), content)
 
 
-def _filled_in(asked: e.InputRequest, wanted: Callable[[], bool]) -> str | None:
+def _filled_in(request: e.InputRequest, is_open: Callable[[], bool]) -> str | None:
     """The form's content; None if it is too late."""
-    entry = FormEntry(asked)
+    entry = FormEntry(request)
     while entry.field is not None:
         *above, last = entry.lines()
         for line in above:
             click.echo(line, err=True)
         print_open(last)
-        text = read_answer(wanted)
+        text = read_answer(is_open)
         if text is None:
             return None
         try:
             entry.take(text)
         except Rejected as refused:
             click.secho(f"  {refused.message}", fg="red", err=True)
-    return entry.content if asked.fields else ""
+    return entry.content if request.fields else ""
 
 
 def host_of(url: str) -> str:
@@ -176,13 +176,13 @@ def host_of(url: str) -> str:
         return host.encode("ascii", "backslashreplace").decode()
 
 
-def how_to_answer(asked: e.InputRequest, turn: str, flags: str = "") -> list[str]:
+def how_to_answer(request: e.InputRequest, turn: str, flags: str = "") -> list[str]:
     """The question and the commands that answer it, for users who are not asked here."""
     command = f"hermes-jobs turns answer {turn}{flags}"
-    lines = [f"  {line}" for line in printable(asked.message).splitlines()]
-    if asked.url:
-        lines.append(f"  open it yourself: {printable(asked.url)} (host {host_of(asked.url)})")
-    lines += [f"    {usage_of(field)}" for field in asked.fields]
-    needed = [field for field in asked.fields if field.required] or list(asked.fields[:1])
+    lines = [f"  {line}" for line in printable(request.message).splitlines()]
+    if request.url:
+        lines.append(f"  open it yourself: {printable(request.url)} (host {host_of(request.url)})")
+    lines += [f"    {usage_of(field)}" for field in request.fields]
+    needed = [field for field in request.fields if field.required] or list(request.fields[:1])
     given = " ".join(f"--field {one_line(field.name)}=…" for field in needed)
     return [*lines, f"  answer it:  {command} {given or '--accept'}", f"  decline it: {command} --decline"]

@@ -29,7 +29,7 @@ def can_ask() -> bool:
 
 
 def read_key(
-    keys: str, wanted: Callable[[], bool], *, show: Callable[[], object], other: Callable[[], object]
+    keys: str, is_open: Callable[[], bool], *, show: Callable[[], object], other: Callable[[], object]
 ) -> str | None:
     """Show a question, and return the first pressed key of these; None if none is needed any more.
 
@@ -39,7 +39,7 @@ def read_key(
     with _terminal() as descriptor, _by_key(descriptor):
         termios.tcflush(descriptor, termios.TCIFLUSH)
         show()
-        while wanted():
+        while is_open():
             if select.select([descriptor], [], [], LOOK_EVERY)[0]:
                 pressed = _read(descriptor)
                 key = pressed.strip("\r\n").lower()
@@ -49,10 +49,10 @@ def read_key(
     return None
 
 
-def read_answer(wanted: Callable[[], bool]) -> str | None:
+def read_answer(is_open: Callable[[], bool]) -> str | None:
     """Read a line; None if no answer is needed any more. Raises `EOFError`."""
     with _terminal() as descriptor:
-        while wanted():
+        while is_open():
             if select.select([descriptor], [], [], LOOK_EVERY)[0]:
                 return _read(descriptor).strip()
     return None

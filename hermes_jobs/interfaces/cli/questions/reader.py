@@ -31,28 +31,28 @@ def reader_here(application: Application, *, unattended: bool = False) -> McpRea
     reader = application.mcp_reader
     if unattended or not can_ask():
         return reader
-    return reader.asking(lambda asked, gone: ask_person(application, asked, gone))
+    return reader.asking(lambda requested, is_withdrawn: ask_person(application, requested, is_withdrawn))
 
 
 def ask_person(
-    application: Application, asked: e.InputRequested, gone: Callable[[], bool]
+    application: Application, requested: e.InputRequested, is_withdrawn: Callable[[], bool]
 ) -> Sequence[e.InputAnswered]:
     """The user's answers within the time limit. Raises `Rejected` if the user leaves."""
     try:
-        return list(_answers(application, asked, gone))
+        return list(_answers(application, requested, is_withdrawn))
     except EOFError as error:
-        raise Rejected(f"{asked.server} was not answered.", kind="mcp") from error
+        raise Rejected(f"{requested.server} was not answered.", kind="mcp") from error
 
 
 def _answers(
-    application: Application, asked: e.InputRequested, gone: Callable[[], bool]
+    application: Application, requested: e.InputRequested, is_withdrawn: Callable[[], bool]
 ) -> Iterator[e.InputAnswered]:
     now = application.clock.now
 
     def is_wanted() -> bool:
-        return not gone() and now() < asked.expires_at
+        return not is_withdrawn() and now() < requested.expires_at
 
-    for question in input_questions(asked, asked.call):
+    for question in input_questions(requested, requested.call):
         answer = None
         while answer is None and is_wanted():
             answer = _answer(application, question, is_wanted)

@@ -39,8 +39,8 @@ def reviews() -> None:
 @pass_context
 def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
     """List reviews, newest first."""
-    found = context.application.views.reviews(limit=limit)
-    REVIEWS.print_list(found, as_json=as_json)
+    rows = context.application.views.reviews(limit=limit)
+    REVIEWS.print_list(rows, as_json=as_json)
 
 
 @reviews.command("show", epilog=example("hermes-jobs reviews show v3k9"))

@@ -28,76 +28,76 @@ def found_by_thing(application: Application) -> Found:
     return {(each.kind, each.name, each.review): each for each in application.views.verifications()}
 
 
-def mark_of(review: str, found: VerificationView | None) -> str:
+def mark_of(review: str, verification: VerificationView | None) -> str:
     """The mark of a review's write in lists; empty if it is not provisional any more."""
-    if not review or (found is not None and found.is_settled):
+    if not review or (verification is not None and verification.is_settled):
         return ""
-    if found is None:
+    if verification is None:
         return f"provisional: {NOT_YET}"
-    return f"{'harmful' if found.is_proposal else 'provisional'}: {one_line(found.why)}"
+    return f"{'harmful' if verification.is_proposal else 'provisional'}: {one_line(verification.why)}"
 
 
-def standing_of(found: VerificationView) -> str:
+def standing_of(verification: VerificationView) -> str:
     """The status, in a word or two."""
-    if found.keep is not None:
-        return "kept by you" if found.keep else "taken back"
-    return "provisional" if found.standing == "open" else found.standing
+    if verification.keep is not None:
+        return "kept by you" if verification.keep else "taken back"
+    return "provisional" if verification.standing == "open" else verification.standing
 
 
-def figures_of(found: VerificationView) -> str:
+def figures_of(verification: VerificationView) -> str:
     """The comparison of the answers, in a line; empty if none was compared."""
-    if not found.pairs:
+    if not verification.pairs:
         return ""
-    same = found.pairs - found.better - found.worse - found.unknown
-    parts = [f"{found.better} better", f"{found.worse} worse", f"{same} the same"]
-    parts += [f"{found.unknown} unknown"] if found.unknown else []
-    tokens = f"{found.tokens_with:,.0f} tokens with it, {found.tokens_without:,.0f} without"
-    return f"{pluralize(found.pairs, 'comparison')}: {', '.join(parts)}; {tokens}"
+    same = verification.pairs - verification.better - verification.worse - verification.unknown
+    parts = [f"{verification.better} better", f"{verification.worse} worse", f"{same} the same"]
+    parts += [f"{verification.unknown} unknown"] if verification.unknown else []
+    tokens = f"{verification.tokens_with:,.0f} tokens with it, {verification.tokens_without:,.0f} without"
+    return f"{pluralize(verification.pairs, 'comparison')}: {', '.join(parts)}; {tokens}"
 
 
-def finding_lines(review: str, found: VerificationView | None) -> Iterator[str]:
+def finding_lines(review: str, verification: VerificationView | None) -> Iterator[str]:
     """A thing's verification, with the commands that decide about it."""
-    if found is None:
+    if verification is None:
         yield f"provisional: {NOT_YET} (hermes-jobs reviews show {review})"
         return
-    yield f"tried out: {standing_of(found)}, {one_line(found.why)}"
-    if figures_of(found):
-        yield f"{figures_of(found)} (hermes-jobs experiments show {found.experiment})"
-    if found.is_proposal:
+    yield f"tried out: {standing_of(verification)}, {one_line(verification.why)}"
+    if figures_of(verification):
+        yield f"{figures_of(verification)} (hermes-jobs experiments show {verification.experiment})"
+    if verification.is_proposal:
         yield f"to take it back: hermes-jobs reviews apply {review}"
         yield f"to keep it: hermes-jobs reviews keep {review}"
-    elif found.standing == "open" and found.keep is None:
+    elif verification.standing == "open" and verification.keep is None:
         yield f"to keep it: hermes-jobs reviews show {review}, then reviews keep"
-        if found.pairs:
-            yield f"to run the missing calls: hermes-jobs experiments run {found.experiment}"
+        if verification.pairs:
+            yield f"to run the missing calls: hermes-jobs experiments run {verification.experiment}"
 
 
-def print_findings(application: Application, found: Sequence[VerificationView]) -> None:
+def print_findings(application: Application, verifications: Sequence[VerificationView]) -> None:
     """Print the findings on a review's writes, each with its number, and the commands that decide."""
-    if not found:
+    if not verifications:
         return
     click.echo()
     print_heading("Tried out")
-    for at, each in enumerate(found, start=1):
+    for at, each in enumerate(verifications, start=1):
         lines = [f"{at}. {thing_of(application, each)}", f"{standing_of(each)}, {one_line(each.why)}"]
         print_text("\n   ".join([*lines, *filter(None, [figures_of(each)])]))
-    review = found[0].review
-    if any(each.is_proposal for each in found):
+    review = verifications[0].review
+    if any(each.is_proposal for each in verifications):
         note(f"To undo what makes answers worse: hermes-jobs reviews apply {review}, or --only N")
         note(f"To keep it: hermes-jobs reviews keep {review}, or --only N")
-    left = [each for each in found if each.standing == "open" and each.keep is None]
+    left = [each for each in verifications if each.standing == "open" and each.keep is None]
     if left:
         note(f"To keep what is provisional: hermes-jobs reviews keep {review} --only N")
     for name in dict.fromkeys(each.experiment for each in left if each.pairs):
         note(f"To run the missing calls: hermes-jobs experiments run {name}")
 
 
-def thing_of(application: Application, found: VerificationView) -> str:
+def thing_of(application: Application, verification: VerificationView) -> str:
     """A short description."""
-    if found.kind == "skill":
-        return f"skill {found.name}"
+    if verification.kind == "skill":
+        return f"skill {verification.name}"
     writes = application.memory.writes()
-    event = writes[int(found.name) - 1].event if int(found.name) <= len(writes) else None
+    event = writes[int(verification.name) - 1].event if int(verification.name) <= len(writes) else None
     return f"entry “{preview(str(getattr(event, 'content', '')))}”"
 
 
@@ -108,8 +108,8 @@ def decide(
     undecided ones. Raises `Rejected`."""
     from hermes_jobs.domain.streams import combine
 
-    found = application.views.verifications(review)
-    chosen = _chosen(found, numbers)
+    verifications = application.views.verifications(review)
+    chosen = _chosen(verifications, numbers)
     if not chosen:
         raise Rejected(
             f"Nothing that review {review} saved is proposed to be taken back.",
@@ -123,22 +123,24 @@ def decide(
     return chosen
 
 
-def _chosen(found: Sequence[VerificationView], numbers: Collection[int]) -> Sequence[VerificationView]:
-    unknown = next((number for number in numbers if number > len(found)), None)
+def _chosen(
+    verifications: Sequence[VerificationView], numbers: Collection[int]
+) -> Sequence[VerificationView]:
+    unknown = next((number for number in numbers if number > len(verifications)), None)
     if unknown is not None:
-        hint = f"There are 1 to {len(found)}." if found else "Nothing was tested."
+        hint = f"There are 1 to {len(verifications)}." if verifications else "Nothing was tested."
         raise Rejected(f"There is no number {unknown}.", kind="usage", hint=hint)
     if numbers:
-        return [found[number - 1] for number in sorted(set(numbers))]
-    return [each for each in found if each.is_proposal]
+        return [verifications[number - 1] for number in sorted(set(numbers))]
+    return [each for each in verifications if each.is_proposal]
 
 
-def _decision(application: Application, found: VerificationView, *, keep: bool) -> Decision:
+def _decision(application: Application, item: VerificationView, *, keep: bool) -> Decision:
     from hermes_jobs.domain.replay import verification
     from hermes_jobs.domain.replay.experiment import stream_of
 
-    back = None if keep else _taking_back(application, found)
-    return verification.decide(stream_of(found.experiment), found.kind, found.name, "user", back)
+    back = None if keep else _taking_back(application, item)
+    return verification.decide(stream_of(item.experiment), item.kind, item.name, "user", back)
 
 
 def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> list[Decision]:
@@ -147,8 +149,8 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
     from hermes_jobs.domain.replay import verification
     from hermes_jobs.domain.replay.experiment import stream_of
 
-    found = found_by_thing(application)
-    verified = (found["memory", str(each.version), each.review] for each in entries)
+    verifications = found_by_thing(application)
+    verified = (verifications["memory", str(each.version), each.review] for each in entries)
     return [
         verification.decide(
             stream_of(each.experiment), each.kind, each.name, "user", lambda load: DecisionResult()
@@ -163,16 +165,16 @@ def undone_elsewhere(application: Application, review: str, kind: LearnedKind, n
     from hermes_jobs.bootstrap.replays import verifications_of
     from hermes_jobs.domain.replay import verification
 
-    found = verifications_of(application.engine(), review) if review else ()
-    return [verification.undone(each.stream, kind, name, "user") for each in found]
+    experiments = verifications_of(application.engine(), review) if review else ()
+    return [verification.undone(each.stream, kind, name, "user") for each in experiments]
 
 
-def _taking_back(application: Application, found: VerificationView) -> Decision:
+def _taking_back(application: Application, verification: VerificationView) -> Decision:
     """The change that undoes the review's write."""
     from hermes_jobs.domain.memory.provenance import Undo
     from hermes_jobs.engine.verified_turns import taking_back_skill
 
-    if found.kind == "skill":
-        return taking_back_skill(application.log, found.name, found.review)
-    number = int(found.name)
+    if verification.kind == "skill":
+        return taking_back_skill(application.log, verification.name, verification.review)
+    number = int(verification.name)
     return Undo(number, application.memory.writes()[number - 1].event)

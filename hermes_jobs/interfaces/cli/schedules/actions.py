@@ -85,14 +85,14 @@ def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) ->
 
 
 def _act(
-    context: CliContext, given: str, kind: type[Pause | Resume | Remove], told: str, *, as_json: bool
+    context: CliContext, given: str, kind: type[Pause | Resume | Remove], action: str, *, as_json: bool
 ) -> None:
     application = context.application
-    found = application.views.find_schedule(given)
-    act: ScheduleCommand = kind(schedule=found, now=application.clock.now())
+    name = application.views.find_schedule(given)
+    act: ScheduleCommand = kind(schedule=name, now=application.clock.now())
     application.engine().change(act, f"schedule {kind.__name__.lower()}")
-    schedule = application.views.schedule(found)
+    schedule = application.views.schedule(name)
     due = schedule.next_due if schedule.status == "active" else None
     when = f"; next: {due_time(rule_of(schedule.plan), due)}" if due is not None else ""
-    text = f"The schedule {found} ({schedule.plan.name}) {told}{when}."
+    text = f"The schedule {name} ({schedule.plan.name}) {action}{when}."
     print_result(lambda: schedule_json(schedule), text, as_json=as_json)

@@ -55,8 +55,8 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
     now, schedule = application.clock.now(), application.ids.name("p")
     zone = wanted.tz or application.timezone
     zone_of(zone)
-    found = _understood(context, wanted, schedule, zone, now)
-    if found is None:
+    understood = _understood(context, wanted, schedule, zone, now)
+    if understood is None:
         raise click.UsageError(SAY_WHEN)
     settings = context.settings.schedules
     blank = Plan(
@@ -68,7 +68,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
         missed=settings.missed,
         overlap=settings.overlap,
     )
-    plan = _named(context, wanted, changed_plan(context, wanted, found, blank))
+    plan = _named(context, wanted, changed_plan(context, wanted, understood, blank))
     act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
     _show(context, act(application.engine().state))  # invalid input is refused before the confirmation
     if not confirmed("Add it?", "Nothing was added", yes=yes):
@@ -104,8 +104,8 @@ def edit_schedule(
     before = application.views.schedule(schedule).plan
     zone = wanted.tz or before.timezone
     zone_of(zone)
-    found = _understood(context, wanted, schedule, zone, now)
-    plan = changed_plan(context, wanted, found, before)
+    understood = _understood(context, wanted, schedule, zone, now)
+    plan = changed_plan(context, wanted, understood, before)
     if wanted.name is not None:
         _check_unused(context, wanted.name, schedule)
     changes = {
@@ -127,18 +127,18 @@ def edit_schedule(
 
 
 def _understood(
-    context: CliContext, wanted: ScheduleInput, schedule: str, zone: str, now: float
+    context: CliContext, inputs: ScheduleInput, schedule: str, zone: str, now: float
 ) -> Understood | None:
     """The parsed timing. Raises `Rejected` if neither the rules nor a model understand it."""
-    found = parse_timing(wanted, zone, now)
-    if isinstance(found, Refused) and wanted.sentence is not None and not wanted.no_model:
-        found = interpret(context, wanted.sentence, found, schedule=schedule, zone=zone, now=now)
-    if isinstance(found, Refused):
-        raise refusal(found)
-    return found
+    parsed = parse_timing(inputs, zone, now)
+    if isinstance(parsed, Refused) and inputs.sentence is not None and not inputs.no_model:
+        parsed = interpret(context, inputs.sentence, parsed, schedule=schedule, zone=zone, now=now)
+    if isinstance(parsed, Refused):
+        raise refusal(parsed)
+    return parsed
 
 
-def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
+def _named(context: CliContext, inputs: ScheduleInput, plan: Plan) -> Plan:
     """The plan with an unused name."""
     if not plan.text.strip():
         raise Rejected(
@@ -146,8 +146,8 @@ def _named(context: CliContext, wanted: ScheduleInput, plan: Plan) -> Plan:
             kind="usage",
             hint="Add the task to the sentence, or give it with --task.",
         )
-    if wanted.name is not None:
-        _check_unused(context, wanted.name)
+    if inputs.name is not None:
+        _check_unused(context, inputs.name)
         return plan
     others = [each.plan.name for each in context.application.views.schedules()]
     return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))

@@ -113,13 +113,13 @@ def preview(
     if start is not None:
         begin = read_moment(start, zone=zone, ahead=True).at
     now = begin.astimezone(UTC).replace(microsecond=0)
-    found = parse(text, now, zone.key)
-    if isinstance(found, Refused) and not no_model:
-        found = interpret(context, text, found, schedule="", zone=zone.key, now=now.timestamp())
-    if isinstance(found, Understood):
-        _print_understood(found, now, count, as_json=as_json)
+    parsed = parse(text, now, zone.key)
+    if isinstance(parsed, Refused) and not no_model:
+        parsed = interpret(context, text, parsed, schedule="", zone=zone.key, now=now.timestamp())
+    if isinstance(parsed, Understood):
+        _print_understood(parsed, now, count, as_json=as_json)
         return 0
-    refused = found
+    refused = parsed
     print_result(
         lambda: _as_object(None, zone.key, [], error=f"{refused.reason} {refused.proposal}".rstrip()),
         lambda: explain(refused.reason, refused.proposal, context),
@@ -146,21 +146,23 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _print_understood(found: Understood, now: datetime, count: int, *, as_json: bool) -> None:
+def _print_understood(understood: Understood, now: datetime, count: int, *, as_json: bool) -> None:
     from zoneinfo import ZoneInfo
 
     from schedules.timing import upcoming, written
 
-    zone = ZoneInfo(found.zone)
-    runs = [due.astimezone(zone) for due in islice(upcoming(found.timing, now, zone), count)]
+    zone = ZoneInfo(understood.zone)
+    runs = [due.astimezone(zone) for due in islice(upcoming(understood.timing, now, zone), count)]
     fields = [
-        ("When", written(found.timing)),
-        ("Zone", found.zone),
-        ("Task", found.task or ""),
+        ("When", written(understood.timing)),
+        ("Zone", understood.zone),
+        ("Task", understood.task or ""),
         *(("" if number else "Next", _shown(run)) for number, run in enumerate(runs)),
     ]
     print_result(
-        lambda: _as_object(found, found.zone, runs, error=None), lambda: print_fields(fields), as_json=as_json
+        lambda: _as_object(understood, understood.zone, runs, error=None),
+        lambda: print_fields(fields),
+        as_json=as_json,
     )
 
 
@@ -171,17 +173,17 @@ def _shown(run: datetime) -> str:
 
 
 def _as_object(
-    found: Understood | None, zone: str, runs: list[datetime], *, error: str | None
+    understood: Understood | None, zone: str, runs: list[datetime], *, error: str | None
 ) -> dict[str, object]:
     """The parsed text for scripts."""
     from schedules.timing import kind_of, written
 
     return {
-        "ok": found is not None,
-        "kind": kind_of(found.timing) if found else None,
-        "canonical": written(found.timing) if found else None,
+        "ok": understood is not None,
+        "kind": kind_of(understood.timing) if understood else None,
+        "canonical": written(understood.timing) if understood else None,
         "timezone": zone,
-        "task": found.task if found else None,
+        "task": understood.task if understood else None,
         "next": [run.isoformat() for run in runs],
         "error": error,
     }

@@ -111,28 +111,28 @@ plan_options = option_group(
 """The options that `add` and `edit` share; the command gets them as `wanted`."""
 
 
-def parse_timing(wanted: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:
+def parse_timing(inputs: ScheduleInput, zone: str, now: float) -> Understood | Refused | None:
     """The timing, and the task in a sentence; None without a timing.
 
     Raises a usage error for flags that exclude each other.
     """
-    flags = wanted.timings
-    if len(flags) > 1 or (flags and wanted.sentence is not None):
-        given = [*flags, *(["a sentence"] if wanted.sentence is not None else [])]
+    flags = inputs.timings
+    if len(flags) > 1 or (flags and inputs.sentence is not None):
+        given = [*flags, *(["a sentence"] if inputs.sentence is not None else [])]
         raise click.UsageError(f"{' and '.join(given)} exclude each other: give one time.")
     moment = datetime.fromtimestamp(now, UTC)
-    if wanted.sentence is not None:
-        return parse(wanted.sentence, moment, zone)
-    if wanted.cron is not None:
-        return _cron(wanted.cron, zone)
-    if wanted.every is not None:
-        return _timing(f"every {wanted.every}", "--every", ("cron", "interval", "calendar"), moment, zone)
-    if wanted.at is not None:
-        found = parse(wanted.at, moment, zone)
-        text = wanted.at if isinstance(found, Understood) else f"at {wanted.at}"
+    if inputs.sentence is not None:
+        return parse(inputs.sentence, moment, zone)
+    if inputs.cron is not None:
+        return _cron(inputs.cron, zone)
+    if inputs.every is not None:
+        return _timing(f"every {inputs.every}", "--every", ("cron", "interval", "calendar"), moment, zone)
+    if inputs.at is not None:
+        parsed = parse(inputs.at, moment, zone)
+        text = inputs.at if isinstance(parsed, Understood) else f"at {inputs.at}"
         return _timing(text, "--at", ("once",), moment, zone)
-    if wanted.in_ is not None:
-        return _timing(f"in {wanted.in_}", "--in", ("once",), moment, zone)
+    if inputs.in_ is not None:
+        return _timing(f"in {inputs.in_}", "--in", ("once",), moment, zone)
     return None
 
 
@@ -146,18 +146,18 @@ def _cron(text: str, zone: str) -> Understood:
 def _timing(
     text: str, flag: str, kinds: tuple[TimingKind, ...], now: datetime, zone: str
 ) -> Understood | Refused:
-    found = parse(text, now, zone)
-    if isinstance(found, Refused):
-        return found
-    if found.task is not None:
+    parsed = parse(text, now, zone)
+    if isinstance(parsed, Refused):
+        return parsed
+    if parsed.task is not None:
         raise click.BadParameter(
-            f"{text!r} says more than when: put {found.task!r} into --task.", param_hint=flag
+            f"{text!r} says more than when: put {parsed.task!r} into --task.", param_hint=flag
         )
-    if kind_of(found.timing) not in kinds:
+    if kind_of(parsed.timing) not in kinds:
         raise click.BadParameter(
-            f"{text!r} is not a timing for {flag}: it means {written(found.timing)!r}.", param_hint=flag
+            f"{text!r} is not a timing for {flag}: it means {written(parsed.timing)!r}.", param_hint=flag
         )
-    return found
+    return parsed
 
 
 def refusal(refused: Refused) -> Rejected:
@@ -165,68 +165,74 @@ def refusal(refused: Refused) -> Rejected:
     return Rejected(refused.reason, kind="usage", hint=refused.proposal)
 
 
-def task_of(wanted: ScheduleInput, found: Understood | None) -> str | None:
+def task_of(inputs: ScheduleInput, understood: Understood | None) -> str | None:
     """The task; None if none was given. Raises a usage error for two tasks."""
-    task = found.task if found is not None else None
-    if task is not None and wanted.task is not None:
+    task = understood.task if understood is not None else None
+    if task is not None and inputs.task is not None:
         raise click.UsageError(
             f"The sentence has a task already ({task!r}): leave out --task, or say only when."
         )
-    return wanted.task if wanted.task is not None else task
+    return inputs.task if inputs.task is not None else task
 
 
-def changed_plan(context: CliContext, wanted: ScheduleInput, found: Understood | None, plan: Plan) -> Plan:
+def changed_plan(
+    context: CliContext, inputs: ScheduleInput, understood: Understood | None, plan: Plan
+) -> Plan:
     """The plan with all given options. Raises a usage error for invalid ones."""
     changes: dict[str, Any] = {
-        "name": wanted.name,
-        "text": task_of(wanted, found),
-        "missed": wanted.missed,
-        "overlap": wanted.overlap,
+        "name": inputs.name,
+        "text": task_of(inputs, understood),
+        "missed": inputs.missed,
+        "overlap": inputs.overlap,
     }
-    if found is not None:
-        if wanted.tz is not None and found.zone != wanted.tz:
-            raise click.UsageError(f"The sentence says {found.zone}, and --tz says {wanted.tz}.")
-        changes |= {"kind": kind_of(found.timing), "timing": written(found.timing), "timezone": found.zone}
-    elif wanted.tz is not None:
-        changes["timezone"] = wanted.tz
-    if wanted.deliver:
-        changes["deliver"] = tuple(_target(each) for each in wanted.deliver)
+    if understood is not None:
+        if inputs.tz is not None and understood.zone != inputs.tz:
+            raise click.UsageError(f"The sentence says {understood.zone}, and --tz says {inputs.tz}.")
+        changes |= {
+            "kind": kind_of(understood.timing),
+            "timing": written(understood.timing),
+            "timezone": understood.zone,
+        }
+    elif inputs.tz is not None:
+        changes["timezone"] = inputs.tz
+    if inputs.deliver:
+        changes["deliver"] = tuple(_target(each) for each in inputs.deliver)
     given = {name: value for name, value in changes.items() if value is not None}
-    before, plan = plan, msgspec.structs.replace(plan, **given, **_of_runs(context, wanted))
-    plan = msgspec.structs.replace(plan, workdir=_folder(wanted, before, plan))
-    if wanted.budget is not None or wanted.model is not None:
+    before, plan = plan, msgspec.structs.replace(plan, **given, **_of_runs(context, inputs))
+    plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
+    if inputs.budget is not None or inputs.model is not None:
         _check_price(context, plan)
     return plan
 
 
-def _of_runs(context: CliContext, wanted: ScheduleInput) -> dict[str, Any]:
+def _of_runs(context: CliContext, inputs: ScheduleInput) -> dict[str, Any]:
     """The options of the runs; `none` removes one."""
     changes: dict[str, Any] = {}
-    if wanted.session is not None:
-        is_none = wanted.session == NONE
-        changes["session"] = None if is_none else context.find_session(wanted.session).lineage
-    if wanted.model is not None:
-        changes["model"] = None if wanted.model == NONE else wanted.model
-    if wanted.toolsets is not None:
-        changes["toolsets"] = None if wanted.toolsets == NONE else resolve_toolsets(context, wanted.toolsets)
-    if wanted.budget is not None:
-        changes["budget_usd"] = None if wanted.budget == NONE else _dollars(wanted.budget)
+    if inputs.session is not None:
+        is_none = inputs.session == NONE
+        changes["session"] = None if is_none else context.find_session(inputs.session).lineage
+    if inputs.model is not None:
+        changes["model"] = None if inputs.model == NONE else inputs.model
+    if inputs.toolsets is not None:
+        changes["toolsets"] = None if inputs.toolsets == NONE else resolve_toolsets(context, inputs.toolsets)
+    if inputs.budget is not None:
+        changes["budget_usd"] = None if inputs.budget == NONE else _dollars(inputs.budget)
     return changes
 
 
-def _folder(wanted: ScheduleInput, before: Plan, plan: Plan) -> str | None:
+def _folder(inputs: ScheduleInput, before: Plan, plan: Plan) -> str | None:
     """The folder of its runs: the given one, else the current one if runs get their own sessions."""
     if plan.session is not None:
-        if wanted.workdir not in {None, NONE}:
+        if inputs.workdir not in {None, NONE}:
             raise click.UsageError("--workdir is for runs with a new session: a session keeps its folder.")
         return None
-    if wanted.workdir is None:
+    if inputs.workdir is None:
         is_new = not before.text or before.session is not None
         return working_folder() if is_new else plan.workdir
-    if wanted.workdir == NONE:
+    if inputs.workdir == NONE:
         return None
     try:
-        return FolderParam().convert(wanted.workdir, None, None)
+        return FolderParam().convert(inputs.workdir, None, None)
     except click.BadParameter as error:
         raise click.BadParameter(error.message, param_hint="--workdir") from error
 

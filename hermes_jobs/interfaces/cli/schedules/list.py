@@ -33,10 +33,10 @@ from hermes_jobs.views.schedules import RunView, ScheduleView
 @pass_context
 def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List schedules, next due first."""
-    found = context.application.views.schedules(removed=everything)[:limit]
-    SCHEDULES.print_list(found, as_json=as_json)
+    schedules = context.application.views.schedules(removed=everything)[:limit]
+    SCHEDULES.print_list(schedules, as_json=as_json)
     if not as_json:
-        note_overdue(context.application, found)
+        note_overdue(context.application, schedules)
 
 
 @click.command("show", epilog=example("hermes-jobs schedule show p3k9"))

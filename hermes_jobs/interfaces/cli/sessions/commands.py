@@ -55,9 +55,9 @@ sessions.add_command(session_search.search)
 @pass_context
 def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
-    found = context.application.views.sessions(hidden=everything, limit=limit)
+    chosen_sessions = context.application.views.sessions(hidden=everything, limit=limit)
     shown = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
-    (shown if everything else SESSIONS).print_list(found, as_json=as_json)
+    (shown if everything else SESSIONS).print_list(chosen_sessions, as_json=as_json)
 
 
 @sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))

@@ -136,9 +136,9 @@ def _tell(done: list[ReviewView]) -> None:
             "memory.consolidate_hours."
         )
     for each in done:
-        found = each.saved or ("nothing new" if each.status == "completed" else each.status)
+        outcome = each.saved or ("nothing new" if each.status == "completed" else each.status)
         text = f" ({each.message})" if each.message else ""
-        note(f"Session {each.lineage}: {found}{text}")
+        note(f"Session {each.lineage}: {outcome}{text}")
     if done:
         calls = pluralize(sum(each.num_model_calls for each in done), "model call")
         costs = [each.cost_usd for each in done]

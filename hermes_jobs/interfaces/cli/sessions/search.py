@@ -102,7 +102,7 @@ def search(  # noqa: PLR0913 - the options
 
 def hit_json(hit: SearchHit) -> dict[str, object]:
     """The hit for scripts."""
-    found: dict[str, object] = {
+    result: dict[str, object] = {
         "session": hit.session,
         "title": hit.title,
         "turn": hit.turn,
@@ -110,7 +110,7 @@ def hit_json(hit: SearchHit) -> dict[str, object]:
         "snippet": hit.snippet,
         "at": hit.at,
     }
-    return {**found, "relaxed": True} if hit.relaxed else found
+    return {**result, "relaxed": True} if hit.relaxed else result
 
 
 def _print_hits(hits: Sequence[SearchHit]) -> None:

@@ -19,17 +19,17 @@ SECONDS = 1.0  # a slower server of this machine is busy
 
 def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
     """Each provider that can be used at once, with its key or server."""
-    found: dict[ProviderName, str] = {}
+    keys: dict[ProviderName, str] = {}
     for each in PROVIDERS.values():
         key = next((name for name in each.keys if secrets.get(name)), None)
         if each.needs_key and key is not None:
-            found[each.name] = f"{key} is set"
+            keys[each.name] = f"{key} is set"
     local = [each for each in PROVIDERS.values() if each.local]
     with ThreadPoolExecutor(len(local)) as pool:
         for each, text in zip(local, pool.map(_served, local), strict=True):
             if text is not None:
-                found[each.name] = text
-    return found
+                keys[each.name] = text
+    return keys
 
 
 def _served(provider: Provider) -> str | None:
@@ -92,47 +92,47 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, model=model, window=window)
 
 
-def settings_with(context: CliContext, wanted: ModelSetup) -> Settings:
+def settings_with(context: CliContext, setup: ModelSetup) -> Settings:
     """The settings with this choice."""
     from hermes_jobs.settings import load
 
     environ = {name: value for name, value in context.environ.items() if name not in ABOUT_THE_MODEL}
-    environ["HERMES_JOBS_MODEL"] = wanted.model
-    environ["HERMES_JOBS_MODEL__PROVIDER"] = wanted.provider.name
-    environ["HERMES_JOBS_MODEL__BASE_URL"] = wanted.base_url or "null"
-    if wanted.secret:
-        environ[wanted.key] = wanted.secret
+    environ["HERMES_JOBS_MODEL"] = setup.model
+    environ["HERMES_JOBS_MODEL__PROVIDER"] = setup.provider.name
+    environ["HERMES_JOBS_MODEL__BASE_URL"] = setup.base_url or "null"
+    if setup.secret:
+        environ[setup.key] = setup.secret
     return load(environ)
 
 
-def save(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
+def save(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
     """Write the key into `.env` and the rest into `config.yaml`. Raises `Misconfigured`, nothing written."""
     from hermes_jobs.settings import set_up
 
     settings = context.settings
     paths = settings.paths
-    values = {"model.provider": wanted.provider.name, "model.model": wanted.model}
-    if wanted.base_url is not None:
-        values["model.base_url"] = wanted.base_url
+    values = {"model.provider": setup.provider.name, "model.model": setup.model}
+    if setup.base_url is not None:
+        values["model.base_url"] = setup.base_url
     elif settings.origins["model.base_url"] == paths.config.name:
         values["model.base_url"] = "null"
-    if wanted.provider.local and wanted.model not in settings.models.prices:
-        values[f"models.prices.{wanted.model}"] = "0"
-    secrets = {wanted.key: wanted.secret} if wanted.secret and not wanted.key_is_set else {}
+    if setup.provider.local and setup.model not in settings.models.prices:
+        values[f"models.prices.{setup.model}"] = "0"
+    secrets = {setup.key: setup.secret} if setup.secret and not setup.key_is_set else {}
     set_up(paths.home, values, secrets)
     say("")
     say(f"Written: {paths.config}" + (f" and the key to {paths.env_file} (mode 600)" if secrets else ""))
-    if wanted.key_is_set and context.environ.get(wanted.key):
-        say(f"{wanted.key} is only in this environment. Workers and schedules need it in theirs, or in .env.")
+    if setup.key_is_set and context.environ.get(setup.key):
+        say(f"{setup.key} is only in this environment. Workers and schedules need it in theirs, or in .env.")
     _warn_of_others(context, say)
 
 
-def tell_next(context: CliContext, wanted: ModelSetup, say: Callable[[str], None]) -> None:
+def tell_next(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
     """Print the next steps, unless variables override the written settings."""
     from hermes_jobs.settings import load
 
     now = load(context.environ).main_model
-    if (now.provider, now.model) == (wanted.provider.name, wanted.model):
+    if (now.provider, now.model) == (setup.provider.name, setup.model):
         say('Next: `hermes-jobs chat` to talk with it, `hermes-jobs send "…"` to ask once,')
         say("`hermes-jobs up` for schedules, `hermes-jobs doctor --live` to try it again.")
 

@@ -43,13 +43,13 @@ class ModelDialog:
         Raises usage errors, and `Rejected` with the problem.
         """
         at = self._provider(provider, base_url)
-        wanted = ModelSetup(provider=at, base_url=self._address(at, base_url))
-        wanted = self._key(wanted)
-        wanted, offered = self._offered(wanted)
-        wanted = self._model(wanted, offered, model)
-        self._try(wanted)
-        save(self._context, wanted, self._ask.say)
-        return wanted
+        setup = ModelSetup(provider=at, base_url=self._address(at, base_url))
+        setup = self._key(setup)
+        setup, offered = self._offered(setup)
+        setup = self._model(setup, offered, model)
+        self._try(setup)
+        save(self._context, setup, self._ask.say)
+        return setup
 
     # --- which provider -------------------------------------------------------------------------
 
@@ -60,10 +60,10 @@ class ModelDialog:
             return provider_at(base_url)
         self._ask.require("the provider", "--provider NAME")
         self._ask.say("Looking for keys in the environment and for servers on this machine…")
-        found = found_providers(self._settings.secrets)
-        first = [*found, *(name for name in PROVIDERS if name not in found)]
-        options = [(name, _titled(PROVIDERS[name], found.get(name, ""))) for name in first]
-        default = first[0] if found else None
+        keys = found_providers(self._settings.secrets)
+        first = [*keys, *(name for name in PROVIDERS if name not in keys)]
+        options = [(name, _titled(PROVIDERS[name], keys.get(name, ""))) for name in first]
+        default = first[0] if keys else None
         while True:
             try:
                 return _named(self._ask.choose("Provider (number or name)", options, default))
@@ -87,40 +87,40 @@ class ModelDialog:
 
     # --- its key --------------------------------------------------------------------------------
 
-    def _key(self, wanted: ModelSetup) -> ModelSetup:
+    def _key(self, setup: ModelSetup) -> ModelSetup:
         """The choice with the existing key, else a typed one if required."""
-        at, secrets = wanted.provider, self._settings.secrets
-        known = next((name for name in wanted.key_variables if secrets.get(name)), None)
+        at, secrets = setup.provider, self._settings.secrets
+        known = next((name for name in setup.key_variables if secrets.get(name)), None)
         if known is not None:
-            return self._known_key(wanted, known)
+            return self._known_key(setup, known)
         misplaced = next((name for name in secrets.names if _is_key_of(at, secrets.get(name) or "")), None)
         if misplaced is not None and self._ask.can_ask:
             if self._ask.confirm(f"{misplaced} holds what looks like a key of {at.title}. Use it?"):
-                return wanted.with_key(at.keys[0], secrets.get(misplaced) or "")
+                return setup.with_key(at.keys[0], secrets.get(misplaced) or "")
         elif misplaced is not None:
             raise Rejected(
                 f"{at.keys[0]} is not set; {misplaced} holds what looks like a key of {at.title}.",
                 kind="auth",
                 hint=f"Put it into {at.keys[0]}, in the environment or in {self._settings.paths.env_file}.",
             )
-        return self._typed_key(wanted) if at.needs_key else wanted
+        return self._typed_key(setup) if at.needs_key else setup
 
-    def _known_key(self, wanted: ModelSetup, name: str) -> ModelSetup:
-        at, value = wanted.provider, self._settings.secrets.get(name) or ""
-        meant = provider_of_key(value)
-        if meant is not None and at.needs_key and meant.name != at.name:
-            text = f"{name} holds a key of {meant.title}, not of {at.title}."
+    def _known_key(self, setup: ModelSetup, name: str) -> ModelSetup:
+        at, value = setup.provider, self._settings.secrets.get(name) or ""
+        provider = provider_of_key(value)
+        if provider is not None and at.needs_key and provider.name != at.name:
+            text = f"{name} holds a key of {provider.title}, not of {at.title}."
             if not self._ask.can_ask:
                 raise Rejected(
-                    text, kind="auth", hint=f"Put it into {meant.keys[0]}, or --provider {meant.name}."
+                    text, kind="auth", hint=f"Put it into {provider.keys[0]}, or --provider {provider.name}."
                 )
             self._ask.say(text)
-            return self._typed_key(wanted)
+            return self._typed_key(setup)
         self._ask.say(f"The key is the one in {name}.")
-        return wanted.with_key(name, value, is_set=True)
+        return setup.with_key(name, value, is_set=True)
 
-    def _typed_key(self, wanted: ModelSetup) -> ModelSetup:
-        at = wanted.provider
+    def _typed_key(self, setup: ModelSetup) -> ModelSetup:
+        at = setup.provider
         if not self._ask.can_ask:
             raise Rejected(
                 f"{at.keys[0]} is not set, and {at.title} needs it.",
@@ -132,49 +132,49 @@ class ModelDialog:
             self._ask.say(f"Get a key of {at.title} at {at.keys_at}")
         for _ in range(TRIES):
             value = self._ask.secret(f"{at.keys[0]} (not shown)")
-            meant = provider_of_key(value)
+            provider = provider_of_key(value)
             if not (value.isascii() and value.isprintable()) or " " in value:
                 self._ask.say("A key does not contain such characters. Try again.")
-            elif meant is not None and at.needs_key and meant.name != at.name:
-                self._ask.say(f"That looks like a key of {meant.title}, not of {at.title}. Try again.")
+            elif provider is not None and at.needs_key and provider.name != at.name:
+                self._ask.say(f"That looks like a key of {provider.title}, not of {at.title}. Try again.")
             else:
-                return wanted.with_key(at.keys[0], value)
+                return setup.with_key(at.keys[0], value)
         raise Rejected("No usable key was given.", kind="auth", hint=UNCHANGED)
 
     # --- its models -----------------------------------------------------------------------------
 
-    def _offered(self, wanted: ModelSetup) -> tuple[ModelSetup, Listing]:
+    def _offered(self, setup: ModelSetup) -> tuple[ModelSetup, Listing]:
         """The models of the endpoint, requested again with another key or address if that helps.
 
         An endpoint without a list may work: the test will show it.
         """
-        found = self._listed(wanted)
+        listing = self._listed(setup)
         for _ in range(TRIES):
-            if found.trouble in {None, "unlisted"} or not self._ask.can_ask:
+            if listing.trouble in {None, "unlisted"} or not self._ask.can_ask:
                 break
-            if found.trouble == "auth":
-                self._ask.say(found.problem)
-                wanted = self._typed_key(wanted)
-            elif found.better_url is not None and self._ask.confirm(f"{found.problem} Use that?"):
-                wanted = wanted.at(found.better_url)
+            if listing.trouble == "auth":
+                self._ask.say(listing.problem)
+                setup = self._typed_key(setup)
+            elif listing.better_url is not None and self._ask.confirm(f"{listing.problem} Use that?"):
+                setup = setup.at(listing.better_url)
             else:
                 break
-            found = self._listed(wanted)
-        if found.trouble == "unlisted":
-            self._ask.say(found.problem)
-        if found.trouble in {None, "unlisted"}:
-            return wanted, found
-        kind = "auth" if found.trouble == "auth" else "models"
-        raise Rejected(found.problem, kind=kind, hint=f"{found.hint} {UNCHANGED}".strip())
+            listing = self._listed(setup)
+        if listing.trouble == "unlisted":
+            self._ask.say(listing.problem)
+        if listing.trouble in {None, "unlisted"}:
+            return setup, listing
+        kind = "auth" if listing.trouble == "auth" else "models"
+        raise Rejected(listing.problem, kind=kind, hint=f"{listing.hint} {UNCHANGED}".strip())
 
-    def _listed(self, wanted: ModelSetup) -> Listing:
-        self._ask.say(f"Asking {wanted.endpoint_address} for its models…")
-        return listing(wanted.endpoint_address, wanted.secret, wanted.provider.api)
+    def _listed(self, setup: ModelSetup) -> Listing:
+        self._ask.say(f"Asking {setup.endpoint_address} for its models…")
+        return listing(setup.endpoint_address, setup.secret, setup.provider.api)
 
-    def _model(self, wanted: ModelSetup, offered: Listing, given: str | None) -> ModelSetup:
+    def _model(self, setup: ModelSetup, offered: Listing, given: str | None) -> ModelSetup:
         if given is not None:
-            return self._checked(wanted, offered, given)
-        usual = wanted.provider.default_model
+            return self._checked(setup, offered, given)
+        usual = setup.provider.default_model
         if usual is not None and offered.models and offered.named(usual) is None:
             usual = None
         if usual is None and len(offered.models) == 1:
@@ -182,10 +182,10 @@ class ModelDialog:
         if not self._ask.can_ask:
             if usual is None:
                 raise click.UsageError(_which(offered))
-            return self._checked(wanted, offered, usual)
+            return self._checked(setup, offered, usual)
         for _ in range(TRIES):
             try:
-                return self._checked(wanted, offered, self._choose_model(offered, usual))
+                return self._checked(setup, offered, self._choose_model(offered, usual))
             except click.BadParameter as error:
                 self._ask.say(error.message)
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
@@ -200,19 +200,19 @@ class ModelDialog:
         meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in offered.models}
         return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in shown], usual)
 
-    def _checked(self, wanted: ModelSetup, offered: Listing, name: str) -> ModelSetup:
+    def _checked(self, setup: ModelSetup, offered: Listing, name: str) -> ModelSetup:
         known = offered.named(name)
         if known is None and offered.models:
             near = offered.nearest(name)
             nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(offered)}"
             raise click.BadParameter(
-                f"{wanted.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
+                f"{setup.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
-        return wanted.asking_for(name, None if known is None else known.window)
+        return setup.asking_for(name, None if known is None else known.window)
 
     # --- a try ----------------------------------------------------------------------------------
 
-    def _try(self, wanted: ModelSetup) -> None:
+    def _try(self, setup: ModelSetup) -> None:
         """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
         from hermes_jobs.agent.llm.price import FREE, OwnPrices
         from hermes_jobs.agent.llm.trial import Trial
@@ -220,7 +220,7 @@ class ModelDialog:
         from hermes_jobs.domain.context_windows import LearnedWindows
         from hermes_jobs.engine.clock_and_ids import SystemClock
 
-        settings = settings_with(self._context, wanted)
+        settings = settings_with(self._context, setup)
         choice = settings.main_model
         endpoints = ModelEndpoints(settings, SystemClock(), LearnedWindows)
         self._ask.say(f"Trying {choice.model} with three small calls…")
@@ -228,9 +228,9 @@ class ModelDialog:
         trial = Trial(
             models,
             choice.model,
-            prices=OwnPrices({choice.model: FREE}, models) if wanted.provider.local else models,
+            prices=OwnPrices({choice.model: FREE}, models) if setup.provider.local else models,
             caching=caching_of(settings, choice),
-            window=wanted.window or models.window_of(choice.model),
+            window=setup.window or models.window_of(choice.model),
         )
         try:
             for each in trial.verdicts():
@@ -246,9 +246,9 @@ class ModelDialog:
 
 
 def _named(given: str) -> Provider:
-    found = provider_named(given)
-    if found is not None:
-        return found
+    provider = provider_named(given)
+    if provider is not None:
+        return provider
     raise unknown_name("provider", given, list(PROVIDERS), ALSO_CALLED, option="--provider")
 
 
@@ -263,13 +263,13 @@ def unknown_name(
     )
 
 
-def _titled(provider: Provider, found: str) -> str:
-    return f"{provider.title} — {found}" if found else provider.title
+def _titled(provider: Provider, title: str) -> str:
+    return f"{provider.title} — {title}" if title else provider.title
 
 
 def _is_key_of(provider: Provider, value: str) -> bool:
-    meant = provider_of_key(value)
-    return meant is not None and meant.name == provider.name
+    owner = provider_of_key(value)
+    return owner is not None and owner.name == provider.name
 
 
 def _which(offered: Listing) -> str:

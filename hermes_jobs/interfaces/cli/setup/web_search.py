@@ -53,7 +53,7 @@ class WebSearchSetup:
 
     def _chosen(self) -> SearchProvider | None:
         secrets = self._context.settings.secrets
-        found = [each for each in SEARCH_PROVIDERS.values() if each.key and secrets.get(each.key)]
+        providers = [each for each in SEARCH_PROVIDERS.values() if each.key and secrets.get(each.key)]
         self._ask.say("")
         self._ask.say("Enable web search? Pages can be fetched by their address either way.")
         options = [
@@ -61,7 +61,7 @@ class WebSearchSetup:
             *((each.name, _titled(each)) for each in SEARCH_PROVIDERS.values()),
         ]
         now = self._context.settings.web.search.provider
-        default = now or (found[0].name if found else NONE)
+        default = now or (providers[0].name if providers else NONE)
         while True:
             try:
                 return _named(self._ask.choose("Web search (number or name)", options, default))
@@ -160,9 +160,9 @@ def _named(given: str) -> SearchProvider | None:
     """The provider; None for `none`. Raises a usage error."""
     if given.strip().lower() == NONE:
         return None
-    found = search_provider_named(given)
-    if found is not None:
-        return found
+    provider = search_provider_named(given)
+    if provider is not None:
+        return provider
     raise unknown_name("web search", given, [*SEARCH_PROVIDERS, NONE], ALSO_CALLED, option="--search")
 
 

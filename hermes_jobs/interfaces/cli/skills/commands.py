@@ -46,12 +46,12 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
     """List skills, their use, and writes that wait for approval."""
     from hermes_jobs.interfaces.cli.skills import format as rows
 
-    found, problems = rows.skill_rows(context.application)
-    found = found[:limit]
-    rows.SKILLS.print_list(found, as_json=as_json)
+    chosen_skills, problems = rows.skill_rows(context.application)
+    chosen_skills = chosen_skills[:limit]
+    rows.SKILLS.print_list(chosen_skills, as_json=as_json)
     for problem in problems:
         note(f"Not used: {problem}")
-    for row in () if as_json else found:
+    for row in () if as_json else chosen_skills:
         if row.rules:
             rules = ", ".join(f"“{rule}”" for rule in row.rules)
             note(f"{row.name} matches rules of the scan ({rules}): hermes-jobs skills show {row.name}")
@@ -103,8 +103,8 @@ def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> Non
     """
     from hermes_jobs.interfaces.cli.skills.why import print_why, skill_why
 
-    found = skill_why(context.application, name, limit)
-    print_result(lambda: found, lambda: print_why(found), as_json=as_json)
+    details = skill_why(context.application, name, limit)
+    print_result(lambda: details, lambda: print_why(details), as_json=as_json)
 
 
 @skills.command("log", epilog=example("hermes-jobs skills log code-review -n 5"))
@@ -157,19 +157,19 @@ def scan(path: Path, as_json: bool) -> int:
     """
     from hermes_jobs.agent.skills.guard import examined
 
-    found = examined(path)
+    result = examined(path)
 
     def print_text() -> None:
         cells = [
-            (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in found.concerns
+            (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in result.concerns
         ]
         if cells:
             headers = ("SEVERITY", "FILE", "LINE", "RULE", "TEXT")
             print_table(headers, cells, ranks=("RULE",), figures=("LINE",))
-        note(f"Verdict: {found.verdict}")
+        note(f"Verdict: {result.verdict}")
 
-    print_result(lambda: found, print_text, as_json=as_json)
-    return 1 if found.verdict == "dangerous" else 0
+    print_result(lambda: result, print_text, as_json=as_json)
+    return 1 if result.verdict == "dangerous" else 0
 
 
 @skills.command("approve", epilog=example("hermes-jobs skills approve code-review"))

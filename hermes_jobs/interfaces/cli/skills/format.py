@@ -211,10 +211,10 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
     volumes, problems = shelf.volumes()
     uses = application.views.skill_uses()
     verified = found_by_thing(application)
-    found = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
-    known = {row.name for row in found}
-    found += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
-    return sorted(found, key=lambda row: row.name), problems
+    rows = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
+    known = {row.name for row in rows}
+    rows += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
+    return sorted(rows, key=lambda row: row.name), problems
 
 
 def skill_details(application: Application, name: str) -> SkillDetails:

@@ -63,20 +63,20 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
     writes = skill_writes(application, name)
     events = {each.version: each.event for each in application.log.read(stream_of(name))}
     verified = application.views.verifications()
-    found = {each.review: each for each in verified if (each.kind, each.name) == ("skill", name)}
+    verifications = {each.review: each for each in verified if (each.kind, each.name) == ("skill", name)}
     rows = writes if limit is None else writes[-limit:]
     return SkillWhy(
         name=skill.name,
         there=skill.exists,
         installed_from=origin_line(skill.origin) if skill.origin is not None else "",
         use=application.views.skill_uses().get(name, SkillUse()),
-        writes=tuple(_write(application, row, events[row.version], found) for row in rows),
+        writes=tuple(_write(application, row, events[row.version], verifications) for row in rows),
         undo=f"hermes-jobs skills undo {name}" if skill.past else "",
     )
 
 
 def _write(
-    application: Application, row: WriteRow, event: e.Event, found: dict[str, VerificationView]
+    application: Application, row: WriteRow, event: e.Event, verifications: dict[str, VerificationView]
 ) -> WhyWrite:
     review = row.session if row.author == "review" else None
     return WhyWrite(
@@ -90,7 +90,7 @@ def _write(
         model=_model(application, row.turn),
         provisional=getattr(event, "provisional", False),
         turns=tuple(_turns(application, row, review)),
-        tried_out=found.get(review or ""),
+        tried_out=verifications.get(review or ""),
     )
 
 
@@ -130,23 +130,23 @@ def _text(application: Application, turn: str) -> str:
         return ""
 
 
-def print_why(found: SkillWhy) -> None:
+def print_why(why: SkillWhy) -> None:
     """Print it for users."""
     print_fields(
         [
-            ("Skill", found.name + ("" if found.there else " (removed since)")),
-            ("Origin", found.installed_from),
-            *use_fields(found.use),
+            ("Skill", why.name + ("" if why.there else " (removed since)")),
+            ("Origin", why.installed_from),
+            *use_fields(why.use),
         ]
     )
-    for each in found.writes:
+    for each in why.writes:
         click.echo()
         author = AUTHORS.get(each.author, each.author)  # type: ignore[call-overload]
         print_heading(f"{each.version}. {each.what}, {format_time(each.at)}, by {author}")
         if lines := [f"   {line}" for line in _lines(each)]:
             print_text("\n".join(lines))
-    if found.undo:
-        note(f"To take back the last write: {found.undo}")
+    if why.undo:
+        note(f"To take back the last write: {why.undo}")
 
 
 def _lines(write: WhyWrite) -> Iterator[str]:

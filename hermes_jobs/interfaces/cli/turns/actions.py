@@ -98,15 +98,15 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
     from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
     from hermes_jobs.views.turn_json import turn_json
 
-    found = find_submitted(context, turn_id)
+    submitted = find_submitted(context, turn_id)
     application = context.application
     engine = application.engine()
-    session = engine.execute(found.stream, c.CancelTurn(turn=found.turn, by=BY))
-    if found.turn not in session.ended:
+    session = engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=BY))
+    if submitted.turn not in session.ended:
         reclaim_from_dead_workers(
             engine, application.workers.failure_detector()
         )  # else no process may end it
-    after = application.views.turn(found.turn)
+    after = application.views.turn(submitted.turn)
     text = f"Turn {after.id} is cancelled."
     if after.status != "cancelled":
         text = f"Turn {after.id}: stopping; its running steps are being cancelled."
@@ -133,9 +133,9 @@ def continue_turn(
     """
     from msgspec.structs import replace
 
-    found = find_submitted(context, turn_id)
-    again = _resumption(context, found, budget, model, waiting)
-    return _go_on(context, found, replace(again, only_stopped=True), waiting)
+    submitted = find_submitted(context, turn_id)
+    again = _resumption(context, submitted, budget, model, waiting)
+    return _go_on(context, submitted, replace(again, only_stopped=True), waiting)
 
 
 @click.command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
@@ -155,30 +155,30 @@ def retry_turn(
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = find_submitted(context, turn_id)
-    resumed = _resumption(context, found, budget, model, waiting)
+    submitted = find_submitted(context, turn_id)
+    resumed = _resumption(context, submitted, budget, model, waiting)
     again: SessionCommand = resumed
-    waits = context.application.engine().sessions.load(found.stream).find(found.turn)
+    waits = context.application.engine().sessions.load(submitted.stream).find(submitted.turn)
     if waits is not None and waits.waits_until:
-        again = c.EndWait(turn=found.turn, by=BY, model=resumed.model)
-    return _go_on(context, found, again, waiting)
+        again = c.EndWait(turn=submitted.turn, by=BY, model=resumed.model)
+    return _go_on(context, submitted, again, waiting)
 
 
 def _resumption(
-    context: CliContext, found: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
+    context: CliContext, submitted: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> ResumeTurn:
     """The command that resumes a turn, with this environment's settings."""
     from hermes_jobs.domain.session import commands as c
     from hermes_jobs.domain.session.session import lineage_of
     from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
 
-    lineage = lineage_of(found.stream)
+    lineage = lineage_of(submitted.stream)
     named = resolve_model(context, model, lineage)
     carried = resolve_settings(context, named, lineage, wait=bool(waiting.wait))
     name = context.settings.ensemble_name(named) if named else None
     ensemble = None if name is None else context.settings.models.ensembles[name]
     return c.ResumeTurn(
-        turn=found.turn,
+        turn=submitted.turn,
         by=BY,
         budget_usd=budget,
         model=(named or "") if ensemble is None else ensemble.aggregator,
@@ -189,15 +189,15 @@ def _resumption(
     )
 
 
-def _go_on(context: CliContext, found: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
+def _go_on(context: CliContext, submitted: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
     """Record the command that continues a turn, and wait for it by the options."""
     from hermes_jobs.interfaces.cli.detach import detach
     from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
 
-    context.application.engine().execute(found.stream, again)
+    context.application.engine().execute(submitted.stream, again)
     if not waiting.wait:
-        return detach(context, found, waiting.output)
-    return follow(context, found, waiting.output, waiting.timeout, alone=ALONE)
+        return detach(context, submitted, waiting.output)
+    return follow(context, submitted, waiting.output, waiting.timeout, alone=ALONE)
 
 
 call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, if several wait.")
@@ -229,12 +229,12 @@ def approve_call(
     from hermes_jobs.domain.session import commands as c
 
     exclude({"--session": for_session, "--always": always})
-    found = find_submitted(context, turn_id)
-    asking = asking_turn(context, found, call)
+    submitted = find_submitted(context, turn_id)
+    asking = asking_turn(context, submitted, call)
     now = context.application.clock.now()
     scope: ApprovalScope = "always" if always else "session" if for_session else "once"
     answer = c.ApproveCall(turn=asking.turn, call=call, by=BY, now=now, scope=scope)
-    return go_on_after_answer(context, found, asking, answer, waiting)
+    return go_on_after_answer(context, submitted, asking, answer, waiting)
 
 
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
@@ -252,13 +252,13 @@ def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, 
     """
     from hermes_jobs.domain.session import commands as c
 
-    found = find_submitted(context, turn_id)
-    asking = asking_turn(context, found, call)
+    submitted = find_submitted(context, turn_id)
+    asking = asking_turn(context, submitted, call)
     answer = c.DenyCall(turn=asking.turn, call=call, by=BY, reason=reason.strip())
-    return go_on_after_answer(context, found, asking, answer, waiting)
+    return go_on_after_answer(context, submitted, asking, answer, waiting)
 
 
-def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Submitted:
+def asking_turn(context: CliContext, submitted: Submitted, call: str | None) -> Submitted:
     """The turn that asks: the one named, or a sub-agent below it.
 
     Raises `Rejected`, kind `ambiguous`, where several wait and no call is named.
@@ -266,7 +266,7 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
     from hermes_jobs.engine.engine import Submitted
     from hermes_jobs.errors import Rejected
 
-    below = context.application.views.tree_below(found.turn)
+    below = context.application.views.tree_below(submitted.turn)
     asking = [each for each in below.walk() if each.waiting]
     if call is not None:
         asking = [each for each in asking if any(step.id == call for step in each.waiting)]
@@ -278,13 +278,13 @@ def asking_turn(context: CliContext, found: Submitted, call: str | None) -> Subm
             hint=f"Choose one: --call {calls[0]}",
         )
     if not asking:
-        return found
+        return submitted
     turn = asking[0].turn
     return Submitted(turn=turn.id, stream=turn.stream)
 
 
 def go_on_after_answer(
-    context: CliContext, found: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
+    context: CliContext, submitted: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
 ) -> int:
     """Record a user's answer to a call, and continue the turn if no worker is alive.
 
@@ -295,15 +295,15 @@ def go_on_after_answer(
 
     application = context.application
     application.engine().execute(asking.stream, answer)
-    if application.views.turn(found.turn).ended_at is not None:
-        found = asking
+    if application.views.turn(submitted.turn).ended_at is not None:
+        submitted = asking
     wait, timeout, options = waiting
     if not application.workers.are_live() if wait is None else wait:
-        return follow(context, found, options, timeout, alone=ALONE, until_asked=wait is None)
+        return follow(context, submitted, options, timeout, alone=ALONE, until_asked=wait is None)
     if options.form == "text":
-        note(f"Turn {found.turn} is {application.views.turn(found.turn).status}.")
+        note(f"Turn {submitted.turn} is {application.views.turn(submitted.turn).status}.")
     else:
-        print_current(context, found, options)
+        print_current(context, submitted, options)
     return 0
 
 

@@ -68,15 +68,15 @@ def answer_input(  # noqa: PLR0913 - its flags
     ways = [bool(fields), content is not None, accept, decline, cancel]
     if sum(ways) > 1:
         raise click.UsageError("--field, --content, --accept, --decline and --cancel exclude each other.")
-    found = find_submitted(context, turn_id)
-    asking = asking_turn(context, found, call)
+    submitted = find_submitted(context, turn_id)
+    asking = asking_turn(context, submitted, call)
     question = _question(context, asking, call, key)
     if any(ways):
         answer = _given(context, question, fields, content, decline=decline, cancel=cancel)
     else:
         answer = _ask_here(context, question)
     require_no_secret(answer.content, context.settings.secrets.redact_known)
-    return go_on_after_answer(context, found, asking, answer, waiting)
+    return go_on_after_answer(context, submitted, asking, answer, waiting)
 
 
 def _question(context: CliContext, asking: Submitted, call: str | None, key: str | None) -> InputQuestion:
@@ -88,17 +88,17 @@ def _question(context: CliContext, asking: Submitted, call: str | None, key: str
     session = context.application.engine().sessions.load(asking.stream)
     turn = session.current
     open_ = [] if turn is None or turn.id != asking.turn else list(own_questions(session, turn))
-    found = [each for each in open_ if isinstance(each, InputQuestion)]
-    found = [each for each in found if call in {None, each.call} and key in {None, each.asked.key}]
-    if not found:
+    questions = [each for each in open_ if isinstance(each, InputQuestion)]
+    questions = [each for each in questions if call in {None, each.call} and key in {None, each.asked.key}]
+    if not questions:
         hint = f"It waits for your approval: hermes-jobs turns approve {asking.turn}" if open_ else ""
         raise Rejected(f"Turn {asking.turn} waits for no such answer.", kind="not_waiting", hint=hint)
-    if len(found) > 1:
-        named = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in found)
+    if len(questions) > 1:
+        named = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in questions)
         raise Rejected(
             f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {named}"
         )
-    return found[0]
+    return questions[0]
 
 
 def _given(

@@ -73,9 +73,11 @@ def list_turns(
     views = context.application.views
     chosen = views.find_session(session) if session else None
     normalized = normal(label) if label is not None else None
-    found = views.turns(session=chosen, status=status, label=normalized, hidden=everything, limit=limit)
-    TURNS.print_list(found, as_json=as_json)
-    if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in found]))):
+    chosen_turns = views.turns(
+        session=chosen, status=status, label=normalized, hidden=everything, limit=limit
+    )
+    TURNS.print_list(chosen_turns, as_json=as_json)
+    if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in chosen_turns]))):
         note(f"Not in the costs: {text}.")
 
 

@@ -35,10 +35,10 @@ def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_j
     The last rating counts; `none` removes it. Training exports contain ratings (`export --format`), and
     experiments can select turns by rating.
     """
-    found = context.find_turn(turn_id)
-    command = c.RateTurn(turn=found.id, rating=rating, note=note.strip())
-    context.application.engine().execute(found.stream, command)
-    after = context.application.views.turn(found.id)
+    turn = context.find_turn(turn_id)
+    command = c.RateTurn(turn=turn.id, rating=rating, note=note.strip())
+    context.application.engine().execute(turn.stream, command)
+    after = context.application.views.turn(turn.id)
     text = f"rated {after.rating}" if after.rating else "not rated"
     print_result(lambda: turn_json(after), f"Turn {after.id} is {text}.", as_json=as_json)
 
@@ -79,10 +79,10 @@ def label_turn(
 
     `turns list --label NAME` finds labelled turns, and experiments select them with `--turns label:NAME`.
     """
-    found = context.find_turn(turn_id)
+    turn = context.find_turn(turn_id)
     if names or remove:
-        command = c.LabelTurn(turn=found.id, add=names, remove=remove)
-        context.application.engine().execute(found.stream, command)
-    after = context.application.views.turn(found.id)
+        command = c.LabelTurn(turn=turn.id, add=names, remove=remove)
+        context.application.engine().execute(turn.stream, command)
+    after = context.application.views.turn(turn.id)
     text = f"the labels {', '.join(after.labels)}" if after.labels else "no labels"
     print_result(lambda: turn_json(after), f"Turn {after.id} has {text}.", as_json=as_json)

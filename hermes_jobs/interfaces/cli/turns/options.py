@@ -50,10 +50,10 @@ def resolve_session(context: CliContext, choice: SessionChoice) -> SessionView |
         return context.find_session(choice.session)
     views = context.application.views
     folder = None if choice.anywhere else choice.workdir or working_folder()
-    found = views.newest_conversation(folder)
-    if found is None:
+    session = views.newest_conversation(folder)
+    if session is None:
         raise click.UsageError(_nothing_to_continue(views.newest_conversation(), folder))
-    return found
+    return session
 
 
 def _nothing_to_continue(elsewhere: SessionView | None, folder: str | None) -> str:
@@ -103,7 +103,7 @@ def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, st
         return {}
     from hermes_jobs.agent.tools.environment import is_withheld
 
-    found = {}
+    variables = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
@@ -114,8 +114,8 @@ def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, st
         if is_withheld(name, value) or context.settings.secrets.redact(value) != value:
             text = f"{name} looks like a secret or belongs to hermes-jobs; the agent's commands get neither."
             raise click.BadParameter(text, param_hint="--env")
-        found[name] = value
-    return found
+        variables[name] = value
+    return variables
 
 
 def resolve_settings(

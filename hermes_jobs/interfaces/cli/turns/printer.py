@@ -138,9 +138,9 @@ class TurnPrinter:
         """Print how to answer the calls that wait for a user, once."""
         if self._asks:
             return
-        found = list(self._questions.listed(""))
-        several = len({each.call for each in found}) > 1
-        for question in found:
+        questions = list(self._questions.listed(""))
+        several = len({each.call for each in questions}) > 1
+        for question in questions:
             self._say_how_to_answer("It waits", question, f" --call {question.call}" if several else "")
 
     def note_question(self, question: AnyQuestion) -> None:

@@ -32,12 +32,12 @@ def find_request(
 
 def find_recall(turn: TurnView, events: Sequence[RecordedEvent]) -> ContextPrefetched | None:
     """The recalled context of the turn, with its tracks, if there is any or a track was skipped."""
-    found = (
+    prefetches = (
         each.event
         for each in events
         if isinstance(each.event, ContextPrefetched) and each.event.turn == turn.id
     )
-    return next((each for each in found if each.recall or each.recall_failed), None)
+    return next((each for each in prefetches if each.recall or each.recall_failed), None)
 
 
 def request_json(sent: SentRequest, turn: str, recall: ContextPrefetched | None) -> Mapping[str, object]:

@@ -36,18 +36,18 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
     session = views.find_session(pairs.pop("session")) if "session" in pairs else None
     dearest, newest = (_count(key, pairs.pop(key, None)) for key in ("expensive", "newest"))
     tests = [_test(application, key, value) for key, value in pairs.items()]
-    found = [
+    turns = [
         turn
         for turn in views.turns(session=session, limit=sys.maxsize)
         if turn.status in {"completed", "failed", "cancelled"} and turn.books.num_model_calls
         if all(test(turn) for test in tests)
         if all(word.lower() in turn.text.lower() for word in words)
     ]
-    found = sorted(found, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
-    found = sorted(found, key=lambda turn: turn.position)[-newest:]
-    if not found:
+    turns = sorted(turns, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
+    turns = sorted(turns, key=lambda turn: turn.position)[-newest:]
+    if not turns:
         raise Rejected(f"No turn fits {query!r}: nothing was recorded.", kind="usage", hint=HELP)
-    return found
+    return turns
 
 
 def _parsed(query: str) -> tuple[dict[str, str], list[str]]:
@@ -90,8 +90,8 @@ def _test(application: Application, key: str, value: str) -> Keep:
             since = read_moment(value).at.astimezone(UTC).isoformat()
             return lambda turn: turn.submitted_at >= since
         case "turn":
-            wanted = application.views.find_turn(value)
-            return lambda turn: turn.id == wanted
+            turn_id = application.views.find_turn(value)
+            return lambda turn: turn.id == turn_id
         case _:
             pass
     raise Rejected(f"{key}:{value} is not a valid part of a query.", kind="usage", hint=HELP)

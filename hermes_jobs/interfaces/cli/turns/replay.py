@@ -224,9 +224,9 @@ def ask(context: CliContext, stream: str, again: str) -> Replay:
     engine = application.engine()
 
     def state() -> Replay:
-        found = engine.state(stream)
-        assert isinstance(found, Replay), f"{stream} is not a replay"
-        return found
+        replay_state = engine.state(stream)
+        assert isinstance(replay_state, Replay), f"{stream} is not a replay"
+        return replay_state
 
     def is_over() -> bool:
         now = state()

@@ -39,7 +39,7 @@ def compared(application: Application, replay: Replay, variant: int = 0) -> list
 
 def replay_json(application: Application, replay: Replay) -> dict[str, object]:
     """The replay for scripts."""
-    plan, found = required_plan(replay), compared(application, replay)
+    plan, comparisons = required_plan(replay), compared(application, replay)
     return {
         "replay": replay.stream.removeprefix(PREFIX),
         "turn": plan.turns[0].turn,
@@ -55,12 +55,12 @@ def replay_json(application: Application, replay: Replay) -> dict[str, object]:
                 "replayed": _answer_json(each.replayed),
                 "diverged": each.diverged,
             }
-            for each in found
+            for each in comparisons
         ],
-        "first_divergence": next((each.step or None for each in found if each.diverged), None),
+        "first_divergence": next((each.step or None for each in comparisons if each.diverged), None),
         "tools_run": reads_run(replay),
         "settings": replay_settings(application, replay),
-        "cost_usd": _cost(found),
+        "cost_usd": _cost(comparisons),
     }
 
 
@@ -78,8 +78,8 @@ def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
 
 def print_replay(application: Application, replay: Replay) -> None:
     """Print each call under its heading, then the result."""
-    plan, found = required_plan(replay), compared(application, replay)
-    for each in found:
+    plan, comparisons = required_plan(replay), compared(application, replay)
+    for each in comparisons:
         several = f", answer {each.sample} of {plan.samples}" if plan.samples > 1 else ""
         print_heading(f"{each.step or 'beyond the recorded calls'}{several}: {_verdict(each)}")
         rows = [("recorded", each.recorded)] if each.recorded is not None else []
@@ -91,7 +91,7 @@ def print_replay(application: Application, replay: Replay) -> None:
         for line in _differences(each):
             click.echo(line)
         click.echo()
-    click.echo(_summary(replay, found))
+    click.echo(_summary(replay, comparisons))
     for line in settings_lines(replay_settings(application, replay)):
         click.echo(line)
 
@@ -140,21 +140,21 @@ def _lines(answer: ComparedAnswer) -> Sequence[str]:
     return [*printable(answer.content).splitlines(), *chain.from_iterable(calls)]
 
 
-def _summary(replay: Replay, found: Sequence[Comparison]) -> str:
-    same = sum(not each.diverged for each in found)
-    first = next((each for each in found if each.diverged), None)
-    parts = [f"{same} of {pluralize(len(found), 'answer')} want the same to be done"]
+def _summary(replay: Replay, comparisons: Sequence[Comparison]) -> str:
+    same = sum(not each.diverged for each in comparisons)
+    first = next((each for each in comparisons if each.diverged), None)
+    parts = [f"{same} of {pluralize(len(comparisons), 'answer')} want the same to be done"]
     if first is not None:
         parts.append(f"the first that differs: {first.step or 'one beyond the recorded calls'}")
-    cost = _cost(found)
-    parts.append(f"cost {money(cost, sum(each.replayed.cost_usd or 0.0 for each in found))}")
+    cost = _cost(comparisons)
+    parts.append(f"cost {money(cost, sum(each.replayed.cost_usd or 0.0 for each in comparisons))}")
     run = reads_run(replay)
     parts.append(f"{pluralize(run, 'tool')} that only read ran" if run else "no tool was run")
     return "; ".join(parts).capitalize() + "."
 
 
-def _cost(found: Sequence[Comparison]) -> float | None:
-    costs = [each.replayed.cost_usd for each in found if not each.replayed.error]
+def _cost(comparisons: Sequence[Comparison]) -> float | None:
+    costs = [each.replayed.cost_usd for each in comparisons if not each.replayed.error]
     return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
 
 

@@ -69,7 +69,7 @@ class TurnRewind:
     def chosen(self, changes: Sequence[NetChange], named: Sequence[str]) -> tuple[NetChange, ...]:
         """The named ones of the files, all if none is named. Raises `Rejected` for another file."""
         by_path = {each.path: each for each in changes}
-        found = []
+        selection = []
         for name in named:
             places = [os.path.realpath(Path(base, name)) for base in (Path.cwd(), self.workdir) if base]
             path = next((each for each in places if each in by_path), None)
@@ -78,8 +78,8 @@ class TurnRewind:
                 raise Rejected(
                     f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {known}."
                 )
-            found.append(by_path[path])
-        return tuple(found) if named else tuple(changes)
+            selection.append(by_path[path])
+        return tuple(selection) if named else tuple(changes)
 
     def judge(self, changes: Sequence[NetChange]) -> tuple[Judged, ...]:
         """Whether each change can be undone, by the current file."""

@@ -163,8 +163,8 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
 
         click.echo()
         print_tree(below)
-    found, events = _timeline(context, turn)
-    _print_timeline(found, limit)
+    timeline, events = _timeline(context, turn)
+    _print_timeline(timeline, limit)
     is_folded = False
     if turn.steps:
         click.echo()
@@ -217,11 +217,11 @@ def _print_end(turn: TurnView, below: Tree) -> None:
         note_waiting(below)
 
 
-def _print_timeline(found: Timeline, limit: int | None) -> None:
+def _print_timeline(timeline: Timeline, limit: int | None) -> None:
     from hermes_jobs.interfaces.cli.turns.timeline_format import print_timeline
 
     click.echo()
-    print_timeline(found, limit)
+    print_timeline(timeline, limit)
 
 
 def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
@@ -241,7 +241,7 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
     from hermes_jobs.interfaces.cli.turns.prompt import find_request
     from hermes_jobs.interfaces.html.turn_page import turn_page
 
-    found, events = _timeline(context, turn)
+    timeline, events = _timeline(context, turn)
     unknown = context.application.views.unknown_costs(turns=[turn.id])
     sent = None
     with suppress(Rejected):  # nothing was sent yet
@@ -250,7 +250,7 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
         file,
         turn_page(
             turn,
-            found,
+            timeline,
             events,
             context.redact,
             context.settings.zone,
@@ -264,10 +264,10 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
 def _print_deliveries(context: CliContext, turn: TurnView) -> None:
     from hermes_jobs.interfaces.cli.inbox import delivery_status
 
-    found = context.application.views.deliveries(turn=turn.into or turn.id)
-    if found:
+    deliveries = context.application.views.deliveries(turn=turn.into or turn.id)
+    if deliveries:
         click.echo()
-        print_fields([(f"To {each.target}", delivery_status(each)) for each in reversed(found)])
+        print_fields([(f"To {each.target}", delivery_status(each)) for each in reversed(deliveries)])
 
 
 def _about(estimates: Sequence[Estimate]) -> str:

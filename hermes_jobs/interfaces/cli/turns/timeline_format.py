@@ -35,17 +35,17 @@ COLOUR: dict[SpanKind, str] = {
 PLAIN = str.maketrans("█▒░─…", "#=.-~")  # if the output's encoding lacks block characters
 
 
-def print_timeline(found: Timeline, limit: int | None) -> None:
+def print_timeline(timeline: Timeline, limit: int | None) -> None:
     """The lines (the last `limit`), with an axis above them."""
-    for line in lines(found, min(terminal_width() or WIDTH, 120), limit):
+    for line in lines(timeline, min(terminal_width() or WIDTH, 120), limit):
         click.echo(line if can_print("█░") else line.translate(PLAIN))
 
 
-def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str]:
+def lines(timeline: Timeline, width: int, limit: int | None = None) -> Sequence[str]:
     """The timeline as text of at most so many columns, in colour."""
     from rich.cells import cell_len, set_cell_size
 
-    shown = tracks(found.spans)[-limit if limit else 0 :]
+    shown = tracks(timeline.spans)[-limit if limit else 0 :]
     if not shown:
         return []
     text = [_label_of(track) for track in shown]
@@ -53,9 +53,9 @@ def lines(found: Timeline, width: int, limit: int | None = None) -> Sequence[str
     labels = [_label(track) for track in shown]
     left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
     room = width - left - right - 2 * len(GAP)
-    axis = duration(found.seconds).rjust(room - 1)
+    axis = duration(timeline.seconds).rjust(room - 1)
     header = f"{'TIMELINE':<{left}}{GAP}0{axis}{GAP}TOOK"
-    bars = [_bar(track, found.seconds, room) for track in shown]
+    bars = [_bar(track, timeline.seconds, room) for track in shown]
     names = [set_cell_size(cut(label, left), left) for label in labels]
     rows = [GAP.join(row).rstrip() for row in zip(names, bars, text, strict=True)]
     return [click.style(header, bold=True), *rows]

@@ -59,11 +59,11 @@ def note_waiting(tree: Tree) -> None:
             note(f"  hermes-jobs turns approve {turn}{named}   (or deny)")
 
 
-def _note_input(asked: InputRequested, turn: str, named: str) -> None:
+def _note_input(requested: InputRequested, turn: str, named: str) -> None:
     from hermes_jobs.interfaces.cli.questions.input import how_to_answer
 
-    for request in asked.requests:
-        key = f"{named} --request {request.key}" if len(asked.requests) > 1 else named
+    for request in requested.requests:
+        key = f"{named} --request {request.key}" if len(requested.requests) > 1 else named
         for line in how_to_answer(request, turn, key):
             note(line)
 
