@@ -139,12 +139,14 @@ def flower(context: CliContext, port: int, address: str) -> None:
     dashboard.run(context.application, broker_url, address=address, port=port, password=password)
 
 
-def _queues(chosen: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+def _queues(chosen: str | None, all_queues: tuple[str, ...]) -> tuple[str, ...]:
     if chosen is None:
-        return known
+        return all_queues
     names = tuple(dict.fromkeys(name.strip() for name in chosen.split(",") if name.strip()))
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in all_queues]
     if unknown or not names:
         what = f"there is no queue {unknown[0]!r}" if unknown else "no queue is named"
-        raise click.BadParameter(f"{what}. Known are {', '.join(known)}.", param_hint="'-Q' / '--queues'")
+        raise click.BadParameter(
+            f"{what}. Known are {', '.join(all_queues)}.", param_hint="'-Q' / '--queues'"
+        )
     return names

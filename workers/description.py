@@ -67,9 +67,9 @@ def root_of(step: Step, state: StreamState | None) -> str:
 
 def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str], str]) -> str:
     """How the step failed: the error's kind and its first line, redacted; empty where the log has none."""
-    known = engine.sessions.known(stream)
+    session = engine.sessions.known(stream)
     try:
-        recent = engine.log.read(stream, after=max(0, (known.version if known else 0) - LOOK_BACK))
+        recent = engine.log.read(stream, after=max(0, (session.version if session else 0) - LOOK_BACK))
     except LogUnavailable:
         return ""
     turn = step_id.partition("-")[0]

@@ -43,8 +43,8 @@ class Channel(redis.Channel):
         queues = self._queue_cycle.consume(len(self.active_queues))
         if not queues:
             return
-        room = self.qos.can_consume_max_estimate()
-        count = MOST_AT_ONCE if room is None else max(1, min(room, MOST_AT_ONCE))
+        prefetch_room = self.qos.can_consume_max_estimate()
+        count = MOST_AT_ONCE if prefetch_room is None else max(1, min(prefetch_room, MOST_AT_ONCE))
         keys = [f"{self.global_keyprefix}{queue}" for queue in queues]
         connection = self._in_poll = self.client.connection
         self._brpop_sent_at = monotonic()

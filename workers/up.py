@@ -87,14 +87,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def arguments(options: Options) -> list[str]:
     """The command line of an `up` with these options."""
-    given = [] if options.flower else ["--no-flower"]
+    options_given = [] if options.flower else ["--no-flower"]
     if not options.beat:
-        given.append("--no-beat")
+        options_given.append("--no-beat")
     if options.concurrency is not None:
-        given += ["--concurrency", str(options.concurrency)]
+        options_given += ["--concurrency", str(options.concurrency)]
     if options.flower_port is not None:
-        given += ["--flower-port", str(options.flower_port)]
-    return given
+        options_given += ["--flower-port", str(options.flower_port)]
+    return options_given
 
 
 class ManagedProcess(Protocol):

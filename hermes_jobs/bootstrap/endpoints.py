@@ -187,7 +187,7 @@ class ModelEndpoints:
         endpoint = endpoint_name(base_url)
         return Windows(
             override=settings.model.context_length if base_url == settings.main_model.base_url else None,
-            known=lambda name: known_window(name, base_url),
+            known_window=lambda name: known_window(name, base_url),
             recalled=lambda name: _recalled(self._learned(), (endpoint, name)),
             now=self._clock.now,
         )

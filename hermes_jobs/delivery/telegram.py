@@ -130,11 +130,11 @@ def units(text: str) -> int:
 
 def _parts(rest: str, limit: int) -> Iterator[str]:
     while rest:
-        room = _fitting(rest, limit)
-        if room == len(rest):
+        size = _fitting(rest, limit)
+        if size == len(rest):
             yield rest
             return
-        end, begin = _cut(rest, room)
+        end, begin = _cut(rest, size)
         yield rest[:end].rstrip()
         rest = rest[begin:].lstrip()
 
@@ -152,12 +152,12 @@ def _fitting(text: str, limit: int) -> int:
     return len(head)
 
 
-def _cut(text: str, room: int) -> tuple[int, int]:
+def _cut(text: str, size: int) -> tuple[int, int]:
     """The end of the first part, and the start of the rest."""
-    window = text[: room + 1]  # a boundary right after the last character counts too
-    for least in (int(room * FULL_ENOUGH), 0):
+    window = text[: size + 1]  # a boundary right after the last character counts too
+    for least in (int(size * FULL_ENOUGH), 0):
         for seam in SEAMS:
-            matches = [match for match in seam.finditer(window) if least < match.start() <= room]
+            matches = [match for match in seam.finditer(window) if least < match.start() <= size]
             if matches:
                 return matches[-1].start(), matches[-1].end()
-    return room, room
+    return size, size

@@ -206,9 +206,9 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
     attributes: dict[str, Value] = {"gen_ai.agent.name": AGENT}
     for event in between:
         if isinstance(event, e.UsageRecorded) and event.turn == end.turn:
-            read, written = event.cache_read_tokens, event.cache_write_tokens
+            read, cache_written = event.cache_read_tokens, event.cache_write_tokens
             attributes["gen_ai.request.model"] = event.model
-            attributes["gen_ai.usage.input_tokens"] = event.input_tokens + read + written
+            attributes["gen_ai.usage.input_tokens"] = event.input_tokens + read + cache_written
             attributes["gen_ai.usage.output_tokens"] = event.output_tokens
             if event.cost_usd is not None:
                 attributes["hermes_jobs.cost_usd"] = event.cost_usd

@@ -93,9 +93,9 @@ class Tracing:
         self._content = content
         self._provider_of = provider
         self._ids = _PresetIds()
-        named = Resource({"service.name": AGENT, "service.version": version})
+        resource = Resource({"service.name": AGENT, "service.version": version})
         self._provider = TracerProvider(
-            resource=named.merge(OTELResourceDetector().detect()),
+            resource=resource.merge(OTELResourceDetector().detect()),
             id_generator=self._ids,
             shutdown_on_exit=False,
         )
@@ -160,15 +160,15 @@ class Tracing:
         giving_up.cancel()
 
     def _run(self) -> None:
-        while (written := self._waiting.get()) is not None:
+        while (appended := self._waiting.get()) is not None:
             try:
-                for record in self._spans(written):
+                for record in self._spans(appended):
                     self._send(record)
             except Exception:
-                logger.exception("what happened in %s could not be traced", written.stream)
+                logger.exception("what happened in %s could not be traced", appended.stream)
 
-    def _spans(self, written: _AppendedTurn) -> Iterator[SpanRecord]:
-        recent = list(self._log.read(written.stream, after=written.after, upto=written.upto))
+    def _spans(self, appended: _AppendedTurn) -> Iterator[SpanRecord]:
+        recent = list(self._log.read(appended.stream, after=appended.after, upto=appended.upto))
         for closing in list(recent):
             if not isinstance(closing.event, Closing):
                 continue
@@ -176,7 +176,7 @@ class Tracing:
             if opening is None:
                 continue
             between = [each.event for each in recent if opening.version < each.version <= closing.version]
-            resumes = written.resumes.get(closing.event.turn or "", 0)
+            resumes = appended.resumes.get(closing.event.turn or "", 0)
             span = span_of(
                 opening,
                 closing,
@@ -257,12 +257,12 @@ class _PresetIds(RandomIdGenerator):
         self._here.ids = (trace, span)
 
     def generate_trace_id(self) -> int:
-        given = getattr(self._here, "ids", None)
-        return given[0] if given else super().generate_trace_id()
+        ids = getattr(self._here, "ids", None)
+        return ids[0] if ids else super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        given = getattr(self._here, "ids", None)
-        return given[1] if given else super().generate_span_id()
+        ids = getattr(self._here, "ids", None)
+        return ids[1] if ids else super().generate_span_id()
 
 
 def _is_submitted_before(recent: Sequence[RecordedEvent], closing: Closing) -> bool:

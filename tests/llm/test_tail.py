@@ -22,7 +22,7 @@ Form = Literal["structured", "text"]
 
 def said(text: str, form: Form = "structured", *, cuts: tuple[int, ...] = (), native: int = 0) -> Reply:
     """The reply of a text that arrives in pieces."""
-    draft = ReplyBuilder(calls_in_text=form == "text", offered=OFFERED)
+    draft = ReplyBuilder(calls_in_text=form == "text", tool_names=OFFERED)
     for number in range(native):
         draft.calls.feed(
             [{"index": number, "id": f"n{number}", "function": json.loads(LS) | {"arguments": "{}"}}]

@@ -27,7 +27,7 @@ from tests.model_server import ModelServer
 
 
 def windows(override: int | None = None, **known: int) -> Windows:
-    return Windows(override=override, known=known.get)
+    return Windows(override=override, known_window=known.get)
 
 
 def test_the_settings_come_before_what_is_known_and_unknown_models_have_128k() -> None:
@@ -159,7 +159,9 @@ def test_a_body_too_large_and_a_refusal_without_reason_of_a_long_request_count_a
 
 def test_a_window_that_a_provider_named_to_another_process_counts_too() -> None:
     remembered_of = {"a": RecalledWindow(LearnedWindow(16_000, 200_000, 1.0)), "b": RecalledWindow()}
-    remembered = Windows(override=None, known=lambda name: 200_000, recalled=lambda name: remembered_of[name])
+    remembered = Windows(
+        override=None, known_window=lambda name: 200_000, recalled=lambda name: remembered_of[name]
+    )
     assert (remembered.of("a"), remembered.of("b")) == (16_000, 200_000)
     assert remembered.assumed("a") == 200_000
     assert remembered.exceeded("a", 8_000) == 8_000
@@ -183,7 +185,7 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
 ) -> None:
     remembered = Windows(
         override=override,
-        known=lambda name: known,
+        known_window=lambda name: known,
         recalled=lambda name: RecalledWindow(learned),
         now=lambda: 2.0,
     )
@@ -194,7 +196,9 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
 def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_too() -> None:
     forgotten = [0]
     learned = Windows(
-        override=None, known=lambda name: None, recalled=lambda name: RecalledWindow(None, forgotten[0])
+        override=None,
+        known_window=lambda name: None,
+        recalled=lambda name: RecalledWindow(None, forgotten[0]),
     )
     assert learned.exceeded("a", 4096) == 4096
     forgotten[0] += 1

@@ -59,7 +59,7 @@ class Shop:
 
     def launch(self, command: str, life: Life = "session") -> BackgroundProcess:
         """Start it without a tool."""
-        record = self.known.record(command, context_in(self.work), life=life, name="", shown=command)
+        record = self.known.record(command, context_in(self.work), life=life, name="", shown_command=command)
         return self.known.start(record, {**os.environ, "MARK": self.mark}, Switch())
 
     def living(self) -> list[int]:

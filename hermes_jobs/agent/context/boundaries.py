@@ -28,20 +28,20 @@ class TokenBudget(msgspec.Struct, frozen=True, kw_only=True):
     head: int | None = None
 
 
-def cut(units: Sequence[Unit], room: TokenBudget) -> HistorySplit:
+def cut(units: Sequence[Unit], budget: TokenBudget) -> HistorySplit:
     """The history in its parts.
 
     The user's newest message is always in the tail; messages after it that do not fit are summarised as if
     they had come before it.
     """
     head = _head(units)
-    begin = len(head) if room.head is None or _size(head) <= room.head else 0
+    begin = len(head) if budget.head is None or _size(head) <= budget.head else 0
     body = units[begin:]
-    start = _protected(body, room) or _within(body, room.budget)
+    start = _protected(body, budget) or _within(body, budget.budget)
     newest = newest_request(body)
     if newest is None or newest >= start:
         return HistorySplit(tuple(units[:begin]), tuple(body[:start]), tuple(body[start:]))
-    if _size(body[newest:]) <= room.budget:
+    if _size(body[newest:]) <= budget.budget:
         return HistorySplit(tuple(units[:begin]), tuple(body[:newest]), tuple(body[newest:]))
     while newest + 1 < start < len(body) and isinstance(body[start][0], UserMessage):
         start -= 1  # a synthetic user message cannot follow the user's message
@@ -59,18 +59,18 @@ def _head(units: Sequence[Unit]) -> Sequence[Unit]:
     return units[:2] if is_exchange else units[:0]
 
 
-def _protected(units: Sequence[Unit], room: TokenBudget) -> int | None:
+def _protected(units: Sequence[Unit], budget: TokenBudget) -> int | None:
     """The start of the newest messages that are protected by their number, within the budget, and by their
     size; None if they leave no middle."""
     start = max(len(units) - 1, 0)
     count, size = (len(units[start]), tokens_of(units[start])) if units else (0, 0)
     while start > 0:
         larger = size + tokens_of(units[start - 1])
-        if larger > (room.threshold if count < room.protect_last else room.budget):
+        if larger > (budget.threshold if count < budget.protect_last else budget.budget):
             break
         start, size = start - 1, larger
         count += len(units[start])
-    return start if start > 0 and size <= room.threshold else None
+    return start if start > 0 and size <= budget.threshold else None
 
 
 def _within(units: Sequence[Unit], budget: int) -> int:

@@ -107,11 +107,11 @@ class Compressor:
         """The estimated number of tokens of the messages."""
         return tokens_of(messages)
 
-    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+    def newest(self, messages: Sequence[Message], limit: int) -> tuple[Message, ...]:
         """As many of the newest messages as fit, beginning with a user's."""
         units = message_groups(messages)
         start = len(units)
-        while start > 0 and (room := room - tokens_of(units[start - 1])) >= 0:
+        while start > 0 and (limit := limit - tokens_of(units[start - 1])) >= 0:
             start -= 1
         while start < len(units) and not isinstance(units[start][0], UserMessage):
             start += 1
@@ -169,8 +169,8 @@ class Compressor:
         )
         if before < window * HYGIENE or before - _after(usual, window, fixed) >= before * WORTH:
             return usual
-        room = min(budget, protected) // 2
-        tight = cut(units, TokenBudget(budget=room, threshold=room, protect_last=0, head=0))
+        limit = min(budget, protected) // 2
+        tight = cut(units, TokenBudget(budget=limit, threshold=limit, protect_last=0, head=0))
         return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
 
     @staticmethod
@@ -191,9 +191,9 @@ class Compressor:
         answer_budget = room_for_answer(layers, entity_state.merged(layers.state, observed), budget)
         message = instructions(answer_budget, history.focus)
         so_far = shown(layers)
-        room = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(message) - FORM
+        limit = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(message) - FORM
         answers: list[str] = []
-        for part in portions(material, max(room, 1_000), self._redact):
+        for part in portions(material, max(limit, 1_000), self._redact):
             text = self._redact(transcript(part))
             form = LAYERED if so_far and not answers else UPDATE if answers else FIRST
             words = words_of(int(budget * EARLIER_SHARE) // 2)
@@ -216,8 +216,8 @@ class Compressor:
         mend = f"{prompt}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
         mended = self._redact(ask(system, mend, budget)).strip()
         summary = mended if is_checkpoint(mended) else summary
-        left = hallucinated_references(summary, source)
-        return summary + UNVERIFIED.format(invented=", ".join(left)) if left else summary
+        invented = hallucinated_references(summary, source)
+        return summary + UNVERIFIED.format(invented=", ".join(invented)) if invented else summary
 
 
 def _after(parts: HistorySplit, window: int, fixed: int) -> int:
@@ -239,23 +239,23 @@ def summary_budget(tokens: int, window: int) -> int:
     return max(1, min(budget, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
-def portions(messages: tuple[Message, ...], room: int, redact: Redact) -> list[tuple[Message, ...]]:
-    """The messages in portions of about `room` tokens. Units stay whole; a larger unit is redacted, then
+def portions(messages: tuple[Message, ...], limit: int, redact: Redact) -> list[tuple[Message, ...]]:
+    """The messages in portions of about `limit` tokens. Units stay whole; a larger unit is redacted, then
     cut: half a key is hard to detect."""
     portions: list[list[Message]] = [[]]
     size = 0
     for unit in message_groups(messages):
         tokens = tokens_of(unit)
-        if portions[-1] and size + tokens > room:
+        if portions[-1] and size + tokens > limit:
             portions.append([])
             size = 0
-        portions[-1].extend(unit if tokens <= room else (_shortest(each, room, redact) for each in unit))
+        portions[-1].extend(unit if tokens <= limit else (_shortest(each, limit, redact) for each in unit))
         size += tokens
     return [tuple(portion) for portion in portions if portion]
 
 
-def _shortest(message: Message, room: int, redact: Redact) -> Message:
-    half = room * CHARACTERS_A_TOKEN // 2
+def _shortest(message: Message, limit: int, redact: Redact) -> Message:
+    half = limit * CHARACTERS_A_TOKEN // 2
     if token_weight(message.content) <= 2 * half:
         return message
     content = redact(message.content)

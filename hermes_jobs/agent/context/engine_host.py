@@ -213,9 +213,9 @@ class PluginContextEngines:
     def _ready(self, session: Session) -> ContextEngine:
         """The session's instance, up to date with its events. Raises the errors of its hooks."""
         instance = self._instance(session.stream)
-        known = (each.cursor for each in session.listeners if each.name == self.name)
+        cursors = (each.cursor for each in session.listeners if each.name == self.name)
         with instance.lock:
-            engine = self._caught_up(instance, session.stream, session.version, next(known, EVERYTHING))
+            engine = self._caught_up(instance, session.stream, session.version, next(cursors, EVERYTHING))
             self._set_model(instance, engine, self._model_of(session))
         return engine
 

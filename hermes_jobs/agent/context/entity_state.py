@@ -182,8 +182,8 @@ def count(state: EntityState) -> int:
 # --- as text --------------------------------------------------------------------------------------
 
 
-def fitted(state: EntityState, room: int) -> EntityState:
-    """The entries that fit into `room` tokens: of each kind in turn the newest, open and failed ones
+def fitted(state: EntityState, limit: int) -> EntityState:
+    """The entries that fit into `limit` tokens: of each kind in turn the newest, open and failed ones
     first."""
     failed = [each for each in state.commands if each.has_failed]
     others = [each for each in state.commands if not each.has_failed]
@@ -198,13 +198,13 @@ def fitted(state: EntityState, room: int) -> EntityState:
         ("files", read),
     )
     in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in items] for kind, items in kinds)))
-    left, included = room * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
+    remaining, included = limit * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
     headed = set[str]()
     for entry in filter(None, in_turn):
         kind, value = entry
-        left -= token_weight(line_of(value)) + 1
-        left -= 0 if kind in headed else token_weight(HEADINGS[kind]) + 2
-        if left < 0:
+        remaining -= token_weight(line_of(value)) + 1
+        remaining -= 0 if kind in headed else token_weight(HEADINGS[kind]) + 2
+        if remaining < 0:
             break
         headed.add(kind)
         included.add(entry)

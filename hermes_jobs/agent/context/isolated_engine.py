@@ -80,9 +80,9 @@ class IsolatedEngine:
         """See `ContextEngine`."""
         return self._call(lambda engine: int(engine.estimate(messages)))
 
-    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+    def newest(self, messages: Sequence[Message], limit: int) -> tuple[Message, ...]:
         """See `ContextEngine`."""
-        return self._call(lambda engine: tuple(engine.newest(messages, room)))
+        return self._call(lambda engine: tuple(engine.newest(messages, limit)))
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for an engine's error or invalid
@@ -168,8 +168,8 @@ def _is_whole(unit: Unit) -> bool:
     """Whether each call has a result and each result a call, in any order."""
     first = unit[0]
     requested = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
-    answered = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
-    return sorted(requested) == sorted(answered)
+    answered_calls = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
+    return sorted(requested) == sorted(answered_calls)
 
 
 def _repetitions(messages: Sequence[Message]) -> int:

@@ -111,9 +111,9 @@ def fitted(layers: Layers, budget: int, session: str) -> Layers:
     state = entity_state.fitted(layers.state, int(budget * STATE_SHARE))
     seen = set(map(plain, (*state.open_ends, *state.decisions)))
     recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
-    left = budget - tokens(rendered(Layers(recent=recent, state=state)))
-    room = max(int(budget * EARLIER_SHARE), left)
-    earlier, left_out = _within(_without_seen(layers.earlier, seen), room)
+    remaining = budget - tokens(rendered(Layers(recent=recent, state=state)))
+    limit = max(int(budget * EARLIER_SHARE), remaining)
+    earlier, left_out = _within(_without_seen(layers.earlier, seen), limit)
     dropped = (
         entity_state.count(layers.state)
         - entity_state.count(state)
@@ -139,9 +139,9 @@ def _once(prose: str, seen: set[str]) -> str:
     return "\n".join(unique).strip()
 
 
-def _cut(prose: str, room: int) -> str:
-    """The first lines that fit into `room` tokens, with a note about the rest."""
-    most = room * CHARACTERS_A_TOKEN
+def _cut(prose: str, limit: int) -> str:
+    """The first lines that fit into `limit` tokens, with a note about the rest."""
+    most = limit * CHARACTERS_A_TOKEN
     if token_weight(prose) <= most:
         return prose
     beginning = head(prose, max(most - len(CUT) - 1, 0))
@@ -161,15 +161,15 @@ def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode,
     return tuple(Episode(session, tuple(lines)) for session, lines in unseen.items() if lines)
 
 
-def _within(episodes: Sequence[Episode], room: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
-    """The episodes that fit into `room` tokens, and the rest."""
-    left = room * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
+def _within(episodes: Sequence[Episode], limit: int) -> tuple[tuple[Episode, ...], tuple[Episode, ...]]:
+    """The episodes that fit into `limit` tokens, and the rest."""
+    remaining = limit * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
     fitting: list[Episode] = []
     for at, episode in enumerate(episodes):
-        left -= token_weight(FROM.format(session=episode.session)) + 1
+        remaining -= token_weight(FROM.format(session=episode.session)) + 1
         for number, line in enumerate(episode.lines):
-            left -= token_weight(line) + 3
-            if left < 0:
+            remaining -= token_weight(line) + 3
+            if remaining < 0:
                 rest = Episode(episode.session, episode.lines[number:])
                 fitting += [Episode(episode.session, episode.lines[:number])] if number else []
                 return tuple(fitting), (rest, *episodes[at + 1 :])

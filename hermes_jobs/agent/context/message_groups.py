@@ -57,10 +57,10 @@ def _repaired(unit: Unit) -> Unit:
     if not isinstance(first, AssistantMessage):
         return unit
     results = {each.tool_call: each for each in unit[1:] if isinstance(each, ToolMessage)}
-    answered = (
+    answers = (
         results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT) for call in first.tool_calls
     )
-    return (first, *answered)
+    return (first, *answers)
 
 
 A_MESSAGE = 4  # tokens for role and framing

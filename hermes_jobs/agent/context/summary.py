@@ -169,8 +169,8 @@ def _with(message: Message, content: str) -> Message:
 
 def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
     """Exact names in the summary that the source does not contain, at most a dozen."""
-    known = _plain(source)
-    missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in known)
+    source_text = _plain(source)
+    missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in source_text)
     return tuple(dict.fromkeys(missing))[:MAX_NAMED]
 
 

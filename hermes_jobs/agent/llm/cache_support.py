@@ -39,12 +39,12 @@ def prompt_caching(
     provider: ProviderName, base_url: str | None, model: str, manner: ApiOptions
 ) -> PromptCaching:
     """The prompt caching of the model at its endpoint; `base_url` None is OpenAI's own."""
-    known = PROVIDERS[provider]
-    if known.api == "anthropic":
+    entry = PROVIDERS[provider]
+    if entry.api == "anthropic":
         off = manner.prompt_cache == "off"
         return PromptCaching("off") if off else PromptCaching("marks", manner.cache_ttl)
     ttl = first_dialect(base_url or OPENAI_URL, model, manner).cache
     if ttl is not None:
         return PromptCaching("marks", ttl)
-    kind: Kind = "automatic" if known.caching == "automatic" else "none"
-    return PromptCaching(kind, note=known.cache_note)
+    kind: Kind = "automatic" if entry.caching == "automatic" else "none"
+    return PromptCaching(kind, note=entry.cache_note)

@@ -138,8 +138,8 @@ def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
         broken = WrittenCall(opened.name, text[opened.braces.start :])
         return Read(len(text), (broken,)) if final else None
     body = text[opened.braces.start : end].replace('<|"|>', '"')
-    for written in (body, _BARE_KEY.sub(_quoted_key, body)):
-        arguments = decoded(written)
+    for encoded in (body, _BARE_KEY.sub(_quoted_key, body)):
+        arguments = decoded(encoded)
         if arguments is not None:
             return Read(end, (WrittenCall(opened.name, _encoded(arguments)),))
     return Read(end, (WrittenCall(opened.name, body),))
@@ -213,12 +213,12 @@ def named(call: Mapping[str, object], *, needs_arguments: bool = False) -> Writt
     name = call.get("name")
     if not isinstance(name, str) or not name.strip():
         return None
-    given = [call[key] for key in ("arguments", "parameters") if key in call]
-    if needs_arguments and not given:
+    values = [call[key] for key in ("arguments", "parameters") if key in call]
+    if needs_arguments and not values:
         return None
-    arguments = given[0] if given else {}
-    written = arguments if isinstance(arguments, str) else _encoded({} if arguments is None else arguments)
-    return WrittenCall(well_formed(name), well_formed(written))
+    arguments = values[0] if values else {}
+    encoded = arguments if isinstance(arguments, str) else _encoded({} if arguments is None else arguments)
+    return WrittenCall(well_formed(name), well_formed(encoded))
 
 
 def _broken(body: str) -> WrittenCall:

@@ -41,13 +41,13 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
     return changed
 
 
-def _fresh(given: str, used: set[str], valid: str) -> str:
+def _fresh(call_id: str, used: set[str], valid: str) -> str:
     """The id itself if it is valid and unused, else one derived from it."""
-    if given not in used and re.fullmatch(valid, given):
-        return given
+    if call_id not in used and re.fullmatch(valid, call_id):
+        return call_id
     number = 0
     while True:
-        digest = sha256(f"{given}#{number}".encode("utf-8", "replace")).hexdigest()
+        digest = sha256(f"{call_id}#{number}".encode("utf-8", "replace")).hexdigest()
         for made in (f"call_{digest[:20]}", digest[:9]):  # Mistral accepts nine letters and digits
             if made not in used and re.fullmatch(valid, made):
                 return made

@@ -105,8 +105,8 @@ def _diagnosis(
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
         message = redacted(_message(body) or shortened(answer.text), (key or "",))
-        given = "refuses the key" if key else "wants a key"
-        return Listing(trouble="auth", problem=f"{at} {given} ({answer.status_code}: {message})")
+        problem = "refuses the key" if key else "wants a key"
+        return Listing(trouble="auth", problem=f"{at} {problem} ({answer.status_code}: {message})")
     if api == "openai" and _has_anthropic_error(body):
         return _other_api("anthropic", url)
     if api == "openai" and (better := _better_address(client, url, key)) is not None:
@@ -203,8 +203,8 @@ def _price(pricing: Any) -> Price | None:
         names, each = ("prompt", "completion", "input_cache_read", "input_cache_write"), _MILLION
     else:
         names, each = ("input", "output", "cached_input", "cache_write"), 1
-    paid, output, read, written = (_amount(pricing.get(name), each) for name in names)
-    return None if paid is None or output is None else Price(paid, output, read, written)
+    paid, output, cache_read, cache_write = (_amount(pricing.get(name), each) for name in names)
+    return None if paid is None or output is None else Price(paid, output, cache_read, cache_write)
 
 
 def _amount(value: Any, each: int) -> float | None:
@@ -262,7 +262,7 @@ def _explained(error: ModelError, model: str, listing: Listing) -> ModelError:
     if error.kind != "model_not_found" or not listing.models or listing.named(model) is not None:
         return error
     near = listing.nearest(model)
-    offered = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."
+    nearest = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."
     hint = "`hermes-jobs models list` shows all."
     sentence = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
-    return ModelError(error.kind, f"{sentence} {offered}", hint=hint)
+    return ModelError(error.kind, f"{sentence} {nearest}", hint=hint)

@@ -51,7 +51,7 @@ class EndpointModel:
         self._options = ClientOptions(
             api_key=api_key or "",
             base_url=url,
-            windows=windows or Windows(override=None, known=lambda model: known_window(model, url)),
+            windows=windows or Windows(override=None, known_window=lambda model: known_window(model, url)),
             idle_timeout=idle_timeout,
             timeout=timeout,
             manner=manner,

@@ -156,11 +156,11 @@ class CompletionsClient:
 
     def _dialect(self, request: ModelRequest) -> Dialect:
         """The dialect for the model, as far as it is known."""
-        known = self._learned.get(request.model)
-        known = known or first_dialect(self._options.base_url, request.model, self._options.manner)
+        dialect = self._learned.get(request.model)
+        dialect = dialect or first_dialect(self._options.base_url, request.model, self._options.manner)
         here = (request.model, request.session)
         constrains = bool(request.answer_schema) and here not in self._unconstrained
-        return replace(known, payloads=self._payloads.get(here, "send"), constrains=constrains)
+        return replace(dialect, payloads=self._payloads.get(here, "send"), constrains=constrains)
 
     def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
         """Remember the model's dialect; a refused payload or schema is remembered for its session only."""
@@ -188,9 +188,9 @@ class CompletionsClient:
             else:
                 await self._read_stream(stream, answer, on_text)
         self._check_finish(answer)
-        reply, shown = answer.draft.finish()
-        if shown:
-            on_text(shown)
+        reply, text = answer.draft.finish()
+        if text:
+            on_text(text)
         return reply
 
     def _check_finish(self, answer: IncomingAnswer) -> None:
@@ -208,17 +208,17 @@ class CompletionsClient:
 
     async def _read_stream(self, stream: ChunkStream, answer: IncomingAnswer, on_text: OnText) -> None:
         """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
-        done = False
+        is_done = False
         async with aclosing(events_of(stream.response)) as events:
             async for data in events:
                 if data.startswith(DONE):
-                    done = True
+                    is_done = True
                     await drain(events)
                     break
                 self._take(json.loads(data), answer, on_text)
         if not answer.draft.begun:
             raise self._garbage("is an empty stream", answer)
-        if not answer.draft.finish_reason and not (done and answer.draft.says_something):
+        if not answer.draft.finish_reason and not (is_done and answer.draft.says_something):
             raise self._garbage("ended before it was complete", answer)
 
     def _read_whole(self, body: bytes, answer: IncomingAnswer, on_text: OnText) -> None:
@@ -232,8 +232,8 @@ class CompletionsClient:
             raise self._failing.refused(refusal, answer.draft.usage)
         if not isinstance(chunk, dict):
             raise self._garbage("is not an object", answer, json.dumps(chunk))
-        if shown := answer.feed(chunk):
-            on_text(shown)
+        if text := answer.feed(chunk):
+            on_text(text)
 
     def _garbage(self, what: str, answer: IncomingAnswer, excerpt: str = "") -> ModelError:
         return self._failing.garbage(what, answer.draft.usage, excerpt)
@@ -251,7 +251,7 @@ def _keep(cache: dict[tuple[str, str], T], session: tuple[str, str], value: T) -
 
 
 def _note(refusal: ApiRefusal, changed: Dialect) -> str:
-    done = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
-    consequence = done.get(changed.payloads, "Placeholders were sent in place of what was refused.")
+    notes = {"again": "It was sent once more.", "omit": "It was sent without what providers had attached."}
+    consequence = notes.get(changed.payloads, "Placeholders were sent in place of what was refused.")
     message = shortened(refusal.message)
     return f"The endpoint refused what earlier messages carried: {message} {consequence}"

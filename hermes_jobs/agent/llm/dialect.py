@@ -187,13 +187,13 @@ class _Refused(msgspec.Struct, frozen=True):
 
 
 def _without_tools(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    named = dialect.tool_calls == "structured" and _NO_TOOLS.search(refused.said)
-    return replace(dialect, tool_calls="text") if named else None
+    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refused.said)
+    return replace(dialect, tool_calls="text") if is_meant else None
 
 
 def _without_system(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    named = dialect.system_role and _NO_SYSTEM.search(refused.said)
-    return replace(dialect, system_role=False) if named else None
+    is_meant = dialect.system_role and _NO_SYSTEM.search(refused.said)
+    return replace(dialect, system_role=False) if is_meant else None
 
 
 def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
@@ -204,8 +204,8 @@ def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
 
 def _without_schema(dialect: Dialect, refused: _Refused) -> Dialect | None:
     """Servers refuse the parameter, the schema's keywords, its grammar, or tools beside it, by any status."""
-    named = dialect.constrains and _SCHEMA.search(refused.said)
-    return replace(dialect, constrains=False) if named else None
+    is_meant = dialect.constrains and _SCHEMA.search(refused.said)
+    return replace(dialect, constrains=False) if is_meant else None
 
 
 def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:

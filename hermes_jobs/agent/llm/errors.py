@@ -271,8 +271,10 @@ def garbage(
     what: str, excerpt: str = "", *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE
 ) -> ModelError:
     """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""
-    shown = f": {shortened(excerpt)!r}" if excerpt.strip() else ""
-    return model_error("garbage", f"The endpoint's answer {what}{shown}", secrets=secrets, usage=usage)
+    shown_excerpt = f": {shortened(excerpt)!r}" if excerpt.strip() else ""
+    return model_error(
+        "garbage", f"The endpoint's answer {what}{shown_excerpt}", secrets=secrets, usage=usage
+    )
 
 
 def refusal_in(
@@ -290,8 +292,8 @@ def refusal_in(
         return None
     if not isinstance(error, Mapping):  # xAI: {"code": …, "error": "…"}
         code = body.get("code")
-        named = str(code) if isinstance(code, str | int) and not isinstance(code, bool) else ""
-        return ApiRefusal(message=str(error), status=status, code=named, headers=headers or {})
+        code_text = str(code) if isinstance(code, str | int) and not isinstance(code, bool) else ""
+        return ApiRefusal(message=str(error), status=status, code=code_text, headers=headers or {})
     code = error.get("code")
     inner = status or (code if isinstance(code, int) and 400 <= code < 600 else None)
     words = (error.get("type"), error.get("status"), code, error.get("param"))

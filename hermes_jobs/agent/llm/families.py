@@ -265,5 +265,5 @@ def host_and_port(base_url: str) -> str:
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
-def _is_at(host: str, known: str) -> bool:
-    return host == known or host.endswith(known if known.startswith(".") else f"-{known}")
+def _is_at(host: str, suffix: str) -> bool:
+    return host == suffix or host.endswith(suffix if suffix.startswith(".") else f"-{suffix}")

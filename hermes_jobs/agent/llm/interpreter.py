@@ -42,8 +42,8 @@ class ModelInterpreter:
             max_tokens=MAX_TOKENS,
         )
         self.reply = self._model.reply(request, CancelToken(), lambda text: None)
-        written = self.reply.tool_calls[0].arguments if self.reply.tool_calls else self.reply.content
-        return _proposal(written)
+        arguments = self.reply.tool_calls[0].arguments if self.reply.tool_calls else self.reply.content
+        return _proposal(arguments)
 
 
 _SPEC = ToolSpec(
@@ -57,10 +57,10 @@ _SPEC = ToolSpec(
 )
 
 
-def _proposal(written: str) -> TimingProposal | None:
+def _proposal(text: str) -> TimingProposal | None:
     """The proposal in a text that is, or contains, its JSON object."""
-    start, end = written.find("{"), written.rfind("}")
+    start, end = text.find("{"), text.rfind("}")
     try:
-        return msgspec.json.decode(written[start : end + 1], type=described(TimingProposal))
+        return msgspec.json.decode(text[start : end + 1], type=described(TimingProposal))
     except msgspec.DecodeError:
         return None

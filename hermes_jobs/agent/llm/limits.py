@@ -198,9 +198,9 @@ def _shares(text: str) -> NamedLimit | None:
     """The limit where window and prompt are named: no room for an answer, or only for a shorter one."""
     for pattern in _SHARES:
         if match := pattern.search(text):
-            named = {name: value(number) for name, number in match.groupdict().items() if number}
-            window = named["window"]
-            prompt = named["total"] - named["answer"] if "answer" in named else named["prompt"]
+            numbers = {name: value(number) for name, number in match.groupdict().items() if number}
+            window = numbers["window"]
+            prompt = numbers["total"] - numbers["answer"] if "answer" in numbers else numbers["prompt"]
             if prompt + LEAST_ANSWER <= window:
                 return NamedLimit("output_limit", window - prompt)
             return NamedLimit("context_overflow", window)

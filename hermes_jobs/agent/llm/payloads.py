@@ -56,15 +56,15 @@ def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
         if not isinstance(piece, Mapping):
             continue
         index = piece.get("index")
-        known = [each for each in entries if index is not None and each.get("index") == index]
-        if not known or not _continues(known[0], piece):
+        matching = [each for each in entries if index is not None and each.get("index") == index]
+        if not matching or not _continues(matching[0], piece):
             entries.append(dict(piece))
             continue
         for name, value in piece.items():
-            if name in _GROWING and isinstance(value, str) and isinstance(known[0].get(name), str):
-                known[0][name] += value
-            elif value is not None or name not in known[0]:
-                known[0][name] = value
+            if name in _GROWING and isinstance(value, str) and isinstance(matching[0].get(name), str):
+                matching[0][name] += value
+            elif value is not None or name not in matching[0]:
+                matching[0][name] = value
 
 
 def _continues(entry: Mapping[str, object], piece: Mapping[str, object]) -> bool:

@@ -27,12 +27,12 @@ class Price(Struct, frozen=True, forbid_unknown_fields=True):
     def cost_usd(self, usage: Usage) -> float:
         """The cost of that usage, in US dollars."""
         read = self.input if self.cache_read is None else self.cache_read
-        written = self.input if self.cache_write is None else self.cache_write
+        cache_price = self.input if self.cache_write is None else self.cache_write
         total = (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output
             + usage.cache_read_tokens * read
-            + usage.cache_write_tokens * written
+            + usage.cache_write_tokens * cache_price
         )
         return total / _MILLION
 

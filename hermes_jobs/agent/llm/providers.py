@@ -295,7 +295,7 @@ def provider_at(base_url: str) -> Provider:
     parts = urlsplit(base_url)
     host = (parts.hostname or "").lower()
     for each in _TABLE:
-        if any(host == known or (known.startswith(".") and host.endswith(known)) for known in each.hosts):
+        if any(host == domain or (domain.startswith(".") and host.endswith(domain)) for domain in each.hosts):
             return each
     if host in _LOCAL_HOSTS and parts.port in _LOCAL_PORTS:
         return PROVIDERS[_LOCAL_PORTS[parts.port]]

@@ -93,9 +93,9 @@ def with_results(results: Sequence[tuple[str, str]]) -> str:
             return text
         rest = "\n".join(_first_lines(other) for _, other in results if other != content)
         return f"Git knows of nothing that happened here. The newest files:\n\n```\n{rest}\n```"
-    shown = "\n\n".join(f"`{name}`:\n```\n{_first_lines(content)}\n```" for name, content in results)
+    results_text = "\n\n".join(f"`{name}`:\n```\n{_first_lines(content)}\n```" for name, content in results)
     count = "what came back" if len(results) == 1 else f"what the {len(results)} calls gave"
-    return f"This is {count}.\n\n{shown}"
+    return f"This is {count}.\n\n{results_text}"
 
 
 def _reviewed(tools: Tools, earlier: Sequence[str]) -> ScriptedResponse:
@@ -120,14 +120,12 @@ def _calls(say: str, *wanted: Call) -> Speaker:
 
     def speak(match: re.Match[str], tools: Tools) -> ScriptedResponse:
         groups = {name: value.strip() for name, value in match.groupdict(default="").items()}
-        offered = tuple(
+        calls = tuple(
             (name, {key: value.format(**groups) for key, value in arguments.items()})
             for name, arguments in wanted
             if name in tools
         )
-        return (
-            ScriptedResponse(say, offered) if offered else ScriptedResponse(NO_TOOL.format(tool=wanted[0][0]))
-        )
+        return ScriptedResponse(say, calls) if calls else ScriptedResponse(NO_TOOL.format(tool=wanted[0][0]))
 
     return speak
 

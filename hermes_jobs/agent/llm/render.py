@@ -138,15 +138,15 @@ def _name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
-def _arguments(written: str) -> str:
+def _arguments(text: str) -> str:
     """Arguments that every endpoint accepts: many parse them and require an object."""
-    if not written.strip():
+    if not text.strip():
         return "{}"
     try:
-        is_object = isinstance(msgspec.json.decode(written), dict)
+        is_object = isinstance(msgspec.json.decode(text), dict)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         is_object = False
-    return written if is_object else json.dumps({"unreadable_arguments": written}, ensure_ascii=False)
+    return text if is_object else json.dumps({"unreadable_arguments": text}, ensure_ascii=False)
 
 
 def _tool(spec: ToolSpec) -> Json:

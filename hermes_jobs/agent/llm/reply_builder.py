@@ -26,7 +26,7 @@ from hermes_jobs.engine.ports import ModelRequest, Reply
 class ReplyBuilder:
     """Takes the pieces of one reply in order. One instance per reply, for one thread.
 
-    `calls_in_text`: calls are parsed from the text too; `taken` are ids used in the history. `begun`: some
+    `calls_in_text`: calls are parsed from the text too; `used_ids` are ids used in the history. `begun`: some
     data has arrived. `finish_reason`, in canonical form, is empty until the answer is complete. `attached`
     and `items` are the payload: fields of the message, or the output items of the Responses API.
     """
@@ -38,7 +38,7 @@ class ReplyBuilder:
         used_ids: Collection[str] = (),
         dialect: Dialect = PLAIN,
         model: str = "",
-        offered: Collection[str] = (),
+        tool_names: Collection[str] = (),
     ) -> None:
         self.calls = ToolCallJoiner(dialect.family.call_fields)
         self.attached = Attachments(dialect.family.fields)
@@ -52,7 +52,7 @@ class ReplyBuilder:
         self._taken = used_ids
         self._text = WholeCharacters()
         self._calls_in_text = calls_in_text
-        self._offered = offered
+        self._offered = tool_names
         self._raw: list[str] = []
         self._begin_text()
         self._reasoning: list[str] = []  # from fields of their own
@@ -94,7 +94,7 @@ class ReplyBuilder:
         """The reply, and the last of its text to show."""
         native = self.calls.calls()
         last = self._text.finish()
-        shown = self._keep(self._thinking.feed(last)) + self._finish_text(native)
+        text = self._keep(self._thinking.feed(last)) + self._finish_text(native)
         if self._thinking.had_stray and (parts := end_of_unopened("".join([*self._raw, last]))):
             self._begin_text(thoughts=parts[0])
             self._keep(self._thinking.feed(parts[1]))
@@ -110,7 +110,7 @@ class ReplyBuilder:
             model=self.model,
             payload=payload_of(self._attached(), self._dialect, self._choose_model),
         )
-        return reply, shown
+        return reply, text
 
     def _attached(self) -> dict[str, object]:
         if self.items:
@@ -129,29 +129,29 @@ class ReplyBuilder:
 
     def _finish_text(self, native: Sequence[ToolCall]) -> str:
         """The end of the text; returns its part to show."""
-        shown = self._keep(self._thinking.finish())
+        text = self._keep(self._thinking.finish())
         if self._tail is not None:
-            shown += self._keep_text(self._tail.finish([call.name for call in native]))
+            text += self._keep_text(self._tail.finish([call.name for call in native]))
         if self._written is not None:
             rest = self._written.finish()
             self._content.append(rest)
-            shown += rest
+            text += rest
         if self._tail is not None and self._tail.calls and self._content:
             self._content = ["".join(self._content).rstrip()]
-        return shown
+        return text
 
     def _written_calls(self) -> list[ToolCall]:
         """The calls in the text. Ids of nine letters and digits are accepted by every endpoint, Mistral's
         too.
         """
-        written = [
+        calls = [
             *(self._tail.calls if self._tail is not None else ()),
             *(self._written.calls if self._written is not None else ()),
         ]
         used_ids = {*self._taken, *(call.id for call in self.calls.calls())}
-        numbers = range(len(self._taken), len(self._taken) + len(used_ids) + len(written))
+        numbers = range(len(self._taken), len(self._taken) + len(used_ids) + len(calls))
         fresh = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
-        return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, written, strict=False)]
+        return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, calls, strict=False)]
 
 
 def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
@@ -168,7 +168,7 @@ def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
         used_ids=used_ids,
         dialect=dialect,
         model=request.model,
-        offered=[spec.name for spec in request.offered],
+        tool_names=[spec.name for spec in request.offered],
     )
 
 
@@ -267,7 +267,7 @@ def _arguments(value: object) -> str:
 def _unique(ids: list[str]) -> Iterator[str]:
     used: set[str] = set()
     fresh = (name for number in range(2 * len(ids)) if (name := f"call_{number}") not in ids)
-    for given in ids:
-        chosen = given if given and given not in used else next(fresh)
+    for call_id in ids:
+        chosen = call_id if call_id and call_id not in used else next(fresh)
         used.add(chosen)
         yield chosen

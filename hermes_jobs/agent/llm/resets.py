@@ -123,8 +123,8 @@ def _clock(match: re.Match[str]) -> time:
 def _zone(name: str | None) -> tzinfo | None:
     if not name:
         return None
-    known = _ABBREVIATIONS.get(name.lower()) or (None if "/" in name else _ABBREVIATIONS[name[0].lower()])
+    zone_name = _ABBREVIATIONS.get(name.lower()) or (None if "/" in name else _ABBREVIATIONS[name[0].lower()])
     try:
-        return ZoneInfo(known or name)
+        return ZoneInfo(zone_name or name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None

@@ -140,12 +140,12 @@ class ResponsesAssembler:
     def _whole(self, response: Mapping[str, object]) -> str:
         output = response.get("output")
         items = enumerate(output) if isinstance(output, list) else ()
-        shown = []
+        texts = []
         for index, item in items:
             self._keep(mapping_of(item))
-            shown.append(self._item(index, mapping_of(item)))
+            texts.append(self._item(index, mapping_of(item)))
         self._end(response)
-        return "".join(shown)
+        return "".join(texts)
 
     def _keep(self, item: Mapping[str, object]) -> None:
         """Keep reasoning items whole, and of later items only their references."""

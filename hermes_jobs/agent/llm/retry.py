@@ -49,12 +49,12 @@ def retry_after(headers: Mapping[str, str], message: str, now: float | None = No
     `now`: the answer's arrival by this machine's clock. A reset time counts from the response's own `Date` if
     it has one, so that this machine's clock does not matter.
     """
-    answered = _http_date(headers.get("date", ""))
-    answered = now if answered is None else answered
-    for wait in (_milliseconds(headers), _seconds_or_date(headers, answered), _exhausted(headers, answered)):
+    sent_at = _http_date(headers.get("date", ""))
+    sent_at = now if sent_at is None else sent_at
+    for wait in (_milliseconds(headers), _seconds_or_date(headers, sent_at), _exhausted(headers, sent_at)):
         if wait is not None:
             return wait
-    return _from_message(message, answered)
+    return _from_message(message, sent_at)
 
 
 def _milliseconds(headers: Mapping[str, str]) -> float | None:
@@ -62,17 +62,17 @@ def _milliseconds(headers: Mapping[str, str]) -> float | None:
     return None if wait is None else wait / 1000
 
 
-def _seconds_or_date(headers: Mapping[str, str], answered: float | None) -> float | None:
-    written = headers.get("retry-after", "")
-    wait = _number(written)
-    return wait if wait is not None else _until(_http_date(written), answered)
+def _seconds_or_date(headers: Mapping[str, str], sent_at: float | None) -> float | None:
+    text = headers.get("retry-after", "")
+    wait = _number(text)
+    return wait if wait is not None else _until(_http_date(text), sent_at)
 
 
-def _exhausted(headers: Mapping[str, str], answered: float | None) -> float | None:
+def _exhausted(headers: Mapping[str, str], sent_at: float | None) -> float | None:
     """The longest wait of the exhausted limits."""
     waits = [
-        _reset(written, answered)
-        for name, written in headers.items()
+        _reset(text, sent_at)
+        for name, text in headers.items()
         if "ratelimit" in name and "reset" in name and _is_exhausted(name, headers)
     ]
     return max((wait for wait in waits if wait is not None), default=None)
@@ -83,46 +83,46 @@ def _is_exhausted(name: str, headers: Mapping[str, str]) -> bool:
         return False
     if headers.get(name.replace("reset", "status"), "").lower() in _ALLOWED:
         return False
-    left = _number(headers.get(name.replace("reset", "remaining"), "0"))
-    return left is None or left < 1
+    remaining = _number(headers.get(name.replace("reset", "remaining"), "0"))
+    return remaining is None or remaining < 1
 
 
-def _reset(written: str, answered: float | None) -> float | None:
+def _reset(text: str, sent_at: float | None) -> float | None:
     """A duration, a number of seconds, or a point in time."""
-    number = _number(written)
+    number = _number(text)
     if number is not None:
         moment = from_epoch(number)
-        return number if moment is None else _until(moment, answered)
-    return _duration(written) if _PIECE.match(written.strip()) else _until(_iso_date(written), answered)
+        return number if moment is None else _until(moment, sent_at)
+    return _duration(text) if _PIECE.match(text.strip()) else _until(_iso_date(text), sent_at)
 
 
-def _until(moment: float | None, answered: float | None) -> float | None:
-    if moment is None or answered is None:
+def _until(moment: float | None, sent_at: float | None) -> float | None:
+    if moment is None or sent_at is None:
         return None
-    return max(0.0, moment - answered)
+    return max(0.0, moment - sent_at)
 
 
-def _http_date(written: str) -> float | None:
+def _http_date(text: str) -> float | None:
     try:
-        return parsedate_to_datetime(written).timestamp()
+        return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-def _iso_date(written: str) -> float | None:
+def _iso_date(text: str) -> float | None:
     try:
-        moment = datetime.fromisoformat(written.strip())
+        moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _from_message(message: str, answered: float | None) -> float | None:
+def _from_message(message: str, sent_at: float | None) -> float | None:
     if match := _IN_SECONDS.search(message):
         return float(match[1])
     if match := _IN_MESSAGE.search(_LONG_UNIT.sub(_short, message)):
         return _duration(match[1] or match[2])
-    return None if answered is None else _until(named_reset(message, answered), answered)
+    return None if sent_at is None else _until(named_reset(message, sent_at), sent_at)
 
 
 def _short(match: re.Match[str]) -> str:
@@ -130,14 +130,14 @@ def _short(match: re.Match[str]) -> str:
     return amount + _WORDS[match[2].lower()]
 
 
-def _duration(written: str) -> float | None:
-    pieces = _PIECE.findall(written)
+def _duration(text: str) -> float | None:
+    pieces = _PIECE.findall(text)
     return sum(float(amount) * _UNITS[unit.lower()] for amount, unit in pieces) if pieces else None
 
 
-def _number(written: str | None) -> float | None:
+def _number(text: str | None) -> float | None:
     try:
-        number = float(written or "")
+        number = float(text or "")
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None

@@ -34,9 +34,9 @@ class TailFilter:
     `tagged`: `<tool_call>` is searched too. After `finish`, `calls` are the found calls.
     """
 
-    def __init__(self, offered: Collection[str], *, tagged: bool) -> None:
+    def __init__(self, tool_names: Collection[str], *, tagged: bool) -> None:
         self.calls: list[WrittenCall] = []
-        self._offered = frozenset(offered)
+        self._offered = frozenset(tool_names)
         self._tagged = tagged
         self._held = ""
         self._open = False  # the held text begins with an opening, and is held to the end

@@ -46,10 +46,10 @@ class TextCallFilter:
         return rest if self.calls else rest + self._spaces
 
     def _read(self, *, final: bool) -> str:
-        shown: list[str] = []
+        texts: list[str] = []
         while self._held:
             if self._open is None:
-                shown.append(self._show(self._until_opening(final=final)))
+                texts.append(self._show(self._until_opening(final=final)))
             if self._open is None:
                 break
             form, opened = self._open
@@ -59,11 +59,11 @@ class TextCallFilter:
             text = self._taken(read.end)
             self._open = None
             if not read.calls:
-                shown.append(self._show(text))
+                texts.append(self._show(text))
             else:
                 self.calls += read.calls
                 self._after_call = True
-        return "".join(shown)
+        return "".join(texts)
 
     def _until_opening(self, *, final: bool) -> str:
         """The text before the next opening, or before a possible beginning of one."""

@@ -144,12 +144,12 @@ def _tagged(tag: str, value: object) -> str:
     return f"<{tag}>\n{msgspec.json.encode(value).decode()}\n</{tag}>"
 
 
-def _arguments(written: str) -> Any:
+def _arguments(text: str) -> Any:
     """The arguments as a value; as the original text if they are not JSON."""
     try:
-        return msgspec.json.decode(written or "{}")
+        return msgspec.json.decode(text or "{}")
     except msgspec.DecodeError:
-        return written
+        return text
 
 
 Chat = dict[str, Any]

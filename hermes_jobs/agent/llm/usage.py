@@ -38,7 +38,7 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
         _count(reported, "cache_read_input_tokens"),  # proxies in front of Anthropic
         _count(reported, "cached_tokens"),  # Kimi: https://platform.moonshot.ai/docs/api/chat
     )
-    written = _first(
+    cache_written = _first(
         _count(details, "cache_write_tokens"),
         _count(details, "cache_creation_tokens"),
         _count(reported, "cache_creation_input_tokens"),
@@ -47,18 +47,18 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
     reasoning = _count(_mapping(reported, "completion_tokens_details"), "reasoning_tokens")
     if reasoning and _count(reported, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI reports them separately: https://docs.x.ai/docs/guides/reasoning
-    return Usage(max(0, prompt - cached - written), output, cached, written, reasoning)
+    return Usage(max(0, prompt - cached - cache_written), output, cached, cache_written, reasoning)
 
 
 def _responses(reported: Mapping[object, object]) -> Usage:
     details = _mapping(reported, "input_tokens_details")
     cached = _count(details, "cached_tokens")
-    written = _first(_count(details, "cache_creation_tokens"), _count(details, "cache_write_tokens"))
+    cache_written = _first(_count(details, "cache_creation_tokens"), _count(details, "cache_write_tokens"))
     return Usage(
-        max(0, _count(reported, "input_tokens") - cached - written),
+        max(0, _count(reported, "input_tokens") - cached - cache_written),
         _count(reported, "output_tokens"),
         cached,
-        written,
+        cache_written,
         _count(_mapping(reported, "output_tokens_details"), "reasoning_tokens"),
     )
 
@@ -66,7 +66,7 @@ def _responses(reported: Mapping[object, object]) -> Usage:
 def _anthropic(reported: Mapping[object, object]) -> Usage:
     lasting = _mapping(reported, "cache_creation")
     hour = _count(lasting, "ephemeral_1h_input_tokens")
-    written = _first(
+    cache_written = _first(
         _count(reported, "cache_creation_input_tokens"),
         _count(lasting, "ephemeral_5m_input_tokens") + hour,
     )
@@ -74,9 +74,9 @@ def _anthropic(reported: Mapping[object, object]) -> Usage:
         _count(reported, "input_tokens"),
         _count(reported, "output_tokens"),
         _count(reported, "cache_read_input_tokens"),
-        written,
+        cache_written,
         _count(_mapping(reported, "output_tokens_details"), "thinking_tokens"),
-        min(hour, written) or UNSET,
+        min(hour, cache_written) or UNSET,
     )
 
 

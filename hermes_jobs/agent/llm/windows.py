@@ -69,8 +69,9 @@ class Window(msgspec.Struct, frozen=True):
 class Windows:
     """The windows of one endpoint's models. Safe for many threads.
 
-    `override` is `model.context_length`; `known` returns a model's window, None if unknown. Windows learned
-    from refusals are valid in this process; `recalled` returns those that providers named to any process.
+    `override` is `model.context_length`; `known_window` returns a model's window, None if unknown. Windows
+    learned from refusals are valid in this process; `recalled` returns those that providers named to any
+    process.
     They apply only if the settings set no window, while the assumed window is unchanged, and until a user
     resets them.
     """
@@ -79,13 +80,13 @@ class Windows:
         self,
         *,
         override: int | None,
-        known: Callable[[str], int | None],
+        known_window: Callable[[str], int | None],
         recalled: Callable[[str], RecalledWindow] = lambda model: NOTHING,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`now` returns seconds since the epoch."""
         self._override = override
-        self._known = known
+        self._known = known_window
         self._recalled = recalled
         self._now = now
         self._lock = threading.Lock()
@@ -126,24 +127,24 @@ class Windows:
     def _assume(self, model: str) -> Window:
         if self._override is not None:
             return Window(self._override, "setting")
-        known = self._known(model)
-        return Window(UNKNOWN_WINDOW, "default") if known is None else Window(known, "list")
+        limit = self._known(model)
+        return Window(UNKNOWN_WINDOW, "default") if limit is None else Window(limit, "list")
 
-    def exceeded(self, model: str, named: int | None, size: int | None = None) -> int:
-        """The new window, after a prompt of about `size` tokens was refused as too long; `named` is the limit
+    def exceeded(self, model: str, limit: int | None, size: int | None = None) -> int:
+        """The new window, after a prompt of about `size` tokens was refused as too long; `limit` is the limit
         in the refusal.
 
         A named window applies if it is smaller. If none, or an implausible one, was named, the next smaller
         step below the window and the prompt is assumed.
         """
         window = self.of(model)
-        if named is None or named < LEAST_WINDOW:
+        if limit is None or limit < LEAST_WINDOW:
             below = window if size is None else min(window, size)
-            named = next((step for step in STEPS if step < below), min(window, LEAST_WINDOW))
-        if named < window:
+            limit = next((step for step in STEPS if step < below), min(window, LEAST_WINDOW))
+        if limit < window:
             forgotten = self._recalled(model).forgotten
             with self._lock:
-                self._learned[model] = (named, forgotten)
+                self._learned[model] = (limit, forgotten)
         return self.of(model)
 
 

@@ -23,20 +23,20 @@ Check = Callable[[Arguments], str]
 """The errors of arguments; empty if there are none."""
 
 
-def validated(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
+def validated(parameters: Mapping[str, Any], arguments: Arguments) -> Arguments:
     """The arguments, if valid. Raises `InvalidArguments`, which names the argument."""
-    written = _unwrapped(parameters, written)
-    problem = _check(json.dumps(parameters, sort_keys=True))(written)
+    arguments = _unwrapped(parameters, arguments)
+    problem = _check(json.dumps(parameters, sort_keys=True))(arguments)
     if problem:
         raise InvalidArguments(problem)
-    return written
+    return arguments
 
 
-def _unwrapped(parameters: Mapping[str, Any], written: Arguments) -> Arguments:
+def _unwrapped(parameters: Mapping[str, Any], arguments: Arguments) -> Arguments:
     """Convert texts to the schema's types: small models write numbers, lists and objects as texts."""
     properties = parameters.get("properties", {})
-    changed = dict(written)
-    for name, value in written.items():
+    changed = dict(arguments)
+    for name, value in arguments.items():
         kind = properties.get(name, {}).get("type") if isinstance(properties.get(name), dict) else None
         if isinstance(value, str) and kind in ("integer", "number", "boolean", "array", "object"):
             try:
@@ -62,16 +62,16 @@ def _check(schema_text: str) -> Check:
         return lambda _written: ""
     registry: Registry[Any] = Registry()
     validator = Draft202012Validator(schema, registry=registry)
-    known = list(schema.get("properties", {}))
+    names = list(schema.get("properties", {}))
 
-    def check(written: Arguments) -> str:
-        if _is_deep(written, DEEPEST_CHECKED):
+    def check(arguments: Arguments) -> str:
+        if _is_deep(arguments, DEEPEST_CHECKED):
             return ""
         try:
-            error = best_match(validator.iter_errors(dict(written)))
+            error = best_match(validator.iter_errors(dict(arguments)))
         except (Unresolvable, RecursionError, ValueError, TypeError):
             return ""
-        return "" if error is None else _explained(error, known)
+        return "" if error is None else _explained(error, names)
 
     return check
 
@@ -85,13 +85,13 @@ def _is_deep(value: Any, levels: int) -> bool:
     return levels == 0 or any(_is_deep(each, levels - 1) for each in value)
 
 
-def _explained(error: Any, known: list[str]) -> str:
+def _explained(error: Any, names: list[str]) -> str:
     where = ".".join(str(each) for each in error.absolute_path)
     message = str(error.message)
     if error.validator == "additionalProperties" and not where:
-        extra = [name for name in error.instance if name not in known]
+        extra = [name for name in error.instance if name not in names]
         name = extra[0] if extra else ""
-        return f"unknown argument `{name}`{did_you_mean(name, known)} The arguments are: {', '.join(known)}."
+        return f"unknown argument `{name}`{did_you_mean(name, names)} The arguments are: {', '.join(names)}."
     if error.validator == "required" and not where:
         missing = [name for name in error.validator_value if name not in error.instance]
         return f"the argument `{missing[0]}` is missing" if missing else message

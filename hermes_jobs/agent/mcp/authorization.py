@@ -154,8 +154,8 @@ async def _drive(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> None:
     scope = wish.oauth.scope or challenge.get("scope")
     if wish.before is not None and wish.before.wanted:
         scope = union_scopes(union_scopes(wish.before.scope, scope), wish.before.wanted)
-    given = {"resource_metadata": challenge.get("resource_metadata"), "scope": scope}
-    parameters = ", ".join(f'{name}="{value}"' for name, value in given.items() if value)
+    fields = {"resource_metadata": challenge.get("resource_metadata"), "scope": scope}
+    parameters = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
     async with aclosing(grant.async_auth_flow(request)) as flow:
         await anext(flow)
         answer = httpx2.Response(401, headers={"WWW-Authenticate": f"Bearer {parameters}"}, request=request)

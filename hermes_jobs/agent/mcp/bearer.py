@@ -96,8 +96,8 @@ class Bearer(httpx2.Auth):
             if challenge.get("error") == "insufficient_scope":
                 scope = challenge.get("scope", "")
                 await asyncio.to_thread(self._want, scope)
-                named = f" ({scope})" if scope else ""
-                self._say("scope", f"it wants more rights{named}: hermes-jobs mcp login {self._server}")
+                scope_text = f" ({scope})" if scope else ""
+                self._say("scope", f"it wants more rights{scope_text}: hermes-jobs mcp login {self._server}")
 
     @staticmethod
     def _say(kind: Failure, text: str) -> None:

@@ -81,11 +81,11 @@ class Caller:
                     del found[:end]
 
     def _take(self, data: bytes) -> None:
-        given = decode_request(data)
-        if isinstance(given, AnswerNow):
-            answer = self._answers.pop(given.key, None)
+        decoded_request = decode_request(data)
+        if isinstance(decoded_request, AnswerNow):
+            answer = self._answers.pop(decoded_request.key, None)
             if answer is not None and not answer.done():
-                answer.set_result(given.answer)
+                answer.set_result(decoded_request.answer)
 
     async def _send(self, data: bytes) -> None:
         async with self._sending:

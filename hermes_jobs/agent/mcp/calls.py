@@ -108,10 +108,10 @@ class _OpenCall:
         """The answer; the call's time limit is paused."""
         now = asyncio.get_running_loop().time
         async with self._one_at_a_time:
-            left = (self._limit.when() or now()) - now()
+            remaining = (self._limit.when() or now()) - now()
             self._limit.reschedule(None)
             answer = await self._caller.ask(question)
-            self._limit.reschedule(now() + left)
+            self._limit.reschedule(now() + remaining)
             return answer
 
 
@@ -167,8 +167,8 @@ def input_request_of_error(data: object) -> Asked | None:
 def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:
     """The answers for the server. An older one wants the same request again after addresses were visited:
     raises `NotAccepted` if the user declined."""
-    given: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
-    answers = {key: ElicitResult.model_validate(each) for key, each in given.items()}
+    stored_answers: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
+    answers = {key: ElicitResult.model_validate(each) for key, each in stored_answers.items()}
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return answers
     if any(each.action != "accept" for each in answers.values()):
@@ -212,7 +212,7 @@ async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
 async def answer(client: Client, inquiry: Inquire, responses: InputResponses | None) -> bytes:
     """The answer as JSON; `responses` are what the user answered before. Raises `WantsInput`, and the
     SDK's errors."""
-    session, given = client.session, msgspec.json.decode(inquiry.arguments)
+    session, arguments = client.session, msgspec.json.decode(inquiry.arguments)
     if inquiry.what == "resources":
         if client.server_capabilities.resources is None:
             return b"{}"
@@ -220,16 +220,16 @@ async def answer(client: Client, inquiry: Inquire, responses: InputResponses | N
         templates = await every(session.list_resource_templates, "resource_templates")
         return msgspec.json.encode({"resources": resources, "templates": templates})
     if inquiry.what == "task":
-        return await ask_about(client, given)
+        return await ask_about(client, arguments)
     if inquiry.what == "cancel_task":
-        return await cancel(client, given)
-    return await _read(client, inquiry.what, given, responses, inquiry.state)
+        return await cancel(client, arguments)
+    return await _read(client, inquiry.what, arguments, responses, inquiry.state)
 
 
 async def _read(
     client: Client,
     what: Inquiry,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     responses: InputResponses | None,
     state: str | None,
 ) -> bytes:
@@ -242,9 +242,9 @@ async def _read(
             "allow_input_required": True,
         }
         if what == "read":
-            result = await client.session.read_resource(given["uri"], **before)
+            result = await client.session.read_resource(arguments["uri"], **before)
         else:
-            result = await client.session.get_prompt(given["name"], given["arguments"], **before)
+            result = await client.session.get_prompt(arguments["name"], arguments["arguments"], **before)
         if not isinstance(result, InputRequiredResult):
             content: bytes = result.model_dump_json(by_alias=True, exclude_none=True).encode()
             return content

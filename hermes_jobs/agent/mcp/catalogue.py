@@ -56,24 +56,24 @@ def digest_of(value: object) -> str:
 def listed(
     server: str,
     config: McpServer,
-    offered: object,
+    entries: object,
     *,
     malformed: Sequence[tuple[str, str]] = (),
     **more: Any,
 ) -> McpToolsListed:
-    """The listing of a server. `offered` is its list of tools as decoded JSON, without those that are
+    """The listing of a server. `entries` is its list of tools as decoded JSON, without those that are
     `malformed`: names, each with what is wrong; `more` are further fields."""
     tools: dict[str, McpTool] = {}
     left_out = dict(malformed)
-    for each in offered if isinstance(offered, list) else ():
-        given = str(each.get("name", "")) if isinstance(each, dict) else ""
-        name = clean(given)[:128]
+    for each in entries if isinstance(entries, list) else ():
+        entry_name = str(each.get("name", "")) if isinstance(each, dict) else ""
+        name = clean(entry_name)[:128]
         clash = next((other for other in tools if full_name(server, other) == full_name(server, name)), "")
         if clash:
             left_out.setdefault(name, f"its name clashes with that of {clash!r}")
             continue
         try:
-            tools[name] = _tool(server, config, given, each)
+            tools[name] = _tool(server, config, entry_name, each)
         except _LeftOut as reason:
             left_out.setdefault(name, str(reason))
     ordered = tuple(tools[name] for name in sorted(tools))
@@ -87,7 +87,7 @@ def listed(
     )
 
 
-def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any]) -> McpTool:
+def _tool(server: str, config: McpServer, name: str, entry: Mapping[str, Any]) -> McpTool:
     if not _NAME.fullmatch(name):
         raise _LeftOut("its name is illegal: letters, digits, and _ - . / are allowed, up to 128 of them")
     if len(full_name(server, name)) > LONGEST_NAME:
@@ -95,29 +95,29 @@ def _tool(server: str, config: McpServer, name: str, offered: Mapping[str, Any])
     own = config.tools.get(name)
     if not config.uses(name):
         raise _LeftOut("turned off in the configuration")
-    if _runs_as_a_task_only(offered):
+    if _runs_as_a_task_only(entry):
         raise _LeftOut("it runs only as a task of the revision 2025-11-25, which hermes-jobs does not speak")
-    schema, own_names = renamed(_schema(offered.get("inputSchema")))
-    hints = offered.get("annotations")
+    schema, own_names = renamed(_schema(entry.get("inputSchema")))
+    hints = entry.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
-    description = own.description if own and own.description else clean(str(offered.get("description") or ""))
+    description = own.description if own and own.description else clean(str(entry.get("description") or ""))
     _look_through("" if own and own.description else description, schema)
     return McpTool(
         name=name,
         description=_cut(description),
         parameters=schema,
         renamed=own_names,
-        title=clean(str(offered.get("title") or hints.get("title") or ""))[:200],
+        title=clean(str(entry.get("title") or hints.get("title") or ""))[:200],
         read_only=_hint(hints, "readOnlyHint"),
         destructive=_hint(hints, "destructiveHint"),
         idempotent=_hint(hints, "idempotentHint"),
     )
 
 
-def _runs_as_a_task_only(offered: Mapping[str, Any]) -> bool:
+def _runs_as_a_task_only(entry: Mapping[str, Any]) -> bool:
     """Whether the tool refuses calls without a task (`taskSupport` of that revision). With the extension
     the server decides at each call."""
-    execution = offered.get("execution")
+    execution = entry.get("execution")
     return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
@@ -126,11 +126,11 @@ def _hint(hints: Mapping[str, Any], name: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _schema(offered: object) -> dict[str, Any]:
+def _schema(value: object) -> dict[str, Any]:
     """The schema of the arguments: an object with cleaned texts."""
-    if not isinstance(offered, dict) or offered.get("type", "object") != "object":
+    if not isinstance(value, dict) or value.get("type", "object") != "object":
         raise _LeftOut("the schema of its arguments is not an object")
-    schema = _cleaned(offered, 0)
+    schema = _cleaned(value, 0)
     if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
         raise _LeftOut(f"the schema of its arguments has more than {LARGEST_SCHEMA:,} bytes")
     try:

@@ -101,9 +101,9 @@ def filled(text: str, variables: Mapping[str, str]) -> str:
     """The text with `${NAME}` replaced. Raises `KeyError` with the name of an unset one."""
 
     def value(match: re.Match[str]) -> str:
-        given = variables.get(match["name"]) or match["default"]
-        if given is None:
+        text = variables.get(match["name"]) or match["default"]
+        if text is None:
             raise KeyError(match["name"])
-        return given
+        return text
 
     return NAMED.sub(value, text)

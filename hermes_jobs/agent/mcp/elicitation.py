@@ -106,8 +106,8 @@ def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple
     required = needed if isinstance(needed, list) else []
     fields = []
     for name, described in properties.items():
-        given = described if isinstance(described, dict) else {}
-        fields.append(_field(redact(name), given, name in required, redact))
+        schemas = described if isinstance(described, dict) else {}
+        fields.append(_field(redact(name), schemas, name in required, redact))
     texts = [field for field in fields if field.kind == "text"]
     for field in texts:
         if _is_secret(f"{_words(field.name)} {field.title} {field.description}"):
@@ -117,41 +117,41 @@ def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple
     return tuple(fields)
 
 
-def _field(name: str, given: Mapping[str, Any], required: bool, redact: Callable[[str], str]) -> InputField:
-    kind, choices = _kind(name, given)
-    least, most = (_number(given.get(limit)) for limit in _LIMITS.get(kind, ("", "")))
-    default = given.get("default")
+def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callable[[str], str]) -> InputField:
+    kind, choices = _kind(name, schema)
+    least, most = (_number(schema.get(limit)) for limit in _LIMITS.get(kind, ("", "")))
+    default = schema.get("default")
     return InputField(
         name=name,
         kind=kind,
-        title=_text(redact(str(given.get("title", ""))), LONGEST_LABEL),
-        description=_text(redact(str(given.get("description", ""))), LONGEST_LABEL),
+        title=_text(redact(str(schema.get("title", ""))), LONGEST_LABEL),
+        description=_text(redact(str(schema.get("description", ""))), LONGEST_LABEL),
         required=required,
         default="" if default is None else msgspec.json.encode(default).decode(),
         choices=choices,
         least=least,
         most=most,
-        format=str(given["format"]) if kind == "text" and given.get("format") in _FORMATS else "",
+        format=str(schema["format"]) if kind == "text" and schema.get("format") in _FORMATS else "",
     )
 
 
-def _kind(name: str, given: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
+def _kind(name: str, schema: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
     """The kind of a field, and its choices. Raises `_Refused` for an unknown one."""
     if not name or name != clean(name) or len(name) > LONGEST_LABEL:
         raise _Refused("its form has a field without a usable name")
-    kind = given.get("type")
-    if kind == "array" and isinstance(given.get("items"), dict):
-        choices = _choices(given["items"])
+    kind = schema.get("type")
+    if kind == "array" and isinstance(schema.get("items"), dict):
+        choices = _choices(schema["items"])
         if choices:
             return "choices", choices
     elif kind in _KINDS:
-        choices = _choices(given) if kind == "string" else ()
+        choices = _choices(schema) if kind == "string" else ()
         return ("choice" if choices else _KINDS[str(kind)]), choices
     raise _Refused(f"its form has a field that cannot be filled in ({name})")
 
 
-def _choices(given: Mapping[str, Any]) -> tuple[InputChoice, ...]:
-    titled = given.get("oneOf") or given.get("anyOf")
+def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
+    titled = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(titled, list):
         choices = [
             (str(each.get("const", "")), str(each.get("title", "")))
@@ -159,7 +159,7 @@ def _choices(given: Mapping[str, Any]) -> tuple[InputChoice, ...]:
             if isinstance(each, dict)
         ]
     else:
-        values, names = given.get("enum"), given.get("enumNames")
+        values, names = schema.get("enum"), schema.get("enumNames")
         values = values if isinstance(values, list) else []
         names = names if isinstance(names, list) and len(names) == len(values) else [""] * len(values)
         choices = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]

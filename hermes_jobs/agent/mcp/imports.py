@@ -145,9 +145,9 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     legal = name if re.fullmatch(SERVER_NAME, name) else legal_name(name)
     plain = _by_variables(_named_by_codex(entry))
     renamed = {RENAMED.get(key, key): value for key, value in plain.items()}
-    known = {field.name for field in msgspec.structs.fields(McpServer)}
-    known_fields = {key: value for key, value in renamed.items() if key in known}
-    left_out = tuple(sorted(key for key in renamed if key not in known and key not in OFF))
+    names = {field.name for field in msgspec.structs.fields(McpServer)}
+    known_fields = {key: value for key, value in renamed.items() if key in names}
+    left_out = tuple(sorted(key for key in renamed if key not in names and key not in OFF))
     if renamed.get("disabled") is True:
         known_fields["enabled"] = False
     if known_fields.get("type") == "sse" or str(known_fields.get("url", "")).rstrip("/").endswith("/sse"):
@@ -187,8 +187,8 @@ def _named_by_codex(entry: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _table(given: object) -> dict[str, Any]:
-    return dict(given) if isinstance(given, dict) else {}
+def _table(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
 
 
 _OTHER_NAME = re.compile(r"\$\{(?:env|input):([^}]+)\}")
@@ -208,18 +208,18 @@ def _variable(match: re.Match[str]) -> str:
     return f"${{{name.upper() if match[0].startswith('${input') else name}}}"
 
 
-def _oauth(given: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+def _oauth(entry: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     """The OAuth settings of Claude Code and Hermes, and the names of those that are not imported."""
-    options = given if isinstance(given, dict) else {}
+    options = entry if isinstance(entry, dict) else {}
     renamed = {OAUTH.get(key, key): value for key, value in options.items()}
     port = renamed.pop("redirect_port", None)
     if isinstance(port, int) and port > 0 and "redirect_uri" not in renamed:
         renamed["redirect_uri"] = f"http://localhost:{port}/callback"
-    known = {field.name for field in msgspec.structs.fields(McpOauth)}
+    names = {field.name for field in msgspec.structs.fields(McpOauth)}
     known_fields = {
-        key: value for key, value in renamed.items() if key in known and isinstance(value, str) and value
+        key: value for key, value in renamed.items() if key in names and isinstance(value, str) and value
     }
-    unknown = tuple(f"oauth.{key}" for key in sorted(map(str, renamed)) if key not in known)
+    unknown = tuple(f"oauth.{key}" for key in sorted(map(str, renamed)) if key not in names)
     return known_fields or None, unknown
 
 

@@ -63,7 +63,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     ) -> bytes:
         """The answer to what a server asks while it makes the call, as JSON in the form of the specification.
 
-        `gone()`: the server has stopped waiting.
+        `is_withdrawn()`: the server has stopped waiting.
         """
         stream = stream_of(context.lineage)
         try:

@@ -99,8 +99,8 @@ class Launches:
         return LoginPlace(url, msgspec.structs.replace(oauth, **full), self.logins.file_of(name, url))
 
     def _values(self, name: str, config: McpServer) -> dict[str, str]:
-        named = {each for text in config.texts for each in secrets_named(text)}
-        resolved = {each: self._secret(each) or self._variables.get(each) for each in named}
+        names = {each for text in config.texts for each in secrets_named(text)}
+        resolved = {each: self._secret(each) or self._variables.get(each) for each in names}
         values = {each: value for each, value in resolved.items() if value}
         for text in config.texts:
             try:

@@ -16,23 +16,23 @@ LONGEST_LINE = 300
 _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 
 
-def prompts_of(offered: object) -> tuple[McpPrompt, ...]:
+def prompts_of(entries: object) -> tuple[McpPrompt, ...]:
     """The prompts of a server's list, sorted, without those whose names cannot be typed."""
     prompts: dict[str, McpPrompt] = {}
-    for each in offered if isinstance(offered, list) else ():
+    for each in entries if isinstance(entries, list) else ():
         name = each.get("name") if isinstance(each, dict) else None
         if isinstance(name, str) and _NAME.fullmatch(name):
             prompts.setdefault(name, _prompt(name, each))
     return tuple(prompts[name] for name in sorted(prompts)[:MAX_PROMPTS])
 
 
-def _prompt(name: str, offered: Mapping[str, Any]) -> McpPrompt:
-    about = line(offered.get("description")) or line(offered.get("title"))
-    return McpPrompt(name=name, description=about, arguments=tuple(_arguments(offered.get("arguments"))))
+def _prompt(name: str, entry: Mapping[str, Any]) -> McpPrompt:
+    about = line(entry.get("description")) or line(entry.get("title"))
+    return McpPrompt(name=name, description=about, arguments=tuple(_arguments(entry.get("arguments"))))
 
 
-def _arguments(offered: object) -> Iterator[McpPromptArgument]:
-    for each in offered[:MAX_ARGUMENTS] if isinstance(offered, list) else ():
+def _arguments(entries: object) -> Iterator[McpPromptArgument]:
+    for each in entries[:MAX_ARGUMENTS] if isinstance(entries, list) else ():
         name = each.get("name") if isinstance(each, dict) else None
         if isinstance(name, str) and _NAME.fullmatch(name):
             required = each.get("required") is True
@@ -56,18 +56,18 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
 
     Raises `Rejected` where one is missing, or where there are too many words.
     """
-    named, positional = {}, []
+    values, positional = {}, []
     names = [each.name for each in prompt.arguments]
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in names:
-            named[name] = value
+            values[name] = value
         else:
             positional.append(word)
-    open_ = [name for name in names if name not in named]
+    open_ = [name for name in names if name not in values]
     if len(names) == 1 and positional and open_:
         positional = [rest]
-    every = {**named, **dict(zip(open_, positional, strict=False))}
+    every = {**values, **dict(zip(open_, positional, strict=False))}
     arguments = {name: every[name] for name in names if name in every}
     missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name)]
     if len(positional) <= len(open_) and not missing:

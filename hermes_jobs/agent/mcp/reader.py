@@ -90,24 +90,24 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
 
     def prompt(self, server: str, name: str, arguments: Mapping[str, str], workdir: str) -> str:
         """The text of a prompt with those arguments. Raises `Rejected`."""
-        given = {"name": name, "arguments": arguments}
-        return text_of(self._ask(server, workdir, "prompt", given, f"prompt {name}"))
+        request = {"name": name, "arguments": arguments}
+        return text_of(self._ask(server, workdir, "prompt", request, f"prompt {name}"))
 
     def _ask(
-        self, server: str, workdir: str, what: Inquiry, arguments: Mapping[str, Any], named: str
+        self, server: str, workdir: str, what: Inquiry, arguments: Mapping[str, Any], subject: str
     ) -> dict[str, Any]:
         config = self.launches.config.get(server)
         if config is None:
-            known = ", ".join(self.names) or "none"
+            names = ", ".join(self.names) or "none"
             raise Rejected(
-                f"There is no MCP server {server!r} that is on. There are: {known}.", kind="unknown"
+                f"There is no MCP server {server!r} that is on. There are: {names}.", kind="unknown"
             )
         try:
             launch = self.launches.launch(server, workdir)
         except Rejected as refused:
             raise Rejected(f"{server}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
         inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
-        reply = self._reply(launch, inquire, named)
+        reply = self._reply(launch, inquire, subject)
         if isinstance(reply, Failed):
             text = {"login", "scope", "refused", "asks"}
             hint = "" if reply.kind in text else f"hermes-jobs mcp test {server}"
@@ -115,14 +115,14 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         result = decoded(reply.content)
         return result if isinstance(result, dict) else {}
 
-    def _reply(self, launch: Launch, inquire: Inquire, named: str) -> Result | Failed:
-        """The server's reply, after answers to all its questions; `named`: the subject, for users."""
+    def _reply(self, launch: Launch, inquire: Inquire, what: str) -> Result | Failed:
+        """The server's reply, after answers to all its questions; `what`: the subject, for users."""
         refusals: list[str] = []
 
         def answered(
             requests_by_key: Mapping[str, Any], is_withdrawn: Callable[[], bool]
         ) -> dict[str, msgspec.Raw]:
-            answers = self.questions.answers(launch.server, named, requests_by_key, is_withdrawn)
+            answers = self.questions.answers(launch.server, what, requests_by_key, is_withdrawn)
             return msgspec.json.decode(answers, type=dict[str, msgspec.Raw])
 
         def ask_now(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
@@ -152,25 +152,25 @@ def _dicts(value: object) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _resource(server: str, given: Mapping[str, Any], address: str) -> McpResource:
-    uri = given.get(address)
+def _resource(server: str, entry: Mapping[str, Any], address: str) -> McpResource:
+    uri = entry.get(address)
     return McpResource(
         server=server,
         uri=uri if isinstance(uri, str) and uri == clean(uri) and "\n" not in uri else "",
-        name=line(given.get("title")) or line(given.get("name")),
-        description=line(given.get("description")),
-        mime_type=line(given.get("mimeType")),
+        name=line(entry.get("title")) or line(entry.get("name")),
+        description=line(entry.get("description")),
+        mime_type=line(entry.get("mimeType")),
         is_template=address != "uri",
     )
 
 
-def _content(given: Mapping[str, Any]) -> McpContent:
-    text, blob = given.get("text"), given.get("blob")
+def _content(entry: Mapping[str, Any]) -> McpContent:
+    text, blob = entry.get("text"), entry.get("blob")
     try:
         data = text.encode() if isinstance(text, str) else base64.b64decode(str(blob or ""), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Rejected(f"What is at {line(given.get('uri'))} could not be read.", kind="mcp") from error
-    return McpContent(uri=line(given.get("uri")), mime_type=line(given.get("mimeType")), data=data)
+        raise Rejected(f"What is at {line(entry.get('uri'))} could not be read.", kind="mcp") from error
+    return McpContent(uri=line(entry.get("uri")), mime_type=line(entry.get("mimeType")), data=data)
 
 
 Person = Callable[[InputRequested, Callable[[], bool]], Sequence[InputAnswered]]
@@ -208,8 +208,8 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             expires_at=self.clock.now() + self.seconds,
         )
         refused = [_answer(question, each, "decline", "policy") for each in requests if each.refusal]
-        given = self.person(question, is_withdrawn) if len(refused) < len(requests) else ()
-        state = OpenInput(request=question, rounds=1, answers=(*refused, *given))
+        new_answers = self.person(question, is_withdrawn) if len(refused) < len(requests) else ()
+        state = OpenInput(request=question, rounds=1, answers=(*refused, *new_answers))
         late = [_answer(question, each, "cancel", "timeout") for each in state.unanswered]
         return as_mcp(OpenInput(request=question, rounds=1, answers=(*state.answers, *late)))
 

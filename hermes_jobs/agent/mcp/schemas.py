@@ -36,9 +36,9 @@ class UnusableSchema(Exception):
     """No provider accepts the schema; the message is the reason."""
 
 
-def adapted(offered: Mapping[str, Any]) -> Schema:
+def adapted(schema: Mapping[str, Any]) -> Schema:
     """The schema in that form. Raises `UnusableSchema`."""
-    root = _modern(dict(offered))
+    root = _modern(dict(schema))
     _check_form(root)
     _check_references(root)
     return {"properties": {}, **_merged(root, root, [0]), "type": "object"}

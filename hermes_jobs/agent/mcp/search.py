@@ -40,9 +40,9 @@ class SearchableToolbox:
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """See the port: the two tools instead of the hidden ones."""
-        offered = self._inner.specs(toolsets)
-        visible = [each for each in offered if each.name not in self._hidden]
-        if len(visible) < len(offered):
+        all_specs = self._inner.specs(toolsets)
+        visible = [each for each in all_specs if each.name not in self._hidden]
+        if len(visible) < len(all_specs):
             visible += [each.spec for each in self._own.values()]
         return tuple(sorted(visible, key=lambda each: each.name))
 
@@ -80,13 +80,13 @@ class SearchableToolbox:
 def _answered(own: Tool, call: ToolCall, tools: Sequence[ToolSpec]) -> ToolOutcome:
     """The result of a search, or the error for an invalid call."""
     try:
-        given = own.decode(call.arguments)
+        arguments = own.decode(call.arguments)
     except InvalidArguments as error:
         return ToolOutcome(content=f"Error: {call.name}: {error}.", ok=False, invalid=True)
     if own.name == CALL:
         text = "Error: the call could not be read: give `name` and `arguments`, an object."
         return ToolOutcome(content=text, ok=False, invalid=True)
-    return _found(given["query"], tools)
+    return _found(arguments["query"], tools)
 
 
 class _Named(msgspec.Struct):
@@ -101,13 +101,13 @@ def meant(call: ToolCall) -> ToolCall:
     if call.name != CALL:
         return call
     try:
-        given = msgspec.json.decode(call.arguments, type=described(_Named))
-        text = bytes(given.arguments).decode()
+        named_call = msgspec.json.decode(call.arguments, type=described(_Named))
+        text = bytes(named_call.arguments).decode()
         if text.startswith('"'):  # small models write the object as a text
             text = msgspec.json.decode(text, type=str)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return call
-    return ToolCall(call.id, given.name, text)
+    return ToolCall(call.id, named_call.name, text)
 
 
 def _search(query: Annotated[str, "What the tool should do, in a few words; or a server's name."]) -> str:
@@ -138,15 +138,15 @@ def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
     if not best:
         servers = sorted({each.name.partition("__")[0] for each in tools})
         return ToolOutcome(content=f"No tool fits “{query}”. The servers are: {', '.join(servers)}.")
-    shown = [_described(each) for _, each in best[:MOST_FOUND]]
-    more = len(best) - len(shown)
+    descriptions = [_described(each) for _, each in best[:MOST_FOUND]]
+    more = len(best) - len(descriptions)
     rest = [f"({more} more fit; say more exactly what you need.)"] if more else []
-    return ToolOutcome(content="\n".join([*shown, *rest]))
+    return ToolOutcome(content="\n".join([*descriptions, *rest]))
 
 
 def _score(words: set[str], spec: ToolSpec) -> int:
-    named, described = set(_words(spec.name)), set(_words(spec.description))
-    return IN_NAME * len(words & named) + len(words & described)
+    name_words, described = set(_words(spec.name)), set(_words(spec.description))
+    return IN_NAME * len(words & name_words) + len(words & described)
 
 
 def _words(text: str) -> list[str]:

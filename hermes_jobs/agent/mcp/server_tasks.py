@@ -65,16 +65,16 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         self, server: str, task: OpenTask, context: ToolContext, cancel: Cancel, inquire: Inquirer
     ) -> Result | Waits | Failed:
         """Poll the task, or cancel it with its turn or after its time limit."""
-        named: dict[str, Any] = {"taskId": task.begun.task}
+        params: dict[str, Any] = {"taskId": task.begun.task}
         now = self.clock.now()
         age = now - task.begun.at
         if context.is_ending or age > self.seconds:
-            inquire("cancel_task", msgspec.json.encode(named), CANCEL_SECONDS, cancel)
+            inquire("cancel_task", msgspec.json.encode(params), CANCEL_SECONDS, cancel)
             why = f"its task took longer than {self.seconds:g} s and was cancelled"
             return Failed(kind="timeout", message=why, sent=True)
         if context.input is not None:
-            named["answers"] = msgspec.Raw(as_mcp(context.input))
-        reply = inquire("task", msgspec.json.encode(named), LOOK_SECONDS, cancel)
+            params["answers"] = msgspec.Raw(as_mcp(context.input))
+        reply = inquire("task", msgspec.json.encode(params), LOOK_SECONDS, cancel)
         if isinstance(reply, Failed):
             return self._missed(task, reply, context)
         state: Mapping[str, Any] = decoded(reply.content)
@@ -123,17 +123,17 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def _pause(state: Mapping[str, Any], age: float) -> float:
     """Seconds until the next poll of a task of that age in seconds."""
     suggested = state.get("pollIntervalMs")
-    given = float(suggested) / 1000 if isinstance(suggested, int | float) else 1.0
-    return min(max(given, LEAST, min(SLOWER * age, SLOWEST)), MOST)
+    seconds = float(suggested) / 1000 if isinstance(suggested, int | float) else 1.0
+    return min(max(seconds, LEAST, min(SLOWER * age, SLOWEST)), MOST)
 
 
 def _new_requests(state: Mapping[str, Any], task: OpenTask, context: ToolContext) -> dict[str, Any]:
     """The task's unanswered questions: a server may repeat answered ones for a while."""
     requests = state.get("inputRequests")
-    given = {each.key for each in context.input.answers} if context.input is not None else set()
-    answered = given.union(task.answered)
+    answered_keys = {each.key for each in context.input.answers} if context.input is not None else set()
+    seen_keys = answered_keys.union(task.answered)
     return (
-        {key: each for key, each in requests.items() if key not in answered}
+        {key: each for key, each in requests.items() if key not in seen_keys}
         if isinstance(requests, dict)
         else {}
     )

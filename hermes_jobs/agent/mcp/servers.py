@@ -122,8 +122,8 @@ class Servers:
     def prepare(self) -> None:
         """Start the connector host, without waiting: the next server then starts a second faster."""
         with self._lock:
-            known = self._holds.get(HOST)
-        if known is None or _has_ended(known):
+            hold = self._holds.get(HOST)
+        if hold is None or _has_ended(hold):
             threading.Thread(target=self._hold_host, daemon=True).start()
 
     def let_host_go(self) -> None:
@@ -178,8 +178,8 @@ class Servers:
         Raises `NotStarted`.
         """
         with self._lock:
-            known = self._holds.get(folder.name)
-        if known is not None and not _has_ended(known):
+            previous = self._holds.get(folder.name)
+        if previous is not None and not _has_ended(previous):
             return _token(folder)
         self._let_go(folder.name)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -235,9 +235,9 @@ def _answered(
             if isinstance(answer, CallProgress):
                 tell(answer.text)
             if isinstance(answer, AskNow):
-                given = ask(answer, lambda: _is_readable(connection))
+                response = ask(answer, lambda: _is_readable(connection))
                 if not _is_readable(connection):  # else the call has ended
-                    connection.sendall(frame(AnswerNow(key=answer.key, answer=given)))
+                    connection.sendall(frame(AnswerNow(key=answer.key, answer=response)))
             answer = receive(connection)
         return answer if isinstance(answer, Reply) else _lost(begun=begun)
     except (OSError, msgspec.DecodeError):

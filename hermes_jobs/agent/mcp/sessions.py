@@ -152,29 +152,31 @@ class McpSessions:
         away = {name: each for name, each in usable.items() if isinstance(each, str)}
         for name, (first, second) in catalogue.clashes(listings).items():
             away.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
-        offered = [each for each in listings if each.server not in away]
-        if offered:
+        usable_listings = [each for each in listings if each.server not in away]
+        if usable_listings:
             self.servers.prepare()
-        size = sum(_size(tool) for each in offered for tool in each.tools) // CHARACTERS_A_TOKEN
+        size = sum(_size(tool) for each in usable_listings for tool in each.tools) // CHARACTERS_A_TOKEN
         search = size > window * self._inline_share
         return FrozenServers(
             search=search,
-            catalogues=tuple(McpCatalogue(server=each.server, digest=each.digest) for each in offered),
+            catalogues=tuple(
+                McpCatalogue(server=each.server, digest=each.digest) for each in usable_listings
+            ),
             away=tuple(f"{name}: {why}" for name, why in away.items()),
             required=tuple(name for name in away if self.config[name].required),
-            text=self._text(offered, away, search=search),
+            text=self._text(usable_listings, away, search=search),
         )
 
-    def _text(self, offered: Sequence[McpToolsListed], away: Mapping[str, str], *, search: bool) -> str:
+    def _text(self, listings: Sequence[McpToolsListed], away: Mapping[str, str], *, search: bool) -> str:
         """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
         searched."""
         parts = [
             f"## {each.server}\n{catalogue.clean(each.instructions)[:LONGEST_INSTRUCTIONS]}"
-            for each in offered
+            for each in listings
             if self.config[each.server].trusted and each.instructions.strip()
         ]
         if search:
-            counts = ", ".join(f"{each.server} ({len(each.tools)})" for each in offered)
+            counts = ", ".join(f"{each.server} ({len(each.tools)})" for each in listings)
             parts.append(
                 f"Tools of these servers are found with tool_search and called with tool_call: {counts}."
             )

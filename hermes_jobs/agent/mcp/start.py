@@ -177,12 +177,12 @@ def pause_after_failures(folder: Path) -> None:
         return
     failures = _count(counter)
     pause = min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE) * random.uniform(0.8, 1.0)
-    left = ended.at + pause - time.time()
-    if left > SHORT_PAUSE:
-        message = f"{ended.why} ({failures + 1} times in a row; it is started again in {left:.0f} s)"
+    remaining = ended.at + pause - time.time()
+    if remaining > SHORT_PAUSE:
+        message = f"{ended.why} ({failures + 1} times in a row; it is started again in {remaining:.0f} s)"
         raise NotStarted(Failed(kind="start", message=message, stderr=ended.stderr))
-    if left > 0:
-        time.sleep(left)
+    if remaining > 0:
+        time.sleep(remaining)
     counter.write_text(str(failures + 1))
 
 

@@ -81,12 +81,12 @@ async def _unresolved(_handle: TaskHandle, _context: ClaimContext) -> CallToolRe
     raise AssertionError("the connector passes the handle on")
 
 
-async def ask_about(client: Client, given: Mapping[str, Any]) -> bytes:
+async def ask_about(client: Client, metadata: Mapping[str, Any]) -> bytes:
     """The state of the task as JSON, `unknown` if the server has none; first it gets the `answers`.
 
     Raises what the SDK raises.
     """
-    task, answers = given["taskId"], given.get("answers")
+    task, answers = metadata["taskId"], metadata.get("answers")
     try:
         if answers:
             params = _UpdateParams(task_id=task, input_responses=answers)
@@ -99,9 +99,9 @@ async def ask_about(client: Client, given: Mapping[str, Any]) -> bytes:
     return plain(task_state)
 
 
-async def cancel(client: Client, given: Mapping[str, Any]) -> bytes:
+async def cancel(client: Client, metadata: Mapping[str, Any]) -> bytes:
     """Cancel the task. Raises the SDK's errors."""
-    params = _TaskParams(task_id=given["taskId"])
+    params = _TaskParams(task_id=metadata["taskId"])
     await client.session.send_request(_CancelTask(params=params), Result)
     return msgspec.json.encode({})
 

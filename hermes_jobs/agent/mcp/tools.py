@@ -77,7 +77,7 @@ def asks(tool: McpTool, config: McpServer) -> bool:
     return not (config.trusted and (tool.read_only or tool.destructive is False))
 
 
-def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: Shown) -> Tool:
+def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_tool: Shown) -> Tool:
     """The tool with its current configuration and the session's frozen texts."""
     effect, question = effect_of(tool, config), asks(tool, config)
     timeout = config.tools.get(tool.name, UNSAID).timeout or config.timeout
@@ -87,20 +87,20 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
         return Verdict("ask", f"a tool of the MCP server {server}{why}") if question else ALLOW
 
     def run(arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
-        given = context.input
+        open_input = context.input
         request = CallTool(
             tool=tool.name,
             arguments=msgspec.json.encode(with_own_names(tool, arguments)),
             timeout=timeout,
             repeatable=effect != "write",
-            answers=as_mcp(given) if given is not None else b"",
-            state=given.request.state if given is not None else None,
+            answers=as_mcp(open_input) if open_input is not None else b"",
+            state=open_input.request.state if open_input is not None else None,
         )
         reply = call(request, context, cancel)
         if isinstance(reply, Waits):
             return ToolOutcome(content="", waits=reply)
         if isinstance(reply, Result):
-            text, ok = shown(reply, context)
+            text, ok = shown_tool(reply, context)
             return ToolOutcome(content=text, ok=ok)
         if cancel.reason is not None or reply.kind == "lease":
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
@@ -112,7 +112,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown: 
         parameters=tool.parameters,
         toolset=toolset_of(server),
         effect=effect,
-        validate=lambda written: validated(tool.parameters, with_new_names(tool, written)),
+        validate=lambda arguments: validated(tool.parameters, with_new_names(tool, arguments)),
         call=run,
         writes=shared(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
         guard=guard,
@@ -125,10 +125,10 @@ def with_own_names(tool: McpTool, arguments: Arguments) -> dict[str, Any]:
     return {tool.renamed.get(name, name): value for name, value in arguments.items()}
 
 
-def with_new_names(tool: McpTool, written: Arguments) -> dict[str, Any]:
+def with_new_names(tool: McpTool, arguments: Arguments) -> dict[str, Any]:
     """The arguments as the schema calls them: models know the server's own names from its description."""
     new = {own: name for name, own in tool.renamed.items()}
-    return {new.get(name, name): value for name, value in written.items()}
+    return {new.get(name, name): value for name, value in arguments.items()}
 
 
 def explained(server: str, failed: Failed, effect: Effect) -> str:

@@ -66,17 +66,17 @@ class EntryIndex:
 
 
 class EntryRecall:
-    """Recalls entries. `tail(lineage)`: those that do not fit into a session's prompt; `room` in tokens;
+    """Recalls entries. `tail(lineage)`: those that do not fit into a session's prompt; `limit` in tokens;
     `vectors` None: no search by vectors."""
 
     def __init__(
         self,
         tail: Callable[[str], tuple[Entry, ...]],
-        room: int,
+        limit: int,
         vectors: QuestionVectors | None = None,
     ) -> None:
         self._tail = tail
-        self._room = room
+        self._room = limit
         self._vectors = vectors
         self._indexed: tuple[tuple[Entry, ...], EntryIndex] = ((), EntryIndex(()))
 
@@ -86,14 +86,14 @@ class EntryRecall:
         if not tail:
             return Recalled()
         prompt = session.started.system_prompt if session.started is not None else ""
-        lines, items, room = [HEADING], list[RecalledItem](), self._room
+        lines, items, remaining = [HEADING], list[RecalledItem](), self._room
         for each, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
             line = f"- {each.day}: {' '.join(each.text.split())}"
-            fits = tokens(line) + 1 <= room
+            fits = tokens(line) + 1 <= remaining
             if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
                 lines.append(line)
                 items.append(RecalledItem("memory", str(each.version), tracks))
-                room -= tokens(line) + 1
+                remaining -= tokens(line) + 1
         memories = tuple(int(each.name) for each in items)
         return Recalled("\n".join(lines), memories, tuple(items)) if items else Recalled()
 

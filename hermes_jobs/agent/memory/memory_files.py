@@ -37,14 +37,14 @@ class RecordedWrite(msgspec.Struct, frozen=True):
 class SyncedMemory(SyncedFolder):
     """The memory of one log in the files of one home.
 
-    `shown` is a folder on the home's file system, for past contents of the files and whether they were read.
+    `history`: a folder on the home's file system, for past contents of the files and whether they were read.
     Methods raise `LogUnavailable`.
     """
 
-    def __init__(self, engine: Engine, folder: Path, lock: Path, shown: Path) -> None:
+    def __init__(self, engine: Engine, folder: Path, lock: Path, history: Path) -> None:
         super().__init__(engine, lock, "the files of the memory")
         self._files = MemoryFiles(folder)
-        self._history = FileHistory(shown / "memory.json", engine.log.log_id)
+        self._history = FileHistory(history / "memory.json", engine.log.log_id)
         self._known: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
 
     def sync(self) -> Memory:
@@ -157,9 +157,9 @@ class SyncedMemory(SyncedFolder):
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
             events = [write.event for write in self.writes()[: memory.version]]
-            known = self._contents(target, events)
-            followed = self._history.of(target)[-1].version if known else 0
-            edits = import_edits(memory, target, saved, held=known, followed=followed, events=events)
+            contents = self._contents(target, events)
+            followed = self._history.of(target)[-1].version if contents else 0
+            edits = import_edits(memory, target, saved, held=contents, followed=followed, events=events)
             return DecisionResult(writes=(StreamEvents(STREAM, edits),) if edits else ())
 
         self._engine.change(change, HAND_EDIT)

@@ -192,10 +192,10 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _cut(text: str, room: int) -> str:
+def _cut(text: str, limit: int) -> str:
     """The whole lines that fit into so many tokens; if the first does not, its beginning."""
-    if token_weight(text) <= room * CHARACTERS_A_TOKEN:
+    if token_weight(text) <= limit * CHARACTERS_A_TOKEN:
         return text
-    fits = head(text, room * CHARACTERS_A_TOKEN)
+    fits = head(text, limit * CHARACTERS_A_TOKEN)
     end = fits.rfind("\n")
     return fits[: end if end > 0 else None].rstrip()

@@ -37,17 +37,17 @@ class SessionRecall:
             "meaning": self._near(session, cue.vector),
         }
         passages: dict[int, Passage] = {}
-        shown: dict[int, int] = {}
+        ranks: dict[int, int] = {}
         rankings: dict[RecallTrack, list[int]] = {}
         for track, ranked in tracks.items():
             own = [
-                next((shown[at] for at in _positions(each) if at in shown), each.hit.position)
+                next((ranks[at] for at in _positions(each) if at in ranks), each.hit.position)
                 for each in ranked
             ]
             rankings[track] = own
             for key, each in zip(own, ranked, strict=True):
                 passages.setdefault(key, each)
-                shown |= {at: key for at in _positions(passages[key]) if at not in shown}
+                ranks |= {at: key for at in _positions(passages[key]) if at not in ranks}
         best = fused(rankings)[:FOUND]
         lines = [line for each in best for line in _lines(passages[each.thing])]
         items = tuple(RecalledItem("turn", passages[each.thing].hit.turn, each.tracks) for each in best)

@@ -55,19 +55,19 @@ class FenceFilter:
         return rest if self._had_fence else (self._spaces or "") + rest
 
     def _read(self, text: str, *, final: bool) -> str:
-        shown: list[str] = []
+        texts: list[str] = []
         pieces, self._held = _TAGS.split(text, final=final)
         for piece in pieces:
             if isinstance(piece, str):
-                shown.append(self._show(piece))
+                texts.append(self._show(piece))
             elif self._inside:
                 self._inside = not piece["close"]
             elif piece["tick"]:
-                shown.append(self._show(piece[0]))
+                texts.append(self._show(piece[0]))
             else:
                 self._inside = not piece["close"]
                 self._had_fence = True
-        return "".join(shown)
+        return "".join(texts)
 
     def _show(self, text: str) -> str:
         if self._inside or not text:

@@ -150,9 +150,9 @@ class SkillCatalog:
         """The home's skill of that name, also a deleted one. Raises `Rejected`."""
         home = self._home
         home.sync()
-        known = [skill.name for skill in home.all_known()]
-        if name not in known:
-            raise unknown(name, known)
+        names = [skill.name for skill in home.all_known()]
+        if name not in names:
+            raise unknown(name, names)
         return home.known(name)
 
     # --- writing --------------------------------------------------------------------------------

@@ -161,11 +161,11 @@ def _line(skill: Skill, use: SkillUsage) -> str:
     ended = f"({use.completed} completed, {use.failed} failed)"
     used = f"used {use.uses} times {ended}" if use.uses else "never used"
     last = f", last {use.last_used_at[:10]}" if use.last_used_at else ""
-    written = f"written {use.written_at[:10]}" if use.written_at else ""
+    text = f"written {use.written_at[:10]}" if use.written_at else ""
     files = [path for path in sorted(skill.files) if path != MAIN_FILE]
     parts = (
         f"{used}{last}",
-        written,
+        text,
         f"{len(skill.main):,} characters",
         f"files: {', '.join(files)}" if files else "",
     )

@@ -78,7 +78,7 @@ class Disk:
     # --- reading --------------------------------------------------------------------------------
 
     def places(
-        self, known: Collection[SkillPlace] = (), *, links: bool = False
+        self, known_places: Collection[SkillPlace] = (), *, links: bool = False
     ) -> tuple[list[SkillPlace], list[Problem]]:
         """The places of skills, in order; also of known ones whose SKILL.md is gone.
 
@@ -86,11 +86,11 @@ class Disk:
         """
         by_name: dict[str, SkillPlace] = {}
         problems: list[Problem] = []
-        for place in self._candidates(known, problems, links=links):
+        for place in self._candidates(known_places, problems, links=links):
             if not is_read(place.name) or (place.category and not is_read(place.category)):
                 reason = "a skill's folder is named with lower-case letters, digits, and . _ - between them"
                 problems.append(Problem(str(place), reason))
-            elif place.name in by_name and place not in known:
+            elif place.name in by_name and place not in known_places:
                 problems.append(
                     Problem(str(place), f"there is another skill of that name, {by_name[place.name]}")
                 )
@@ -148,11 +148,13 @@ class Disk:
         return False
 
     def _candidates(
-        self, known: Collection[SkillPlace], problems: list[Problem], *, links: bool
+        self, known_places: Collection[SkillPlace], problems: list[Problem], *, links: bool
     ) -> Iterator[SkillPlace]:
-        categories = {place.category for place in known}
+        categories = {place.category for place in known_places}
         for name in _folders(self.root, problems, "", links=links):
-            if SkillPlace("", name) in known or (_has_main(self.root / name) and name not in categories):
+            if SkillPlace("", name) in known_places or (
+                _has_main(self.root / name) and name not in categories
+            ):
                 yield SkillPlace("", name)
                 continue
             if _has_main(self.root / name):
@@ -161,16 +163,16 @@ class Disk:
                 inside = _folders(self.root / name, problems, f"{name}/", links=links)
             except OSError as error:  # the other files are still usable
                 problems.append(Problem(name, f"it cannot be read ({error.strerror})"))
-                inside = [place.name for place in known if place.category == name]
+                inside = [place.name for place in known_places if place.category == name]
             for inner in inside:
-                if SkillPlace(name, inner) in known or _has_main(self.root / name / inner):
+                if SkillPlace(name, inner) in known_places or _has_main(self.root / name / inner):
                     yield SkillPlace(name, inner)
 
     def _file(self, entry: os.DirEntry[str], path: str) -> SkillFile:
         signature = signature_of(entry.stat(follow_symlinks=False))
-        known = self._read.get(entry.path)
-        if known is not None and known[0] == signature:
-            return known[1]
+        cached = self._read.get(entry.path)
+        if cached is not None and cached[0] == signature:
+            return cached[1]
         file = read_file(Path(entry.path), path)
         if time.time_ns() - max(signature[0], signature[1]) > SETTLED_NS:
             self._read[entry.path] = (signature, file)

@@ -18,10 +18,10 @@ from hermes_jobs.domain.skill.skill import Skill
 
 
 class SkillFileHistory(FileHistory):
-    """`FileHistory` of the skills below `root`. `shown` is the folder that it is stored in."""
+    """`FileHistory` of the skills below `root`. `history` is the folder that it is stored in."""
 
-    def __init__(self, shown: Path, log_id: str, root: Path) -> None:
-        super().__init__(shown / "skills.json", log_id)
+    def __init__(self, history: Path, log_id: str, root: Path) -> None:
+        super().__init__(history / "skills.json", log_id)
         self._root = root
 
     def before(self, on_disk: OnDisk, past: Sequence[Skill]) -> Mapping[str, Holding]:

@@ -42,12 +42,12 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.variables or self.commands or self.packages)
 
     def __str__(self) -> str:
-        named = (
+        kinds = (
             ("variable", self.variables),
             ("command", self.commands),
             ("package", self.packages),
         )
-        return "; ".join(f"{kind}{'s' * (len(of) > 1)} {', '.join(of)}" for kind, of in named if of)
+        return "; ".join(f"{kind}{'s' * (len(of) > 1)} {', '.join(of)}" for kind, of in kinds if of)
 
 
 NOTHING = Needs()

@@ -63,11 +63,11 @@ def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
     for path, file in sorted(after.items()):
         if before.get(path) == file:
             continue
-        known = Counter((each.rule, each.excerpt) for each in _of_file(path, before.get(path)))
+        old_concerns = Counter((each.rule, each.excerpt) for each in _of_file(path, before.get(path)))
         for concern in _of_file(path, file):
             key = (concern.rule, concern.excerpt)
-            if known[key]:
-                known[key] -= 1
+            if old_concerns[key]:
+                old_concerns[key] -= 1
             else:
                 concerns.append(concern)
     return tuple(concerns)

@@ -45,14 +45,14 @@ def candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
     if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
         raise Rejected(f"There is no folder {fetched.path!r} in {fetched.source}.", kind="usage")
     folders = [top] if _has_main(top) else sorted(_folders(top, MAX_LEVELS))
-    offered = [_candidate(fetched, folder) for folder in folders]
-    if not offered:
+    all_candidates = [_candidate(fetched, folder) for folder in folders]
+    if not all_candidates:
         raise Rejected(
             f"There is no skill in {fetched.source}.",
             kind="usage",
             hint="A skill is a folder with a SKILL.md: https://agentskills.io",
         )
-    return sorted(offered, key=lambda each: each.name)
+    return sorted(all_candidates, key=lambda each: each.name)
 
 
 def _has_main(folder: Path) -> bool:
@@ -92,22 +92,24 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
 
 
 def chosen(
-    offered: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
+    all_candidates: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
 ) -> list[InstallCandidate]:
     """The candidates of these names, or the only one. Raises `Rejected` if the choice is ambiguous."""
-    known = ", ".join(each.name for each in offered)
-    missing = [name for name in names if name not in {each.name for each in offered}]
+    all_names = ", ".join(each.name for each in all_candidates)
+    missing = [name for name in names if name not in {each.name for each in all_candidates}]
     if missing:
-        raise Rejected(f"There is no skill {missing[0]!r} there.", kind="usage", hint=f"There are: {known}.")
-    if names:
-        return [each for each in offered if each.name in names]
-    if len(offered) > 1 and not everything:
         raise Rejected(
-            f"There are {len(offered)} skills: {known}.",
+            f"There is no skill {missing[0]!r} there.", kind="usage", hint=f"There are: {all_names}."
+        )
+    if names:
+        return [each for each in all_candidates if each.name in names]
+    if len(all_candidates) > 1 and not everything:
+        raise Rejected(
+            f"There are {len(all_candidates)} skills: {all_names}.",
             kind="usage",
             hint="Choose with --skill NAME, several times if you like, or take --all.",
         )
-    return list(offered)
+    return list(all_candidates)
 
 
 def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:

@@ -72,11 +72,11 @@ def _refused(path: str, hint: str) -> Rejected:
     return Rejected(f"{path[:MAX_PATH]!r} is not a path in a skill.", kind="skill_path", hint=hint)
 
 
-def unknown(name: str, known: Iterable[str]) -> Rejected:
+def unknown(name: str, known_names: Iterable[str]) -> Rejected:
     """The error for an unknown skill name, with the most similar names."""
     if not name.strip():
         return Rejected("The skill's name is empty.", kind="usage", hint="Give the name of a skill.")
-    near = get_close_matches(name.lower(), list(known), n=3, cutoff=0.4)
+    near = get_close_matches(name.lower(), list(known_names), n=3, cutoff=0.4)
     nearest = f" The nearest: {', '.join(near)}." if near else ""
     return Rejected(
         f"There is no skill {name[: MAX_NAME * 2]!r}.{nearest}",

@@ -113,23 +113,23 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
 def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
     """The proposals of those numbers. Raises `Rejected` if one cannot be applied."""
     review = curation.review
-    known = {each.number: each for each in curation.proposals}
-    if not known:
+    by_number = {each.number: each for each in curation.proposals}
+    if not by_number:
         raise Rejected(f"Review {review} proposes nothing.", kind="no_proposal")
     for number in numbers:
-        if number not in known:
-            there = ", ".join(map(str, known))
+        if number not in by_number:
+            there = ", ".join(map(str, by_number))
             raise Rejected(
                 f"Review {review} has no proposal {number}.", kind="no_proposal", hint=f"There are: {there}."
             )
-    chosen = tuple(known[number] for number in sorted(set(numbers) or known))
-    done = [str(each.number) for each in chosen if each.applied]
-    if numbers and done:
-        raise _already(review, done)
-    left = tuple(each for each in chosen if not each.applied)
-    if not left:
-        raise _already(review, done)
-    return left
+    chosen = tuple(by_number[number] for number in sorted(set(numbers) or by_number))
+    applied = [str(each.number) for each in chosen if each.applied]
+    if numbers and applied:
+        raise _already(review, applied)
+    remaining = tuple(each for each in chosen if not each.applied)
+    if not remaining:
+        raise _already(review, applied)
+    return remaining
 
 
 def _already(review: str, numbers: Sequence[str]) -> Rejected:

@@ -24,15 +24,15 @@ ROUNDS = 3  # attempts while another process writes to a file
 class SkillFolder(SyncedFolder):
     """The skills of one log in the folder of one home.
 
-    `shown` is a folder on the home's file system, for past contents of the files and whether they were read.
+    `history`: a folder on the home's file system, for past contents of the files and whether they were read.
     Methods raise `LogUnavailable`.
     """
 
-    def __init__(self, engine: Engine, root: Path, lock: Path, shown: Path) -> None:
+    def __init__(self, engine: Engine, root: Path, lock: Path, history: Path) -> None:
         super().__init__(engine, lock, "the folder of the skills")
         self._disk = Disk(root)
         self._versions = SyncedVersions(root, engine.log.log_id)
-        self._history = SkillFileHistory(shown, engine.log.log_id, root)
+        self._history = SkillFileHistory(history, engine.log.log_id, root)
         self._skills: dict[str, Skill] = {}
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
@@ -101,8 +101,8 @@ class SkillFolder(SyncedFolder):
         self._unread = set()
         for head in self._engine.log.streams(PREFIX):
             name = head.stream.removeprefix(PREFIX)
-            known = self._skills.get(name)
-            if known is None or known.version < head.version:
+            cached = self._skills.get(name)
+            if cached is None or cached.version < head.version:
                 try:
                     self._load(name)
                 except NewerSchema as error:
@@ -129,33 +129,33 @@ class SkillFolder(SyncedFolder):
         there = {place.name: place for place in places}
         if self._history.forgotten != forgotten:
             self._write_over(there, forgotten)
-        done = True
+        is_synced = True
         for name in sorted({*self._skills, *there} - self._unread):
             try:
-                done &= self._sync_skill(name, there.get(name))
+                is_synced &= self._sync_skill(name, there.get(name))
             except OSError as error:
                 self._problem(name, f"it cannot be used ({error.strerror})")
         self._versions.store()
         self._history.store()
-        return done
+        return is_synced
 
     def _sync_skill(self, name: str, place: SkillPlace | None) -> bool:
         skill = self._skills.get(name) or Skill(stream=stream_of(name))
         on_disk = self._disk.read(place) if place is not None else None
         if on_disk is not None:
             self._note(on_disk)
-        done = _is_synced(skill, on_disk)
-        if done and on_disk is not None and self._versions.version(name) != skill.version:
+        is_synced = _is_synced(skill, on_disk)
+        if is_synced and on_disk is not None and self._versions.version(name) != skill.version:
             self._history.add_found(on_disk, skill)
-        if not done:
+        if not is_synced:
             past = self.past(name)
             skill = self._take_in(skill, on_disk, past)
-            done = self._lay_out(skill, on_disk, past)
+            is_synced = self._lay_out(skill, on_disk, past)
         if not skill.exists:
             self._versions.remove(name)
-        elif done and all(self.why_blocked(name, path) is None for path in skill.files):
+        elif is_synced and all(self.why_blocked(name, path) is None for path in skill.files):
             self._versions.add(SkillPlace(skill.category, name), skill.version)
-        return done
+        return is_synced
 
     def _write_over(self, there: Mapping[str, SkillPlace], forgotten: int) -> None:
         """Overwrite the files from the log: they may contain forgotten text."""
@@ -212,20 +212,20 @@ class SkillFolder(SyncedFolder):
             place = on_disk.place
         elif on_disk is not None and on_disk.place != place:
             self._disk.move(on_disk.place, place)
-        done = True
+        is_complete = True
         for path in sorted({*skill.files, *there}):
             file, before = skill.files.get(path), there.get(path)
             if file == before or self.why_blocked(skill.name, path) is not None:
                 continue
             if not self._disk.holds(place, path, before):
-                done = False
+                is_complete = False
             elif file is not None:
                 mark = self._disk.write(place, path, file)
                 self._history.add_laid_out(place, path, file, mark, skill.version)
             elif before is not None and is_stale(path, before, past):
                 self._disk.remove(place, path)
                 self._history.removed(place, path)
-        return done
+        return is_complete
 
     def _note(self, on_disk: OnDisk) -> None:
         for problem in on_disk.problems:

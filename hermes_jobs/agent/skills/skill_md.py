@@ -49,8 +49,8 @@ def _checked(text: str, name: str) -> SkillText:
         raise Rejected(f"SKILL.md has {len(text):,} characters.", kind="skill_size", hint="Shorten it.")
     skill = read(text)
     if skill.name != name:
-        given = f"says `name: {skill.name}`" if skill.name else "has no `name`"
-        raise refused(f"The front matter {given}; the skill is called {name}.")
+        problem = f"says `name: {skill.name}`" if skill.name else "has no `name`"
+        raise refused(f"The front matter {problem}; the skill is called {name}.")
     if len(skill.description) > MAX_DESCRIPTION:
         raise refused(
             f"The description has {len(skill.description):,} characters; {MAX_DESCRIPTION:,} are allowed."

@@ -76,7 +76,9 @@ def fetch(source: str, into: Path) -> FetchedSkill:
     repository = repository_of(source)
     if repository is not None:
         revision = _cloned(repository, into)
-        address = named if repository.address in (named := source.partition("#")[0]) else repository.address
+        address = (
+            location if repository.address in (location := source.partition("#")[0]) else repository.address
+        )
         pinned = f"{address}#{repository.revision}" if repository.revision else address
         return FetchedSkill(folder=into, source=pinned, path=repository.path, revision=revision)
     address, _, path = source.partition("#")
@@ -254,8 +256,8 @@ def _refuse_unsafe(address: str) -> None:
     parts = urlsplit(address)
     _refuse_password(address)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        shown = urlunsplit(parts._replace(query=""))
-        raise Rejected(f"{shown} is not an https address.", kind="usage", hint=NAMED)
+        url_shown = urlunsplit(parts._replace(query=""))
+        raise Rejected(f"{url_shown} is not an https address.", kind="usage", hint=NAMED)
 
 
 def _refuse_password(address: str) -> None:

@@ -82,10 +82,10 @@ def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> No
     if not write.lineage or not at_stake:
         return
     session: Session = load(session_stream(write.lineage))
-    shown = [message.content for message in session.messages]
+    texts = [message.content for message in session.messages]
     for path in sorted(at_stake):
         content, notice = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
-        if not any(content in text or notice in text for text in shown):
+        if not any(content in text or notice in text for text in texts):
             present = (
                 content if len(content) <= PRESENT else f"{content[:PRESENT]}\n[… skill_view has the rest]"
             )
@@ -245,8 +245,8 @@ def _patch(skill: Skill, request: e.SkillRequest, fields: Mapping[str, Any]) -> 
         raise Rejected(f"{path} is not text.", kind="skill_path", hint="Write it anew with `write_file`.")
     if not request.old_string:
         raise Rejected("old_string is empty.", kind="usage", hint="Give the text to replace.")
-    done = patched(file.content, request.old_string, request.new_string, replace_all=request.replace_all)
-    content = strict(done.text, skill.name) if path == MAIN_FILE else checked_file(path, done.text)
+    patch = patched(file.content, request.old_string, request.new_string, replace_all=request.replace_all)
+    content = strict(patch.text, skill.name) if path == MAIN_FILE else checked_file(path, patch.text)
     if content == file.content:
         return None
     return e.SkillPatched(
@@ -322,12 +322,12 @@ def _waits(concerns: Iterable[Concern]) -> str:
 
 def _saved(after: Skill, event: e.SkillWritten) -> str:
     path = getattr(event, "path", MAIN_FILE)
-    done = _done(_ACTIONS[type(event)], path)
+    text = _done(_ACTIONS[type(event)], path)
     if isinstance(event, e.SkillDeleted):
-        return f"Saved: the skill {after.name} was {done}, with all its files."
+        return f"Saved: the skill {after.name} was {text}, with all its files."
     files = len(after.files) - 1
     holds = f"SKILL.md has {len(after.main):,} characters; files besides it: {files}"
-    return f"Saved: the skill {after.name}: {done}. {holds}. Nothing more is needed."
+    return f"Saved: the skill {after.name}: {text}. {holds}. Nothing more is needed."
 
 
 _ACTIONS: Mapping[type[e.Event], e.SkillAction] = {

@@ -81,20 +81,20 @@ class Rewind:
         Stops at the first failure. Files judged `changed` are overwritten. Files that an earlier rewind has
         restored are skipped.
         """
-        done: list[FileChange] = []
+        restored: list[FileChange] = []
         for each in judged:
             change = each.change
             if each.judgement == "already":
                 if not _same(change.before, change.after):
-                    done.append(FileChange(path=change.path, before=change.after, after=change.before))
+                    restored.append(FileChange(path=change.path, before=change.after, after=change.before))
                 continue
             try:
-                done.append(self._restored(each))
+                restored.append(self._restored(each))
             except Rejected as refused:
-                return Outcome(tuple(done), change.path, refused.message)
+                return Outcome(tuple(restored), change.path, refused.message)
             except OSError as error:
-                return Outcome(tuple(done), change.path, error.strerror or str(error))
-        return Outcome(tuple(done))
+                return Outcome(tuple(restored), change.path, error.strerror or str(error))
+        return Outcome(tuple(restored))
 
     def _restored(self, judged: Judged) -> FileChange:
         change, state = judged.change, judged.found
@@ -102,8 +102,10 @@ class Rewind:
 
         def check(about_to: FileChange) -> None:
             now = about_to.before
-            known = now is not None and now.digest != ""
-            same = _same(now, state) if known or now is None or state is None else now.size == state.size
+            is_readable = now is not None and now.digest != ""
+            same = (
+                _same(now, state) if is_readable or now is None or state is None else now.size == state.size
+            )
             if not same:
                 raise Rejected(f"{change.path} was changed meanwhile.", kind="changed")
 

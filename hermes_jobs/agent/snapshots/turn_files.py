@@ -94,17 +94,17 @@ def files_of(events: Sequence[RecordedEvent], turn: str, store: SnapshotStore) -
     )
 
 
-def last_rewind(known: TurnFiles) -> tuple[NetChange, ...]:
+def last_rewind(files: TurnFiles) -> tuple[NetChange, ...]:
     """The changes of the last rewind that was not undone yet, for undoing it."""
     rewinds: list[e.FilesRestored] = []
-    for _, event in known.restored:
+    for _, event in files.restored:
         if not event.undo:
             rewinds.append(event)
         elif rewinds:
             paths = {each.path for each in event.files}
-            left = tuple(each for each in rewinds[-1].files if each.path not in paths)
-            rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=left)] if left else []
-    by_path = {each.path: each for each in known.standing}
+            remaining = tuple(each for each in rewinds[-1].files if each.path not in paths)
+            rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=remaining)] if remaining else []
+    by_path = {each.path: each for each in files.standing}
     return _taken_back(rewinds[-1], by_path) if rewinds else ()
 
 

@@ -40,15 +40,15 @@ def decoded_arguments(text: str) -> Any:
     return {} if value is None else value
 
 
-def coerced(shape: type[msgspec.Struct], written: Mapping[str, Any]) -> dict[str, Any]:
+def coerced(shape: type[msgspec.Struct], values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments in the types of a shape's fields, if the meaning is clear; else unchanged."""
     fields = _fields_of(shape)
-    if len(written) == 1 and not fields.keys() & written.keys():
-        ((wrapper, value),) = written.items()
+    if len(values) == 1 and not fields.keys() & values.keys():
+        ((wrapper, value),) = values.items()
         inner = _decoded(value, dict) if isinstance(value, str) else value
         if wrapper in WRAPPERS and isinstance(inner, dict):
-            written = inner
-    return _fields(fields, written)
+            values = inner
+    return _fields(fields, values)
 
 
 @lru_cache(maxsize=512)
@@ -73,9 +73,9 @@ def choices_at(shape: type[msgspec.Struct], path: str) -> tuple[str, ...]:
     return tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else ()
 
 
-def _fields(fields: Mapping[str, inspect.Field], written: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(fields: Mapping[str, inspect.Field], values: Mapping[str, Any]) -> dict[str, Any]:
     coerced_fields: dict[str, Any] = {}
-    for name, value in written.items():
+    for name, value in values.items():
         field = fields.get(name)
         if field is None:
             if value is not None:

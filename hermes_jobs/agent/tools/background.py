@@ -83,13 +83,13 @@ class BackgroundProcesses:
     # --- starting ---------------------------------------------------------------------------------
 
     def record(
-        self, command: str, context: ToolContext, *, life: Life, name: str, shown: str
+        self, command: str, context: ToolContext, *, life: Life, name: str, shown_command: str
     ) -> ProcessRecord:
-        """The record of a call's command; `shown` is the model's text."""
+        """The record of a call's command; `shown_command` is the model's text."""
         return ProcessRecord(
             id=RandomIds().name("p"),
-            command=shown,
-            runs="" if command == shown else command,
+            command=shown_command,
+            runs="" if command == shown_command else command,
             session=context.lineage or context.session,
             turn=context.turn,
             call=context.call,
@@ -217,23 +217,23 @@ class BackgroundProcesses:
             if not each.is_over and (session is None or each.record.session == session)
         ]
 
-    def find(self, named: str) -> BackgroundProcess:
+    def find(self, name: str) -> BackgroundProcess:
         """The process with that id or name; of several with one name the newest. `last` is the newest of all.
 
         Raises `Rejected` if there is none.
         """
-        known = self.all()
-        back = steps_back(named)
-        if back is not None and back < len(known):
-            return known[-1 - back]
-        processes = [each for each in known if named in (each.record.id, each.record.name)]
-        if not processes and named:
-            processes = [each for each in known if each.record.id.startswith(named)]
+        all_processes = self.all()
+        back = steps_back(name)
+        if back is not None and back < len(all_processes):
+            return all_processes[-1 - back]
+        processes = [each for each in all_processes if name in (each.record.id, each.record.name)]
+        if not processes and name:
+            processes = [each for each in all_processes if each.record.id.startswith(name)]
             processes = processes if len(processes) == 1 else []
         if not processes:
             host = os.uname().nodename
             raise Rejected(
-                f"There is no background process {named!r} on this host ({host}).",
+                f"There is no background process {name!r} on this host ({host}).",
                 kind="unknown",
                 hint="See `hermes-jobs processes list`.",
             )

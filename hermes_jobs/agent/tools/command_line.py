@@ -148,8 +148,10 @@ class CommandLine:
 
     @property
     def _is_known(self) -> bool:
-        known = all(UNKNOWN not in word for part in self.parts for word in part.invocation.written)
-        return bool(self.parts) and known and not self.asks and not self.unreadable
+        has_only_known_words = all(
+            UNKNOWN not in word for part in self.parts for word in part.invocation.written
+        )
+        return bool(self.parts) and has_only_known_words and not self.asks and not self.unreadable
 
     def offer(self, command: str, folder: str) -> CallPattern:
         """The rule to offer with an approval: the exact command, or for some a pattern of it."""
@@ -178,16 +180,16 @@ def _fits(pattern: Sequence[str], text: Sequence[str]) -> bool:
     return len(pattern) == len(text) and all(map(fnmatchcase, text, pattern))
 
 
-def _beginning(written: Sequence[str]) -> str:
+def _beginning(words: Sequence[str]) -> str:
     """The program with its verb, such as `npm run build`; empty if that is too general."""
-    name = written[0]
+    name = words[0]
     verbs = load("reading")["verbs"].get(name)
     if verbs is None:
         return ""
-    begins = list(written[: 1 + verbs])
+    begins = list(words[: 1 + verbs])
     if len(begins) < 1 + verbs or any(word.startswith("-") for word in begins[1:]):
         return ""
     longer = load("reading")["longer"].get(" ".join(begins))
     if longer is not None:
-        begins = list(written[: len(begins) + longer])
+        begins = list(words[: len(begins) + longer])
     return "" if any(re.search(r"[\s*?\[\]'\"\\\\]", word) for word in begins) else " ".join(begins)

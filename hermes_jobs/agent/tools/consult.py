@@ -106,10 +106,10 @@ class Consult:
         first = next(iter(self._ensembles), "")
         unknown = [each for each in models if each not in self.known]
         if unknown:
-            known = ", ".join(self.known)
+            all_names = ", ".join(self.known)
             raise ToolFailed(
                 f"there is no model `{unknown[0]}` to ask{did_you_mean(unknown[0], self.known)} "
-                f"These can be asked: {known}."
+                f"These can be asked: {all_names}."
             )
         names = [name for each in models or (first,) for name in self._ensembles.get(each, (each,))]
         if len(names) > MOST:
@@ -146,8 +146,8 @@ class SharedPrice:
         part = len(self._models)
         share = Usage(-(-usage.input_tokens // part), -(-usage.output_tokens // part))
         costs = [self._pricing.cost_usd(each, share) for each in self._models]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        known_costs = [cost for cost in costs if cost is not None]
+        return sum(known_costs) if len(known_costs) == len(costs) else None
 
 
 def _request(model: str, question: str) -> ModelRequest:

@@ -179,16 +179,16 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> tuple[str, ...]:
         may_delegate = context.depth + 1 < self.limits.depth
-        named = task.toolsets if task.toolsets is not None else role.toolsets
-        if named is None:
+        toolsets = task.toolsets if task.toolsets is not None else role.toolsets
+        if toolsets is None:
             withheld = WITHHELD if may_delegate else WITHHELD | {TOOLSET}
             return tuple(each for each in context.toolsets if each not in withheld and each not in ALWAYS)
-        known = set(self.toolsets())
+        all_toolsets = set(self.toolsets())
         is_given = task.toolsets is None and role.trusted
-        for name in named:
-            if name not in known:
+        for name in toolsets:
+            if name not in all_toolsets:
                 raise ToolFailed(
-                    f"{at}: there is no toolset `{name}`{did_you_mean(name, known)} "
+                    f"{at}: there is no toolset `{name}`{did_you_mean(name, all_toolsets)} "
                     f"Yours are: {', '.join(context.toolsets)}."
                 )
             if name == TOOLSET and not may_delegate:
@@ -202,7 +202,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     f"{at}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
                     f"Yours are: {', '.join(context.toolsets)}."
                 )
-        return tuple(named)
+        return tuple(toolsets)
 
     def _check(self, model: str, at: str) -> None:
         try:

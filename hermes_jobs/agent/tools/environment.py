@@ -40,11 +40,11 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     and those of hermes-jobs, OpenAI and Anthropic. Python's virtual environment is the user's: see
     `without_own_venv`.
     """
-    known = [each for each in secrets if len(each) >= SHORTEST_SECRET]
+    known_secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
     filtered = {
         name: value
         for name, value in without_own_venv(environ).items()
-        if not is_withheld(name, value) and not any(secret in value for secret in known)
+        if not is_withheld(name, value) and not any(secret in value for secret in known_secrets)
     }
     return filtered | NO_TERMINAL | {INSIDE_TOOL: "1"}
 

@@ -139,8 +139,8 @@ def _read(
     )
 
 
-def _parsed_type(written: str) -> tuple[str, str | None]:
-    content_type, _, parameters = written.partition(";")
+def _parsed_type(text: str) -> tuple[str, str | None]:
+    content_type, _, parameters = text.partition(";")
     charset = re.search(r"charset=[\"']?([^\s\"';]+)", parameters, re.IGNORECASE)
     return content_type.strip().lower(), charset[1] if charset else None
 
@@ -177,10 +177,12 @@ def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
     """The text in the character set that mark, header or page name; else UTF-8, or Windows-1252."""
     marked = next((name for mark, name in MARKS if body.startswith(mark)), None)
     declared = DECLARED.search(body[:SNIFFED]) if is_html else None
-    named = marked or charset or (declared[1].decode() if declared else None)
-    if named is not None:
+    charset_name = marked or charset or (declared[1].decode() if declared else None)
+    if charset_name is not None:
         with suppress(LookupError, UnicodeError):
-            return body.decode("cp1252" if named.lower() in ("iso-8859-1", "latin1") else named, "replace")
+            return body.decode(
+                "cp1252" if charset_name.lower() in ("iso-8859-1", "latin1") else charset_name, "replace"
+            )
     try:
         return body.decode()
     except UnicodeDecodeError:

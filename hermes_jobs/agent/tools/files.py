@@ -58,7 +58,7 @@ class Files:
         stored_file: StoredFile = no_stored_file,
         snapshots: SnapshotStore = NO_SNAPSHOTS,
     ) -> None:
-        """`kept` finds the file of a large result by its call; `snapshots` stores replaced contents."""
+        """`stored_file` finds the file of a large result by its call; `snapshots` stores replaced texts."""
         self._paths = paths
         self._kept = stored_file
         self._snapshots = snapshots
@@ -100,15 +100,19 @@ class Files:
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
         self._paths.check_approved(real, context, writes=False)
         with os.fdopen(_opened(path, real), "rb") as file:
-            content = page(file, path, offset, limit, column, room=page_room(context))
+            content = page(file, path, offset, limit, column, limit_chars=page_room(context))
             return ToolOutcome(content=content, source=path)
 
     def _kept_file(self, path: str, workdir: str) -> str | None:
         """The file for `results/CALL.txt`, its name in the preview of a large result on every host."""
-        named = Path(path)
-        if named.parent != Path("results") or named.suffix != ".txt" or (Path(workdir) / named).exists():
+        named_path = Path(path)
+        if (
+            named_path.parent != Path("results")
+            or named_path.suffix != ".txt"
+            or (Path(workdir) / named_path).exists()
+        ):
             return None
-        stored = self._kept(named.stem)
+        stored = self._kept(named_path.stem)
         return None if stored is None else str(stored)
 
     def write_file(
@@ -125,11 +129,11 @@ class Files:
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
         data = content.encode()
-        done = self._replace(path, real, data, context)
+        replaced = self._replace(path, real, data, context)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
-        what = "Created" if done.change.before is None else "Replaced"
+        what = "Created" if replaced.change.before is None else "Replaced"
         answer = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
-        return ToolOutcome(content=answer, events=(self._written(done, data, path, context),))
+        return ToolOutcome(content=answer, events=(self._written(replaced, data, path, context),))
 
     def patch_file(
         self,
@@ -153,13 +157,13 @@ class Files:
             refuse_binary(file, path, seen.st_size)
             # Bytes that are not UTF-8 come through as they were.
             text = file.read().decode(errors="surrogateescape")
-        done = patched(text, old_string, new_string, replace_all=replace_all)
+        patch = patched(text, old_string, new_string, replace_all=replace_all)
         try:
-            data = done.text.encode(errors="surrogateescape")
+            data = patch.text.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
         change = self._replace(path, real, data, context, seen)
-        answer = f"Changed {path} in {pluralize(done.count, 'place')}:\n{done.diff}"
+        answer = f"Changed {path} in {pluralize(patch.count, 'place')}:\n{patch.diff}"
         return ToolOutcome(
             content=answer.encode(errors="replace").decode(),
             events=(self._written(change, data, path, context),),
@@ -181,10 +185,10 @@ class Files:
         finally:
             store.prune_if_due(time.time())
 
-    def _written(self, done: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
-        change = done.change
+    def _written(self, replaced: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
+        change = replaced.change
         protected = self._paths.kind(change.path) == "secret"
-        diff = diff_of(path, (change.before, done.old), (change.after, data), protected=protected)
+        diff = diff_of(path, (change.before, replaced.old), (change.after, data), protected=protected)
         return FileWritten(
             turn=context.turn,
             call=context.call,

@@ -117,7 +117,7 @@ def _echoed(command: SimpleCommand) -> str:
 def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
     """The command itself, then the wrapped ones, outer before inner. Raises `Unparsable`."""
     open_words = [command.words]
-    given, inside, count = False, False, 0
+    has_extra, inside, count = False, False, 0
     while open_words:
         count += 1
         if count > MAX_WRAPPED:
@@ -135,12 +135,12 @@ def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[
                 redirects=command.redirects,
                 piped=command.piped,
                 input=command.input,
-                given=given,
+                given=has_extra,
                 echoed=echoed,
                 inner=inside,
             ),
         )
-        given = given or name in ("xargs", "parallel")
+        has_extra = has_extra or name in ("xargs", "parallel")
         inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
         open_words.extend(each for each in wrapped(name, plain[1:]) if each)
 
@@ -157,9 +157,9 @@ def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
     elif (text := text_for_shell(name, arguments)) is not None:
         yield text
     elif name in ("su", "script") or name in SHELLS:
-        given = after_c(arguments, anywhere=name not in SHELLS)
-        if given is not None:
-            yield given
+        script = after_c(arguments, anywhere=name not in SHELLS)
+        if script is not None:
+            yield script
         elif not invocation.operands or "-s" in arguments:
             yield command.input
             yield invocation.echoed

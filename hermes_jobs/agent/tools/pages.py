@@ -37,9 +37,9 @@ def page_room(context: ToolContext) -> int:
     return min(PAGE_CHARS, context.result_chars) - HEADER_CHARS
 
 
-def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, room: int) -> str:
+def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, limit_chars: int) -> str:
     """A header in brackets, then the lines from `offset` on; the first one from character `column` on; at
-    most `room` characters of them.
+    most `limit_chars` characters of them.
 
     Raises `ToolFailed` for a binary file and for an offset behind the end.
     """
@@ -50,7 +50,7 @@ def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, roo
     skipped = _skip_lines(file, offset - 1)
     if not _more(file):
         raise ToolFailed(f"{path} ends with line {skipped:,}; offset {offset:,} is behind it.")
-    lines, goes_on = _take(file, limit, column, room)
+    lines, goes_on = _take(file, limit, column, limit_chars)
     last = offset + len(lines) - 1
     of = f" of {last + _count_lines(file):,}" if size <= COUNTED_BYTES and not goes_on else ""
     header = f"lines {offset:,}–{last:,}{of}"
@@ -74,20 +74,20 @@ def refuse_binary(file: BinaryIO, path: str, size: int) -> None:
         raise ToolFailed(f"{path} is not a text file: {kind}, {size:,} bytes.")
 
 
-def _take(file: BinaryIO, limit: int, column: int, room: int) -> tuple[list[str], int]:
+def _take(file: BinaryIO, limit: int, column: int, limit_chars: int) -> tuple[list[str], int]:
     """The lines of the page, with the file positioned after them; and the column where its only line
     continues, or 0."""
     lines: list[str] = []
     while len(lines) < limit and _more(file):
         start = file.tell()
-        text, whole = _read_line(file, 0 if lines else column - 1, room)
+        text, whole = _read_line(file, 0 if lines else column - 1, limit_chars)
         if not whole and not lines:
             return [text], column + len(text)
         if not whole:
             file.seek(start)
             break
         lines.append(text)
-        room -= len(text)
+        limit_chars -= len(text)
     return lines, 0
 
 

@@ -98,8 +98,8 @@ class PathPolicy:
             return None
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
             return None
-        known = _linkable(self.home, self.user_home, int(time.monotonic() / LINKED_SECONDS))
-        return known.get((status.st_dev, status.st_ino))
+        linkable = _linkable(self.home, self.user_home, int(time.monotonic() / LINKED_SECONDS))
+        return linkable.get((status.st_dev, status.st_ino))
 
     def verdict(self, path: str, context: ToolContext, *, writes: bool) -> Verdict:
         """Whether a call may use the file: keys and startup files need approval."""
@@ -129,8 +129,8 @@ class PathPolicy:
 
     def real_roots(self, workdir: str) -> tuple[str, ...]:
         """The folders that may be used in a session, as real paths."""
-        named = (workdir,) if self.roots is None else self.roots
-        return tuple(os.path.realpath(self._absolute(each, workdir)) for each in named)
+        roots = (workdir,) if self.roots is None else self.roots
+        return tuple(os.path.realpath(self._absolute(each, workdir)) for each in roots)
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -156,15 +156,15 @@ def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int]
     By stat alone: to open and close a database of SQLite drops its locks.
     """
     linkable: dict[tuple[int, int], str] = {}
-    shown = {os.path.join(home, each) for each in READABLE}
-    named = [
+    readable = {os.path.join(home, each) for each in READABLE}
+    places_by_kind = [
         ("startup", startup_places(user_home)),
         ("secret", secret_places(user_home)),
         ("private", iter((home,))),
     ]
-    for kind, places in named:
+    for kind, places in places_by_kind:
         for place in places:
-            for path in _files(place, shown):
+            for path in _files(place, readable):
                 identity = _identity(path)
                 if identity is not None:
                     linkable[identity] = kind

@@ -58,8 +58,8 @@ class Permit:
 
     def _lifted(self, question: str, asks: ApprovalRule | None) -> Verdict | None:
         """The approval that allows the call."""
-        given = {"for this turn": self._given.turn, "for this session": self._given.session}
-        for source, approved in given.items():
+        approvals = {"for this turn": self._given.turn, "for this session": self._given.session}
+        for source, approved in approvals.items():
             if used := self._allowed_by(approved):
                 return self._allowed(question, source, used)
         if asks is None:
@@ -101,8 +101,8 @@ class Permit:
         return self._tool.rules.allowed_by(about, self._arguments, self._context) if about else ()
 
     def _is_about(self, calls: CallPattern) -> bool:
-        named = calls.tool in {self._tool.name, self._tool.rules.group, "*"} - {""}
-        return named and (not calls.folder or real_path_inside(self._context.workdir, calls.folder))
+        is_named = calls.tool in {self._tool.name, self._tool.rules.group, "*"} - {""}
+        return is_named and (not calls.folder or real_path_inside(self._context.workdir, calls.folder))
 
     def _only_reads(self) -> bool:
         if self._tool.name in PLANNING:

@@ -39,8 +39,8 @@ def _provided(spec: ToolSpec, run: Run, toolset: str) -> Tool:
     required = spec.parameters.get("required", ())
     effect: Effect = spec.effect if isinstance(spec, ProvidedSpec) else "write"
 
-    def validate(written: Arguments) -> Arguments:
-        return _with_all(required, written)
+    def validate(values: Arguments) -> Arguments:
+        return _with_all(required, values)
 
     def call(arguments: Arguments, context: ToolContext, _cancel: Cancel) -> str:
         return run(context, spec.name, arguments)
@@ -56,8 +56,8 @@ def _provided(spec: ToolSpec, run: Run, toolset: str) -> Tool:
     )
 
 
-def _with_all(required: Collection[str], written: Arguments) -> Arguments:
+def _with_all(required: Collection[str], arguments: Arguments) -> Arguments:
     for name in required:
-        if name not in written:
+        if name not in arguments:
             raise InvalidArguments(f"the argument `{name}` is missing")
-    return written
+    return arguments

@@ -105,10 +105,10 @@ class ProcessTool:
             if each.record.session == session or (each.record.name and not each.is_over)
         ]
 
-    def _find(self, named: str, context: ToolContext) -> BackgroundProcess:
-        process = self.processes.find(named)
+    def _find(self, name: str, context: ToolContext) -> BackgroundProcess:
+        process = self.processes.find(name)
         if process.record.id not in {each.record.id for each in self._mine(context)}:
-            raise ToolFailed(f"{named} is a process of another conversation.")
+            raise ToolFailed(f"{name} is a process of another conversation.")
         return process
 
     def _list(self, context: ToolContext) -> str:

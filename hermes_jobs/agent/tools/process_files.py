@@ -135,8 +135,8 @@ class ProcessFiles:
         `OSError`."""
         record = self.record(name)
         if record is not None:
-            command, runs, named = map(text, (record.command, record.runs, record.name))
-            after = msgspec.structs.replace(record, command=command, runs=runs, name=named)
+            command, runs, process_name = map(text, (record.command, record.runs, record.name))
+            after = msgspec.structs.replace(record, command=command, runs=runs, name=process_name)
             if after != record:
                 self.write_record(after)
 

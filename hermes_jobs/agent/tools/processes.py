@@ -221,14 +221,14 @@ def _completed(status: dict[str, list[str]], collected: BoundedOutput) -> Comple
     output, cut = plain_text(collected), collected.cut
     if "ended" not in status:
         return Completed(exit_code=None, output=output, cut=cut, lost=True)
-    how, code, left = status["ended"]
+    how, code, num_left = status["ended"]
     return Completed(
         exit_code=_exit_code(int(code)) if how == "exit" else None,
         output=output,
         timed_out=how == "timeout",
         interrupted=how in ("cancel", "parent", "lease"),
         cut=cut,
-        left=int(left),
+        left=int(num_left),
     )
 
 

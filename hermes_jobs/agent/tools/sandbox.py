@@ -49,7 +49,7 @@ def layer() -> Layer:
         real = os.path.realpath(folder)
         Path(real, "file").touch()
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, "-I", "-S", str(LAYER_SCRIPT), real],
                 capture_output=True,
                 text=True,
@@ -58,8 +58,8 @@ def layer() -> Layer:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return Layer(name=NONE, why=str(error))
-    name, _, why = done.stdout.strip().partition("\n")
-    return Layer(name=name or NONE, why=why or done.stderr.strip()[-200:])
+    name, _, why = process.stdout.strip().partition("\n")
+    return Layer(name=name or NONE, why=why or process.stderr.strip()[-200:])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +117,12 @@ class Sandbox:
         if reach.visible is None:
             return []
         user_home = self.paths.user_home
-        named = (*self.visible, *reach.visible)
-        shown = [os.path.realpath(os.path.join(user_home, each.removeprefix("~/"))) for each in named]
+        visible = (*self.visible, *reach.visible)
+        visible_paths = [
+            os.path.realpath(os.path.join(user_home, each.removeprefix("~/"))) for each in visible
+        ]
         places = (*secret_places(user_home), *escapes(os.getuid()))
-        return [each for each in places if not any(is_inside(each, one) for one in shown)]
+        return [each for each in places if not any(is_inside(each, one) for one in visible_paths)]
 
     def _locked(self, reach: SandboxReach) -> list[str]:
         return [] if reach.visible is None else list(startup_places(self.paths.user_home))

@@ -129,10 +129,10 @@ def _mount_over(plan: SandboxPlan) -> None:
 
 def _hide_home(libc: Any, plan: SandboxPlan) -> None:
     """Mount an empty folder over the home, with the shown folders, and create the file that hides others."""
-    shown = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
+    open_folders = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
     _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
     os.close(os.open(f"{plan.home}/{NOTHING}", os.O_CREAT | os.O_WRONLY, 0o444))
-    for path, descriptor in shown:
+    for path, descriptor in open_folders:
         os.makedirs(path)
         _mount(libc, f"/proc/self/fd/{descriptor}", path, "", MS_BIND | MS_REC)
         _make_read_only(libc, path)
@@ -192,9 +192,9 @@ def _restrict(plan: SandboxPlan) -> None:
                 names = os.listdir(path)
             except OSError:
                 continue
-            shown = [f"{within}{name}" for name in names]
+            paths = [f"{within}{name}" for name in names]
             inside = path in apart or any(path.startswith(f"{each}/") and not apart[each] for each in apart)
-            open_paths += [each for each in shown if each in apart] if inside else shown
+            open_paths += [each for each in paths if each in apart] if inside else paths
         elif path not in apart:
             _allow(libc, ruleset, path, handled)
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")

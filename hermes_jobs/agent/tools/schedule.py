@@ -146,19 +146,19 @@ class ScheduleTool:
         return parsed
 
     def _act(
-        self, kind: type[Pause | Resume | Remove], given: str | None, now: float, context: ToolContext
+        self, kind: type[Pause | Resume | Remove], name: str | None, now: float, context: ToolContext
     ) -> ToolOutcome:
-        if not given:
+        if not name:
             raise ToolFailed("give `schedule`: the id or the name of the one that is meant.")
 
         def change(load: StateLoader) -> DecisionResult:
-            schedule = chosen(given, existing(self._streams(), load))
+            schedule = chosen(name, existing(self._streams(), load))
             return _answered(kind(schedule=schedule.id, now=now, by=context.turn), load, DONE[kind])
 
         return ToolOutcome(content="", change=change)
 
 
-def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionResult:
+def _answered(act: ScheduleCommand, load: StateLoader, outcome: str) -> DecisionResult:
     """The result of the command; the answer is the schedule after it."""
     changed = act(load)
     after: Schedule = load(act.stream)
@@ -166,7 +166,7 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
         for event in write.events:
             after = evolve(after, event)  # type: ignore[arg-type]  # an act writes to its schedule alone
     plan = after.plan
-    named = f"“{plan.name}” ({after.id})" if plan is not None else after.id
+    title = f"“{plan.name}” ({after.id})" if plan is not None else after.id
     rest = (
         "" if after.removed or plan is None else f": {plan.timing}, {plan.timezone}; {describe_status(after)}"
     )
@@ -174,4 +174,4 @@ def _answered(act: ScheduleCommand, load: StateLoader, done: str) -> DecisionRes
         f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
     )
     lost = f" {NO_FOLDER}" if isinstance(act, Add) and plan is not None and not plan.workdir else ""
-    return replace(changed, answer=f"{done}: {named}{rest}{goes}.{lost}")
+    return replace(changed, answer=f"{outcome}: {title}{rest}{goes}.{lost}")

@@ -120,9 +120,9 @@ def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     return ToolOutcome(content=f"[{_header(ending, query)}]{notes}\n{text}".rstrip("\n"))
 
 
-def _missing_ending(completed: Completed, shown: int) -> SearchEnding:
+def _missing_ending(completed: Completed, num_shown: int) -> SearchEnding:
     if completed.timed_out:
-        return SearchEnding(shown=shown, stopped_in="a file")
+        return SearchEnding(shown=num_shown, stopped_in="a file")
     raise ToolFailed(f"the search ended without an answer (exit code {completed.exit_code}).")
 
 

@@ -167,11 +167,11 @@ def _written_out(glob: str) -> list[str]:
 
 
 def _look(candidate: WalkedFile, pattern: re.Pattern[str], query: Query, page: Page) -> None:
-    page.now_in = shown = _shown(candidate.path, query.workdir)
+    page.now_in = shown_path = _shown(candidate.path, query.workdir)
     if query.mode == "names":
         page.files += 1
         if pattern.search(candidate.relative):
-            page.add(shown)
+            page.add(shown_path)
         return
     text = _text(candidate, query, page)
     if text is None:
@@ -182,18 +182,18 @@ def _look(candidate: WalkedFile, pattern: re.Pattern[str], query: Query, page: P
         lines.pop()
     if query.mode == "files":
         if any(pattern.search(line) for line in lines):
-            page.add(shown)
+            page.add(shown_path)
     elif query.mode == "count":
         count = sum(1 for line in lines if pattern.search(line))
         if count:
-            page.add(f"{shown}: {count:,}")
+            page.add(f"{shown_path}: {count:,}")
     else:
-        _content(shown, lines, pattern, page)
+        _content(shown_path, lines, pattern, page)
 
 
 def _shown(path: str, workdir: str) -> str:
-    shown = os.path.relpath(path, workdir) if is_inside(path, workdir) else path
-    return shown.encode(errors="replace").decode()  # the name may hold any bytes
+    relative = os.path.relpath(path, workdir) if is_inside(path, workdir) else path
+    return relative.encode(errors="replace").decode()  # the name may hold any bytes
 
 
 def _text(candidate: WalkedFile, query: Query, page: Page) -> str | None:
@@ -214,7 +214,7 @@ def _text(candidate: WalkedFile, query: Query, page: Page) -> str | None:
         return (start + file.read()).decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
-def _content(shown: str, lines: list[str], pattern: re.Pattern[str], page: Page) -> None:
+def _content(shown_path: str, lines: list[str], pattern: re.Pattern[str], page: Page) -> None:
     """Each matching line is one result, with the lines around it that no other result shows."""
     around = page.query.context
     hits = _hits(lines, pattern)
@@ -227,7 +227,7 @@ def _content(shown: str, lines: list[str], pattern: re.Pattern[str], page: Page)
         start = max(at - around, last + 1)
         block = [_line(i, lines[i], match if i == at else None) for i in range(start, end + 1)]
         if not titled:
-            block.insert(0, f"\n{shown}" if page.shown else shown)
+            block.insert(0, f"\n{shown_path}" if page.shown else shown_path)
         elif around and start > last + 1:
             block.insert(0, "--")
         titled = page.add("\n".join(block)) or titled

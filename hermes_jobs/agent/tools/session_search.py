@@ -150,10 +150,10 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
             return passages, ()
         words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
         others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
-        known = {each.hit.position: each for each in (*others, *passages)}
+        by_position = {each.hit.position: each for each in (*others, *passages)}
         rankings = {"asked": passages, "expanded": others}
         best = fused({name: [each.hit.position for each in ranked] for name, ranked in rankings.items()})
-        return tuple(_as_relaxed(known[each.thing]) for each in best[:HITS]), (spent,)
+        return tuple(_as_relaxed(by_position[each.thing]) for each in best[:HITS]), (spent,)
 
     def _summaries(
         self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel
@@ -168,39 +168,39 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         """The matches, and the part of the conversation with most of them."""
         quoted = "\n".join(f"[{hit.role}] {hit.snippet}" for hit in hits)
         text = normal("\n\n".join(map(line_of, self.archive.transcript(hits[0].session))))
-        room = EXCERPT_CHARS - len(quoted)
+        limit = EXCERPT_CHARS - len(quoted)
         asked_for = question(query)
         expression = parse(query)
         terms = () if expression is None else positive_terms(expression)
         if asked_for is not None and any(hit.relaxed for hit in hits):
             terms = terms_in(fold(text), asked_for.wanted)
-        start, end = best_window(text, Matcher(terms), room)
+        start, end = best_window(text, Matcher(terms), limit)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(text) else ""
         return f"Matches:\n{quoted}\n\n{before}{text[start:end]}{after}"
 
-    def _moment(self, name: str, written: str | None) -> str | None:
+    def _moment(self, name: str, text: str | None) -> str | None:
         """A day or time in the log's format, by default in the local zone. Raises `ToolFailed`."""
-        if not written:
+        if not text:
             return None
         try:
-            given = datetime.fromisoformat(written.strip())
-            moment = given.replace(tzinfo=self.zone) if given.tzinfo is None else given
+            parsed = datetime.fromisoformat(text.strip())
+            moment = parsed.replace(tzinfo=self.zone) if parsed.tzinfo is None else parsed
             return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         except (ValueError, OverflowError):
             like = "such as 2026-11-20 or 2026-11-20T14:30"
-            raise ToolFailed(f"`{name}` must be a day or a moment {like} (given: {written}).") from None
+            raise ToolFailed(f"`{name}` must be a day or a moment {like} (given: {text}).") from None
 
     def _no_results(self, query: str, scope: Scope) -> str:
         limits, wider = [], []
-        for name, shown in (
+        for name, value in (
             ("role_filter", ", ".join(scope.roles)),
             ("after", scope.after),
             ("before", scope.before),
             ("source", scope.source),
         ):
-            if shown:
-                limits.append(f"{name}: {shown}")
+            if value:
+                limits.append(f"{name}: {value}")
                 wider.append(f"leave out {name}")
         if not scope.hidden:
             limits.append("reviews and sub-agents left out")
@@ -209,9 +209,9 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         return no_results_hint(query, self.archive.searched(scope), limits, wider)
 
 
-def roles_of(written: str) -> tuple[Role, ...]:
+def roles_of(text: str) -> tuple[Role, ...]:
     """The roles of a comma-separated list; none for all. Raises `ToolFailed`."""
-    names = [name.strip().lower() for name in written.split(",") if name.strip()]
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
     try:
         return msgspec.convert(tuple(dict.fromkeys(names)), described(tuple[Role, ...]))
     except msgspec.ValidationError:

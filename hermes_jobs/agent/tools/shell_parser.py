@@ -118,8 +118,8 @@ class _Reader(WordReader):
         words = self._words
         while words and words[0] in (*_RESERVED, "function"):
             self._piped = self._piped or words[0] == "coproc"  # its input is a pipe
-            named = words[0] == "function" or (words[0] == "coproc" and words[2:3] == ["{"])
-            words = words[2:] if named else words[1:]
+            is_named = words[0] == "function" or (words[0] == "coproc" and words[2:3] == ["{"])
+            words = words[2:] if is_named else words[1:]
         if words and words[0] in ("for", "select", "case"):
             self._begin_compound(words)
             words = []
@@ -140,10 +140,10 @@ class _Reader(WordReader):
 
     def _set_parameters(self, arguments: list[str]) -> None:
         """Store the positional parameters of `set`."""
-        given = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
-        if given is None:
+        first = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
+        if first is None:
             return
-        parameters = arguments[given + (arguments[given] == "--") :]
+        parameters = arguments[first + (arguments[first] == "--") :]
         self.variables["@"] = self.variables["*"] = " ".join(parameters)
         self.variables |= {str(number): each for number, each in enumerate(parameters[:9], 1)}
 

@@ -278,17 +278,17 @@ def _ansi_character(escape: str) -> str:
 
 def _expanded(field: str) -> list[str]:
     """The words of a brace expansion."""
-    done: list[str] = []
+    results: list[str] = []
     open_fields = [field]
     while open_fields:
         each = open_fields.pop(0)
         match = _BRACES.search(each)
         if match is None:
-            done.append(each)
+            results.append(each)
         else:
             open_fields.extend(
                 each[: match.start()] + part + each[match.end() :] for part in match[1].split(",")
             )
-        if len(done) + len(open_fields) > MAX_BRACES:
+        if len(results) + len(open_fields) > MAX_BRACES:
             raise Unparsable("its braces stand for too many words")
-    return [each for each in done if each]
+    return [each for each in results if each]

@@ -105,18 +105,18 @@ class _SkillTools:
         ask the user before you create or delete one; corrections may be patched without asking. Changes take
         effect immediately.
         """
-        given = {
+        fields = {
             "content": content if content is not None else file_content,
             "file_path": file_path,
             "old_string": old_string,
             "new_string": new_string,
         }
         for needed in _NEEDED[action]:
-            if given[needed] is None:
+            if fields[needed] is None:
                 raise ToolFailed(f"`{action}` needs `{needed}`.")
         request = SkillRequest(
             action=action,
-            content=given["content"] or "",
+            content=fields["content"] or "",
             category=(category or "").strip() or None,
             path=(file_path or "").strip(),
             old_string=old_string or "",

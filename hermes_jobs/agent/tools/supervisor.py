@@ -64,12 +64,12 @@ def main() -> None:
     if how not in KILLED_AT_ONCE:
         watch.stop(signal.SIGTERM)
         watch.until_empty(GRACE)
-    left = watch.kill()
+    num_left = watch.kill()
     if afterwards and (how != "exit" or watch.status != 0):
         last = Watch(start_command(shell, afterwards, prctl, None), wakeup)
         last.until_empty(AFTERWARDS_LIMIT)
         last.kill()
-    _say(f"ended {how} {watch.status} {left}")
+    _say(f"ended {how} {watch.status} {num_left}")
 
 
 class Worker:

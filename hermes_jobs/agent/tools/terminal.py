@@ -182,7 +182,7 @@ class Terminal:
             raise ToolFailed("there are no background processes here. Nothing was run.")
         life: Life = "named" if name else "session" if context.attended else "turn"
         record = processes.record(
-            self._command(command, context), context, life=life, name=name, shown=command
+            self._command(command, context), context, life=life, name=name, shown_command=command
         )
         try:
             process = processes.start(

@@ -126,12 +126,12 @@ class Tool:
         Raises `InvalidArguments`.
         """
         try:
-            written = decoded_arguments(text)
+            values = decoded_arguments(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise InvalidArguments(f"the arguments are not valid JSON: {error}") from error
-        if not isinstance(written, dict):
-            raise InvalidArguments(f"the arguments must be a JSON object, not {_kind(written)}")
-        return self.validate(written)
+        if not isinstance(values, dict):
+            raise InvalidArguments(f"the arguments must be a JSON object, not {_kind(values)}")
+        return self.validate(values)
 
 
 def tool(  # noqa: PLR0913 - what a tool is
@@ -157,8 +157,8 @@ def tool(  # noqa: PLR0913 - what a tool is
         shape = msgspec.defstruct(tool_name, fields, frozen=True, kw_only=True)
 
         def call(arguments: Arguments, context: ToolContext, cancel: Cancel) -> str | ToolOutcome:
-            known: dict[object, object] = {ToolContext: context, Cancel: cancel}
-            return function(**{each: known[kind] for each, kind in passed.items()}, **arguments)
+            injected: dict[object, object] = {ToolContext: context, Cancel: cancel}
+            return function(**{each: injected[kind] for each, kind in passed.items()}, **arguments)
 
         return Tool(
             name=tool_name,
@@ -166,7 +166,7 @@ def tool(  # noqa: PLR0913 - what a tool is
             parameters=parameter_schema(shape),
             toolset=toolset,
             effect=effect,
-            validate=lambda written: validated(shape, written),
+            validate=lambda values: validated(shape, values),
             call=call,
             available=available,
             reads=reads,
@@ -178,26 +178,26 @@ def tool(  # noqa: PLR0913 - what a tool is
     return make
 
 
-def validated(shape: type[msgspec.Struct], written: Arguments) -> Arguments:
+def validated(shape: type[msgspec.Struct], values: Arguments) -> Arguments:
     """The arguments as the shape's types, coerced where they differ.
 
     Raises `InvalidArguments`.
     """
-    written = coerced(shape, written)
+    values = coerced(shape, values)
     fields = _fields_of(shape)
-    for name in written:
+    for name in values:
         if name not in fields:
-            known = ", ".join(f"`{each}`" for each in fields) or "none"
+            names = ", ".join(f"`{each}`" for each in fields) or "none"
             raise InvalidArguments(
-                f"unknown argument `{name}`{did_you_mean(name, fields)} The arguments are: {known}."
+                f"unknown argument `{name}`{did_you_mean(name, fields)} The arguments are: {names}."
             )
     for name, field in fields.items():
-        if field.required and name not in written:
+        if field.required and name not in values:
             raise InvalidArguments(f"the argument `{name}` is missing")
     try:
-        return msgspec.structs.asdict(msgspec.convert(written, described(shape), strict=False))
+        return msgspec.structs.asdict(msgspec.convert(values, described(shape), strict=False))
     except msgspec.ValidationError as error:
-        raise InvalidArguments(_explain(str(error), written, shape)) from error
+        raise InvalidArguments(_explain(str(error), values, shape)) from error
 
 
 @lru_cache(maxsize=512)
@@ -205,9 +205,9 @@ def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.Fiel
     return {field.name: field for field in msgspec.structs.fields(shape)}
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The text `; did you mean …?` with the nearest of the known names, or a full stop."""
-    nearest = difflib.get_close_matches(name.lower(), list(known), n=3, cutoff=0.5)
+    nearest = difflib.get_close_matches(name.lower(), list(names), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(f'`{each}`' for each in nearest)}?" if nearest else "."
 
 
@@ -277,18 +277,18 @@ def _described(hint: Any) -> Any:
 _LOCATED = re.compile(r"(?P<what>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
 
 
-def _explain(message: str, written: Arguments, shape: type[msgspec.Struct]) -> str:
+def _explain(message: str, values: Arguments, shape: type[msgspec.Struct]) -> str:
     """msgspec's message as a sentence that begins with the argument, with the values that it may have."""
     match = _LOCATED.fullmatch(message)
     if match is None:
         return message
     where = match["where"]
-    given = written.get(re.split(r"[.\[]", where, maxsplit=1)[0])
+    value = values.get(re.split(r"[.\[]", where, maxsplit=1)[0])
     problem = match["what"].replace("`", "")
     words = choices_at(shape, where)
     right = f"; it is one of {', '.join(words)}" if words else ""
     return (
-        f"the argument `{where}` is wrong: {problem[:1].lower()}{problem[1:]} (given: {_shown(given)}){right}"
+        f"the argument `{where}` is wrong: {problem[:1].lower()}{problem[1:]} (given: {_shown(value)}){right}"
     )
 
 

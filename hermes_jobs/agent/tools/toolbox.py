@@ -150,38 +150,38 @@ class Toolbox:
         touched = [self._touched(call, context_workdir) for call in calls]
         planned = []
         for index, call in enumerate(calls):
-            known = self._tools.get(call.name)
+            tool = self._tools.get(call.name)
             after = (f"{call_prefix}-{i}" for i in range(index) if touched[i].meets(touched[index]))
-            effect = known.effect if known else "write" if MCP_MARK in call.name else "read"
+            effect = tool.effect if tool else "write" if MCP_MARK in call.name else "read"
             planned.append(PlannedCall(call=f"{call_prefix}-{index}", effect=effect, after=tuple(after)))
         return tuple(planned)
 
     def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
         """Whether the call may run. An invalid call is allowed: `run` reports the error."""
-        known = self._tools.get(call.name)
-        if known is None:
+        tool = self._tools.get(call.name)
+        if tool is None:
             return ALLOW
-        if known.toolset in context.withheld:
+        if tool.toolset in context.withheld:
             return Verdict("deny", f"sub-agents may not use `{call.name}`", advice=WITHHELD)
         try:
-            arguments = known.decode(call.arguments)
+            arguments = tool.decode(call.arguments)
         except InvalidArguments:
             return ALLOW
         try:
-            return judge(known, arguments, context)
+            return judge(tool, arguments, context)
         except Exception as error:  # noqa: BLE001 - a guard that fails allows nothing
             return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
 
     def allowing(self, call: ToolCall, context: ToolContext) -> tuple[ApprovalRule, ...]:
         """The rules that allow calls like this one; `verdict` decides whether they cover it."""
-        known = self._tools.get(call.name)
-        if known is None:
+        tool = self._tools.get(call.name)
+        if tool is None:
             return ()
         try:
-            arguments = known.decode(call.arguments)
+            arguments = tool.decode(call.arguments)
         except InvalidArguments:
             return ()
-        return tuple(permit(known, arguments, context).naming("allow"))
+        return tuple(permit(tool, arguments, context).naming("allow"))
 
     def run(
         self, call: ToolCall, context: ToolContext, toolsets: Sequence[str] | None, cancel: Cancel
@@ -189,21 +189,21 @@ class Toolbox:
         """Validate and run the call. A verdict of `deny` applies here too; the caller handles `ask`."""
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted before it began.", ok=False, interrupted=True)
-        offered = self._offered(toolsets)
-        known = offered.get(call.name)
-        if known is None:
-            return _invalid(unknown_tool(call.name, offered))
+        tools = self._offered(toolsets)
+        tool = tools.get(call.name)
+        if tool is None:
+            return _invalid(unknown_tool(call.name, tools))
         try:
-            arguments = known.decode(call.arguments)
+            arguments = tool.decode(call.arguments)
         except InvalidArguments as error:
             return _invalid(self._redact(f"Error: {call.name}: {_sentence(str(error))}"))
         verdict = self.verdict(call, context)
         if verdict.decision == "deny":
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
         approved = verdict.decision == "ask" or verdict.approved
-        usable = tuple(each for each in _toolsets_of(offered) if each not in context.withheld)
+        usable = tuple(each for each in _toolsets_of(tools) if each not in context.withheld)
         on = replace(context, toolsets=usable, approved=approved)
-        outcome = _called(known, arguments, on, cancel)
+        outcome = _called(tool, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
         events = tuple(map(self._redacted_event, outcome.events))
         return replace(
@@ -229,9 +229,9 @@ class Toolbox:
         }
 
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
-        named = self._enabled if toolsets is None else toolsets
-        always = () if ALONE.intersection(named) else ALWAYS
-        return self._expand((*named, *always)) - self._disabled
+        names = self._enabled if toolsets is None else toolsets
+        always = () if ALONE.intersection(names) else ALWAYS
+        return self._expand((*names, *always)) - self._disabled
 
     def _expand(self, names: Iterable[str]) -> frozenset[str]:
         toolsets: set[str] = set()
@@ -244,20 +244,20 @@ class Toolbox:
         return frozenset(toolsets)
 
     def _touched(self, call: ToolCall, workdir: str) -> _Touched:
-        known = self._tools.get(call.name)
-        if known is None:
+        tool = self._tools.get(call.name)
+        if tool is None:
             return _Touched()
-        on_files = known.toolset if self._serialize_terminal and known.toolset in ON_FILES else None
+        on_files = tool.toolset if self._serialize_terminal and tool.toolset in ON_FILES else None
         try:
-            arguments = known.decode(call.arguments)
-            reads, writes = known.reads(arguments), known.writes(arguments)
+            arguments = tool.decode(call.arguments)
+            reads, writes = tool.reads(arguments), tool.writes(arguments)
             return _Touched(_resolved(reads, workdir), _resolved(writes, workdir), on_files)
         except Exception:  # noqa: BLE001 - an invalid call runs nothing, so no call waits for it
             return _Touched()
 
 
-def _toolsets_of(offered: Mapping[str, Tool]) -> tuple[str, ...]:
-    return tuple(sorted({each.toolset for each in offered.values()}))
+def _toolsets_of(tools: Mapping[str, Tool]) -> tuple[str, ...]:
+    return tuple(sorted({each.toolset for each in tools.values()}))
 
 
 class _Touched:
@@ -298,22 +298,22 @@ def _resolved(paths: Sequence[str], workdir: str) -> frozenset[str]:
     return frozenset(os.path.realpath(os.path.join(workdir, os.path.expanduser(each))) for each in paths)
 
 
-def _is_available(known: Tool) -> bool:
+def _is_available(tool: Tool) -> bool:
     try:
-        return known.available()
+        return tool.available()
     except Exception:  # noqa: BLE001 - a tool whose check fails is not available
         return False
 
 
-def _called(known: Tool, arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
+def _called(tool: Tool, arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
     try:
-        result = known.call(arguments, context, cancel)
+        result = tool.call(arguments, context, cancel)
     except ToolFailed as error:
         return ToolOutcome(content=f"Error: {error}", ok=False, refused=isinstance(error, ToolRefused))
     except Rejected as refused:
         return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn continues
-        text = f"Error: {known.name} failed: {type(error).__name__}: {error}"
+        text = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
     return ToolOutcome(content=result) if isinstance(result, str) else result
 
@@ -323,9 +323,9 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def unknown_tool(name: str, offered: Iterable[str]) -> str:
+def unknown_tool(name: str, tool_names: Iterable[str]) -> str:
     """The error for an unknown tool, with the most similar names."""
-    names = list(offered)
+    names = list(tool_names)
     there = f"The tools are: {', '.join(names)}." if names else "There are no tools in this turn."
     return f"Error: there is no tool `{name}` here{did_you_mean(name, names)} {there}"
 

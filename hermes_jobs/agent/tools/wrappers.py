@@ -121,12 +121,12 @@ def _split_string(arguments: tuple[str, ...], options: int) -> tuple[str, ...] |
 
 def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The command of each `-exec`, with the folders searched, unless a test picks among the files."""
-    given = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
+    folders = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
     commands: list[list[str]] = []
     is_open = False
     for word in arguments:
         if is_open and word not in (";", "+"):
-            commands[-1].extend(given if word == "{}" else (word,))
+            commands[-1].extend(folders if word == "{}" else (word,))
         elif is_open:
             is_open = False
         elif word in ("-exec", "-execdir", "-ok", "-okdir"):

@@ -209,12 +209,12 @@ def _messages(part: WorkPart, number: int) -> Iterator[Message]:
     for fact in part.facts:
         yield UserMessage(fact.says)
         yield AssistantMessage(TALK)
-    for at, done in enumerate(part.calls):
-        key = "command" if done.name == "terminal" else "path"
-        call = ToolCall(f"call-{number}-{at}", done.name, json.dumps({key: done.target}))
+    for at, call_done in enumerate(part.calls):
+        key = "command" if call_done.name == "terminal" else "path"
+        call = ToolCall(f"call-{number}-{at}", call_done.name, json.dumps({key: call_done.target}))
         yield UserMessage("Continue with that.")
         yield AssistantMessage("", (call,))
-        yield ToolMessage(call.id, done.name, ENDS[done.ends], failed=done.ends == "failed")
+        yield ToolMessage(call.id, call_done.name, ENDS[call_done.ends], failed=call_done.ends == "failed")
         yield AssistantMessage(TALK)
 
 

@@ -275,19 +275,19 @@ class Chat:
     def _submit(self, text: str, mentions: str, skill: str = "") -> None:
         """Submit the text with the skill, the mentioned files, and the waiting outputs."""
         self._interrupted_at = float("-inf")  # a new message ends the wait for a second Ctrl-C
-        given = with_skills(self.application.skills, (skill,) if skill else (), text)
+        message = with_skills(self.application.skills, (skill,) if skill else (), text)
         if not skill:
             self.conversation.show_prompt(text)
-        composed = self._attachments.compose(given.text, mentions, self.conversation.workdir)
+        composed = self._attachments.compose(message.text, mentions, self.conversation.workdir)
         passed = self.conversation.start.variables
         for line in (
-            *given.notes,
+            *message.notes,
             *composed.notes,
             *named_variables(self._context, text, passed, by_chat_flags),
         ):
             self._dim(line)
         self.application.sync_files()  # edits of files come before this message
-        submitted = self.conversation.submit(composed.text, given.names)
+        submitted = self.conversation.submit(composed.text, message.names)
         self._attachments.drop()
         for line in [*turn_notices(self._context, submitted.turn), *tell(self._context)]:
             if line not in self._shown_notices:

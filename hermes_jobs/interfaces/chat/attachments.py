@@ -138,11 +138,11 @@ def _entries(place: Path, before: str, begun: str) -> Iterator[str]:
 
 def _below(folder: str, part: str) -> Iterator[str]:
     """Files whose name holds the part, the nearest first."""
-    left, places = WALKED, [""]
-    while places and left > 0:
+    remaining, places = WALKED, [""]
+    while places and remaining > 0:
         place = places.pop(0)
         for entry in _scanned(Path(folder, place)):
-            left -= 1
+            remaining -= 1
             if entry.name.startswith(".") or entry.name in PASSED_OVER:
                 continue
             if entry.is_dir(follow_symlinks=False):

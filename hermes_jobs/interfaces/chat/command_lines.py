@@ -24,19 +24,19 @@ def command_line(*before: str, default: Sequence[str] = ()) -> Callable[[ChatCon
 
 def schedule(chat: ChatContext, rest: str) -> None:
     """Add a schedule from a sentence, else run `hermes-jobs schedule` with these words."""
-    given = words(rest)
-    if not given or given[0].startswith("-"):
+    arguments = words(rest)
+    if not arguments or arguments[0].startswith("-"):
         pass
-    elif given[0] not in subcommands("schedule") or _says_when(chat, rest):
-        given = ["add", rest]
-    elif given[0] in SENTENCE_AT and not any(word.startswith("-") for word in given):
-        given = _joined(given, SENTENCE_AT[given[0]])  # a sentence needs no quotes here
-    chat.command_line("schedule", *(given or ["list"]))
+    elif arguments[0] not in subcommands("schedule") or _says_when(chat, rest):
+        arguments = ["add", rest]
+    elif arguments[0] in SENTENCE_AT and not any(word.startswith("-") for word in arguments):
+        arguments = _joined(arguments, SENTENCE_AT[arguments[0]])  # a sentence needs no quotes here
+    chat.command_line("schedule", *(arguments or ["list"]))
 
 
-def _joined(given: Sequence[str], at: int) -> list[str]:
+def _joined(arguments: Sequence[str], at: int) -> list[str]:
     """The words, those from `at` on as one."""
-    return [*given[:at], *filter(None, [" ".join(given[at:])])]
+    return [*arguments[:at], *filter(None, [" ".join(arguments[at:])])]
 
 
 def _says_when(chat: ChatContext, rest: str) -> bool:
@@ -64,15 +64,15 @@ def search(chat: ChatContext, rest: str) -> None:
     if not rest:
         chat.say("/search WORDS searches all conversations.")
         return
-    given = words(rest)
-    chat.command_line("sessions", "search", *(given if given[0].startswith("-") else [rest]))
+    arguments = words(rest)
+    chat.command_line("sessions", "search", *(arguments if arguments[0].startswith("-") else [rest]))
 
 
 def export(chat: ChatContext, rest: str) -> None:
     """Write the session to a file. Raises `Rejected` before its first message."""
     lineage = chat.conversation.require_session().lineage
-    given = words(rest) or [f"{lineage}.md"]
-    chat.command_line("sessions", "export", lineage, "-o", *given)
+    arguments = words(rest) or [f"{lineage}.md"]
+    chat.command_line("sessions", "export", lineage, "-o", *arguments)
 
 
 def summary(chat: ChatContext, _rest: str) -> None:

@@ -64,10 +64,10 @@ def by_name(commands: Mapping[Group, Sequence[SlashCommand]]) -> Mapping[str, Sl
 
 
 def _find(chat: ChatContext, name: str) -> SlashCommand:
-    known = by_name(all_commands(chat))
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
+    commands = by_name(all_commands(chat))
+    if name in commands:
+        return commands[name]
+    near = difflib.get_close_matches(name, commands, n=1)
     suggestion = f"Did you mean /{near[0]}? " if near else ""
     server = name.partition(":")[0]
     if server != name and server in chat.application.mcp.config:
@@ -89,14 +89,14 @@ def _help(chat: ChatContext, rest: str) -> None:
     }
     sections["Typing"] = KEYS
     width = max(len(each.usage) for each in BY_NAME.values())
-    room = (chat.columns() - 1 - GAP) // 2
-    line = min(room, LINE) if room >= HALF else LINE
-    shown = [
+    line_room = (chat.columns() - 1 - GAP) // 2
+    line = min(line_room, LINE) if line_room >= HALF else LINE
+    columns = [
         [title, *(cut(f"  {name:<{width}}  {summary}", line) for name, summary in entries)]
         for title, entries in sections.items()
         if entries
     ]
-    for each in _beside(shown) if room >= HALF else chain.from_iterable(shown):
+    for each in _beside(columns) if line_room >= HALF else chain.from_iterable(columns):
         chat.say(each)
 
 
@@ -104,12 +104,12 @@ def _beside(sections: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines of the sections in two columns of about the same height."""
     lines = [line for section in sections for line in section]
     width = max(map(len, lines)) + GAP
-    left: list[str] = []
+    pending: list[str] = []
     right: list[str] = []
     for section in sections:
-        is_left = not right and len(left) + len(section) <= len(lines) // 2 + 2
-        (left if is_left else right).extend(section)
-    for one, other in zip_longest(left, right, fillvalue=""):
+        is_left = not right and len(pending) + len(section) <= len(lines) // 2 + 2
+        (pending if is_left else right).extend(section)
+    for one, other in zip_longest(pending, right, fillvalue=""):
         yield f"{one:<{width}}{other}".rstrip()
 
 

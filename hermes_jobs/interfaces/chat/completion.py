@@ -117,10 +117,10 @@ class OfferedResources:
         if server not in reader.names:
             return []
         self._ask_again(reader, server, folder)
-        known = reader.known(server)
-        if not known:
+        resources = reader.known(server)
+        if not resources:
             return [(f"@{server}:", f"not known yet: hermes-jobs mcp resources {server}")] if not rest else []
-        return list(_fitting(known, rest.casefold()))[:OFFERED]
+        return list(_fitting(resources, rest.casefold()))[:OFFERED]
 
     def _ask_again(self, reader: ResourceLister, server: str, folder: str) -> None:
         with self._lock:
@@ -132,8 +132,8 @@ class OfferedResources:
                     reader.resources(server, folder)
 
 
-def _fitting(known: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
-    for each in known:
+def _fitting(resources: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
+    for each in resources:
         fits = each.uri.casefold().startswith(begun) or (len(begun) > 1 and begun in each.name.casefold())
         about = each.description or each.name
         if fits:

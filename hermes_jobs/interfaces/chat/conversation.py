@@ -98,9 +98,9 @@ class Conversation:
     def model(self) -> str:
         """The model of the next turn, aliases resolved."""
         session = self.cached_session
-        named = (session and session.model) or self._start.model
+        chosen_model = (session and session.model) or self._start.model
         settings = self._application.settings
-        return settings.choice(named).model or settings.model_name
+        return settings.choice(chosen_model).model or settings.model_name
 
     @property
     def workdir(self) -> str:
@@ -382,10 +382,10 @@ class Conversation:
         prompts = [each for each in messages if isinstance(each, UserMessage) and not is_nudge(each.content)][
             -1:
         ]
-        answered = [each for each in messages[-1:] if isinstance(each, AssistantMessage)]
+        answers = [each for each in messages[-1:] if isinstance(each, AssistantMessage)]
         for message in prompts:
             self._renderer.show_prompt(without_notes(message.content), most=SHOWN_LINES)
-        for answer in answered:
+        for answer in answers:
             self._display.show_answer(answer.content)
             self._display.print_line("")
 

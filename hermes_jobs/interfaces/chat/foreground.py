@@ -78,9 +78,9 @@ def run_shell(command: str, folder: str) -> ShellOutput:
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
             size += len(piece)
-            room = HEAD_BYTES - len(head)
-            head += piece[:room]
-            tail = (tail + piece[max(room, 0) :])[-TAIL_BYTES:]
+            free = HEAD_BYTES - len(head)
+            head += piece[:free]
+            tail = (tail + piece[max(free, 0) :])[-TAIL_BYTES:]
         process.stdout.close()
         code = process.wait()
     left_out = size - len(head) - len(tail)

@@ -62,9 +62,9 @@ def cost(chat: ChatContext, _rest: str) -> None:
 
 def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> None:
     books = session.books
-    done = f"{pluralize(session.num_turns, 'turn')}, {pluralize(books.num_model_calls, 'model call')}"
+    counts = f"{pluralize(session.num_turns, 'turn')}, {pluralize(books.num_model_calls, 'model call')}"
     cost = cost_text(books.cost_usd, books.known_cost_usd)
-    chat.say(f"This session: {done}, {cost}{_limit(limit)}.")
+    chat.say(f"This session: {counts}, {cost}{_limit(limit)}.")
     below = chat.application.views.used_below(session.lineage)
     if below.num_model_calls:
         calls = pluralize(below.num_model_calls, "model call")

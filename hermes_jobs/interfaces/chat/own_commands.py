@@ -90,14 +90,14 @@ def expanded(body: str, rest: str) -> str:
 
     Where it has no place for them they stand below it.
     """
-    given = words(rest)
+    arguments = words(rest)
     if not _PLACE.search(body):
         return f"{body}\n\n{rest}".rstrip()
 
     def fill(match: re.Match[str]) -> str:
         if match[1] == "ARGUMENTS":
             return rest
-        return "".join(given[int(match[1]) - 1 : int(match[1])])
+        return "".join(arguments[int(match[1]) - 1 : int(match[1])])
 
     return _PLACE.sub(fill, body)
 

@@ -97,18 +97,18 @@ def undo(chat: ChatContext, rest: str) -> None:
         raise Rejected(f"/undo takes {FILES} or nothing, not {rest!r}.", kind="usage")
     turn = chat.conversation.last_turn()
     rewind = TurnRewind(chat.application, chat.application.views.turn(turn))
-    known = rewind.files()
-    if rest and known.standing:
+    turn_files = rewind.files()
+    if rest and turn_files.standing:
         for line in rewound_lines(rewind, rewind.run()):
             chat.say(line)
     text = chat.conversation.undo()
     copy = chat.conversation.session
     chat.say(f"Taken back: {cut(one_line(text), 60)}")
     chat.say(f"Now in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
-    if known.files and not rest:
-        files = pluralize(len(known.files), "file")
+    if turn_files.files and not rest:
+        files = pluralize(len(turn_files.files), "file")
         chat.say(f"{files} stay as that turn left them: /rewind {turn} restores them.")
-    if known.commands:
+    if turn_files.commands:
         chat.say("Commands ran in that turn; what they changed is not taken back.")
 
 
@@ -122,8 +122,8 @@ def diff(chat: ChatContext, rest: str) -> None:
 def rewind_files(chat: ChatContext, rest: str) -> None:
     """Restore the files of a turn, or of the last one. Raises `Rejected` where there is none."""
     words = rest.split()
-    named = bool(words) and not words[0].startswith("-")
-    chat.command_line("turns", "rewind", *([] if named else [chat.conversation.last_turn()]), *words)
+    has_target = bool(words) and not words[0].startswith("-")
+    chat.command_line("turns", "rewind", *([] if has_target else [chat.conversation.last_turn()]), *words)
 
 
 def fork_session(chat: ChatContext, rest: str) -> None:

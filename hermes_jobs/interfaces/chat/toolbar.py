@@ -41,12 +41,12 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     """The current state, from the log and the views."""
     session, model = conversation.session, conversation.model
     cost: float | None = 0.0
-    known = 0.0
+    known_cost = 0.0
     title = None
     if session is not None:
         try:
             view = application.views.session(session.id)
-            cost, known, title = view.books.cost_usd, view.books.known_cost_usd, view.title
+            cost, known_cost, title = view.books.cost_usd, view.books.known_cost_usd, view.title
         except HermesJobsError:
             cost = None
     return ToolbarStatus(
@@ -55,7 +55,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
         tokens=session.prompt_tokens if session else 0,
         window=application.endpoints.by_name.window_of(model),
         cost_usd=cost,
-        known_usd=known,
+        known_usd=known_cost,
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,
         mode=conversation.mode,
@@ -82,8 +82,8 @@ def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
             break
         parts.pop(least)
     line = _joined(*parts.values())
-    room = columns - line_width(f"{line}{GAP}")
-    return _joined(line[1:], cut(one_line(standing.name), room)) if room >= LEAST_NAME else cut(line, columns)
+    free = columns - line_width(f"{line}{GAP}")
+    return _joined(line[1:], cut(one_line(standing.name), free)) if free >= LEAST_NAME else cut(line, columns)
 
 
 def _waiting(keys: str) -> str:

@@ -201,8 +201,8 @@ def hermes_jobs() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line and leave the process with its exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(run(given or _without_arguments()))
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(words or _without_arguments()))
 
 
 def _without_arguments() -> Sequence[str]:

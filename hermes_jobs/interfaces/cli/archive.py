@@ -80,15 +80,15 @@ def unpack(archive: ZipFile, folder: Path) -> list[str]:
 
 def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
     """Move the files from the folder into the home; returns the names of existing files, which stay."""
-    left = []
+    remaining = []
     for name in names:
         target = home / name
         if target.exists():
-            left.append(name)
+            remaining.append(name)
             continue
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / name).replace(target)
-    return left
+    return remaining
 
 
 def _files(paths: Paths) -> Iterator[Path]:

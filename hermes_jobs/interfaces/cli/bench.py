@@ -95,8 +95,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
 def _chosen(everybody: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequence[ScriptedPerson]:
     unknown = next((name for name in names if all(each.name != name for each in everybody)), None)
     if unknown is not None:
-        known = ", ".join(each.name for each in everybody)
-        raise Rejected(f"There is no person {unknown!r}.", kind="usage", hint=f"There are: {known}.")
+        known_names = ", ".join(each.name for each in everybody)
+        raise Rejected(f"There is no person {unknown!r}.", kind="usage", hint=f"There are: {known_names}.")
     return [each for each in everybody if not names or each.name in names]
 
 

@@ -44,15 +44,17 @@ def show(context: CliContext, filter_: str | None, origin: bool, limit: int | No
     With FILTER, only keys whose names contain it. Values set by the environment apply to commands of this
     shell and to the turns that they send.
     """
-    shown = _filtered(context.settings, filter_)[:limit]
+    settings = _filtered(context.settings, filter_)[:limit]
     if origin:
         headers: tuple[str, ...] = ("KEY", "ORIGIN", "VALUE")
-        rows: list[tuple[str, ...]] = [(each.key, each.origin, _text(each.value)) for each in shown]
-        values: dict[str, object] = {each.key: {"value": each.value, "origin": each.origin} for each in shown}
+        rows: list[tuple[str, ...]] = [(each.key, each.origin, _text(each.value)) for each in settings]
+        values: dict[str, object] = {
+            each.key: {"value": each.value, "origin": each.origin} for each in settings
+        }
     else:
         headers = ("KEY", "VALUE")
-        rows = [(each.key, _text(each.value)) for each in shown]
-        values = {each.key: each.value for each in shown}
+        rows = [(each.key, _text(each.value)) for each in settings]
+        values = {each.key: each.value for each in settings}
     print_result(lambda: values, lambda: print_table(headers, rows, ranks=("ORIGIN",)), as_json=as_json)
 
 
@@ -212,9 +214,9 @@ def _open_editor(draft: Draft, context: CliContext) -> None:
     """Let the user edit the draft. Raises `Misconfigured` where the editor cannot be started or fails."""
     from hermes_jobs.errors import Misconfigured
 
-    named = context.environ.get("VISUAL") or context.environ.get("EDITOR") or None
+    editor = context.environ.get("VISUAL") or context.environ.get("EDITOR") or None
     try:
-        click.edit(filename=os.fspath(draft.path), editor=named)
+        click.edit(filename=os.fspath(draft.path), editor=editor)
     except click.ClickException as error:
         if not draft.is_refused:
             draft.discard()
@@ -236,10 +238,10 @@ def _filtered(settings: Settings, part: str | None) -> list[Shown]:
     """The keys whose names hold that text, in any case. Raises `Rejected` where there are none."""
     from hermes_jobs.settings import near_keys, render
 
-    shown = render(settings)
+    rendered = render(settings)
     if part is None:
-        return shown
-    matching = [each for each in shown if part.lower() in each.key]
+        return rendered
+    matching = [each for each in rendered if part.lower() in each.key]
     if not matching:
         near = near_keys(part)
         hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."

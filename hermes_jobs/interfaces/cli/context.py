@@ -43,15 +43,15 @@ class CliContext:
 
         click.echo(printable(self.redact(text)), err=True)
 
-    def find_session(self, given: str) -> SessionView:
+    def find_session(self, text: str) -> SessionView:
         """The session that an id, a unique prefix, a title or `last` means. Raises `Rejected`."""
         views = self.application.views
-        return views.session(views.find_session(given))
+        return views.session(views.find_session(text))
 
-    def find_turn(self, given: str) -> TurnView:
+    def find_turn(self, text: str) -> TurnView:
         """The turn that an id, a unique prefix or `last` means. Raises `Rejected`."""
         views = self.application.views
-        return views.turn(views.find_turn(given))
+        return views.turn(views.find_turn(text))
 
     def redact(self, text: str) -> str:
         """The text without any secret of this process."""

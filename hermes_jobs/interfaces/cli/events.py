@@ -100,28 +100,28 @@ def _start(log: EventLog, stream: str | None, limit: int | None) -> int:
     return max(0, log.last_position() - limit)
 
 
-def _find_stream(log: EventLog, given: str, *, may_come: bool) -> str:
+def _find_stream(log: EventLog, text: str, *, may_come: bool) -> str:
     """The stream of that name, or the only one that begins so. Raises `Rejected` unless it `may_come`."""
-    if log.head(given) is not None:
-        return given
-    streams = [head.stream for head in log.streams(given)]
+    if log.head(text) is not None:
+        return text
+    streams = [head.stream for head in log.streams(text)]
     if len(streams) == 1:
         return streams[0]
     if may_come:
-        return given
+        return text
     if streams:
         message = (
-            f"{given!r} fits several streams: {', '.join(streams[:SHOWN])}{' …' * (len(streams) > SHOWN)}."
+            f"{text!r} fits several streams: {', '.join(streams[:SHOWN])}{' …' * (len(streams) > SHOWN)}."
         )
         raise Rejected(message, kind="ambiguous", hint="Give a longer prefix.")
-    raise _unknown_stream(log, given)
+    raise _unknown_stream(log, text)
 
 
 def _unknown_stream(log: EventLog, stream: str) -> Rejected:
     from difflib import get_close_matches
 
-    known = [head.stream for head in log.streams()]
-    near = get_close_matches(stream, known, n=3, cutoff=0.4)
+    streams = [head.stream for head in log.streams()]
+    near = get_close_matches(stream, streams, n=3, cutoff=0.4)
     nearest = f" The nearest: {', '.join(near)}." if near else ""
     return Rejected(
         f"There is no stream {stream!r}.{nearest}",

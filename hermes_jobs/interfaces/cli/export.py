@@ -83,7 +83,7 @@ def export(
     One JSON object per line; a name ending in .gz is compressed. `import` reads it into another home, on
     SQLite or PostgreSQL. It contains all conversations, and no secrets of the configuration.
     """
-    lineages = [context.find_session(given).lineage for given in sessions]
+    lineages = [context.find_session(name).lineage for name in sessions]
     if form != "events":
         from hermes_jobs.interfaces.cli.training import Selection, training_lines
 

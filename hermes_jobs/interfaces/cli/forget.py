@@ -96,7 +96,7 @@ class Request:
         self, removal: Removal, matches: Matches, cause: ForgettingCause, family: SessionFamily | None = None
     ) -> None:
         """Remove the text, and print the result."""
-        done = self.forgetter.forget(
+        forgetting = self.forgetter.forget(
             removal,
             matches,
             cause=cause,
@@ -107,7 +107,7 @@ class Request:
         if family is not None:
             self.forgetter.end_sessions(family)
         is_clean = self.forgetter.clean()
-        self._print(done, matches)
+        self._print(forgetting, matches)
         if not is_clean:
             note("Another process is still reading the old log. The next process that can cleans the file.")
 

@@ -226,8 +226,8 @@ def _below(parent: click.Context, word: str) -> click.Context:
         return click.Context(command, info_name=word, parent=parent, **_settings(parent))
     from difflib import get_close_matches
 
-    known = [*group.list_commands(parent), *(TOPICS if parent.parent is None else ())]
-    near = get_close_matches(word.lower(), known, n=2)
+    names = [*group.list_commands(parent), *(TOPICS if parent.parent is None else ())]
+    near = get_close_matches(word.lower(), names, n=2)
     suggestion = f" Did you mean {' or '.join(near)}?" if near else ""
     raise click.UsageError(
         f"There is no command or topic {word!r}.{suggestion}\nTopics: {', '.join(TOPICS)}."

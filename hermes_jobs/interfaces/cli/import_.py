@@ -134,19 +134,19 @@ def _restore(application: Application, file: Path, *, resume: bool) -> tuple[Imp
             hint="Set HERMES_JOBS_HOME to a new folder; on PostgreSQL, HERMES_JOBS_LOG_URL to a new schema.",
         )
     folder = Path(mkdtemp(prefix="restore-", dir=paths.run))
-    left: list[str] = []
+    remaining: list[str] = []
     try:
         with _readable(file), archives.open_archive(file) as archive, archive.open(archives.EVENTS) as lines:
             names = archives.unpack(archive, folder)
 
             def place() -> None:
-                left.extend(archives.move_into_home(names, folder, paths.home))
+                remaining.extend(archives.move_into_home(names, folder, paths.home))
 
             outcome = import_lines(application, lines, _is_any, resume=resume, then=place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if left:
-        note(f"These were in the home already and were kept: {', '.join(left)}.")
+    if remaining:
+        note(f"These were in the home already and were kept: {', '.join(remaining)}.")
     return outcome
 
 
@@ -181,6 +181,6 @@ def _tell(came: ImportResult, rested: QuiesceReport) -> None:
     note(f"Imported {events} in {streams}{also}.")
     for what, ids in msgspec.to_builtins(rested).items():
         if ids:
-            shown = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"
+            text = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"
             again = f" ({AGAIN[what]})" if what in AGAIN else ""
-            note(f"At rest, {what}: {shown}{again}.")
+            note(f"At rest, {what}: {text}{again}.")

@@ -68,7 +68,7 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
     """
     views = context.application.views
     if deliveries:
-        chosen_deliveries = tuple(dict.fromkeys(views.delivery(given) for given in deliveries))
+        chosen_deliveries = tuple(dict.fromkeys(views.delivery(name) for name in deliveries))
     else:
         chosen_deliveries = views.deliveries(inbox=True)[::-1]
     chosen_deliveries = chosen_deliveries[:limit]

@@ -98,9 +98,9 @@ def rendered(block: str, columns: int) -> list[str]:
     """A block as lines of at most so many columns, with the escape sequences of their colours."""
     if not block.strip():
         return []
-    written = StringIO()
+    output = StringIO()
     console = Console(
-        file=written,
+        file=output,
         width=max(columns, 8),
         theme=THEME,
         force_terminal=True,
@@ -108,7 +108,7 @@ def rendered(block: str, columns: int) -> list[str]:
         legacy_windows=False,
     )
     console.print(TerminalMarkdown(block.strip("\n")), end="")
-    lines = [line.rstrip() for line in written.getvalue().split("\n")]
+    lines = [line.rstrip() for line in output.getvalue().split("\n")]
     while lines and not lines[-1]:
         lines.pop()
     while lines and not unstyle(lines[0]).strip():  # above a table

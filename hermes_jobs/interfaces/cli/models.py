@@ -54,8 +54,8 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
     application = context.application
     settings, choice = application.settings, application.settings.main_model
     listing = offered(application, choice)
-    named = [each for each in listing.models if not part or part.lower() in each.name.lower()]
-    rows = [_row(application, choice, each) for each in named[:limit]]
+    matching = [each for each in listing.models if not part or part.lower() in each.name.lower()]
+    rows = [_row(application, choice, each) for each in matching[:limit]]
 
     def print_text() -> None:
         where = endpoint_label(settings, choice)
@@ -104,8 +104,8 @@ def _row(application: Application, choice: Choice, each: Offered) -> OfferedMode
 def _listed(prices: Pricing, each: Offered) -> Price | None:
     """The list prices of a million tokens of each kind."""
     kinds = (Usage(MILLION), Usage(0, MILLION), Usage(0, 0, MILLION), Usage(0, 0, 0, MILLION))
-    paid, output, read, written = (prices.cost_usd(each.name, usage) for usage in kinds)
-    return None if paid is None or output is None else Price(paid, output, read, written)
+    paid, output, cache_read, cache_write = (prices.cost_usd(each.name, usage) for usage in kinds)
+    return None if paid is None or output is None else Price(paid, output, cache_read, cache_write)
 
 
 def _price(amount: Callable[[Price], float | None]) -> Callable[[OfferedModel], str]:
@@ -131,9 +131,9 @@ MODELS: Resource[OfferedModel] = Resource(
 
 def _note_aliases(settings: Settings, rows: Sequence[OfferedModel]) -> None:
     """Aliases of models that are not in the table, and ensembles."""
-    shown = {alias for row in rows for alias in row.aliases}
+    listed = {alias for row in rows for alias in row.aliases}
     for alias, name in settings.models.aliases.items():
-        if alias not in shown:
+        if alias not in listed:
             note(f"{alias} stands for {name}.")
     for name, entry in settings.models.ensembles.items():
         note(f"{name} asks {', '.join(entry.members)}; {entry.aggregator} answers.")
@@ -168,9 +168,9 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     from hermes_jobs.domain.context_windows import LearnedWindows
 
     engine = context.application.engine()
-    known = engine.state(context_windows.STREAM)
-    assert isinstance(known, LearnedWindows)
-    forgotten = [(place, learned) for place, learned in known.windows.items() if name in {None, place[1]}]
+    state = engine.state(context_windows.STREAM)
+    assert isinstance(state, LearnedWindows)
+    forgotten = [(place, learned) for place, learned in state.windows.items() if name in {None, place[1]}]
     engine.change(context_windows.forget(name), "cli")
     rows = [
         {"endpoint": endpoint, "model": model, "window": learned.window}
@@ -182,7 +182,7 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
             note(f"Forgotten: {model} at {endpoint} takes {learned.window:,} tokens.")
         if not forgotten:
             which = f"the model {name}" if name else "any model"
-            others = ", ".join(sorted({model for _, model in known.windows}))
+            others = ", ".join(sorted({model for _, model in state.windows}))
             note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
 
     print_result(lambda: {"forgotten": rows}, print_text, as_json=as_json)
@@ -225,10 +225,10 @@ def show_model(context: CliContext, name: str | None, limit: int | None, as_json
     called.
     """
     settings = context.settings
-    given = name or settings.model.model
-    ensemble = settings.ensemble_name(given)
+    model_name = name or settings.model.model
+    ensemble = settings.ensemble_name(model_name)
     if ensemble is None:
-        rows = [_known(context.application, "model", given)]
+        rows = [_known(context.application, "model", model_name)]
     else:
         entry = settings.models.ensembles[ensemble]
         rows = [_known(context.application, "member", each) for each in entry.members]

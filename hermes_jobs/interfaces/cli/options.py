@@ -48,11 +48,11 @@ def option_group(name: str, make: Callable[..., object], *options: Callable[[F],
     return decorate
 
 
-def exclude(given: Mapping[str, object], why: str = "") -> None:
+def exclude(values: Mapping[str, object], why: str = "") -> None:
     """Raise a usage error if more than one of these flags has a value; `why` is its end."""
-    named = [name for name, value in given.items() if value]
-    if len(named) > 1:
-        raise click.UsageError(f"{' and '.join(named)} exclude each other{why}.")
+    names = [name for name, value in values.items() if value]
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} exclude each other{why}.")
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")

@@ -162,11 +162,11 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
 def print_fields(fields: Sequence[tuple[str, str]]) -> None:
     """Names and values below each other, on a terminal broken between words; empty values are left out."""
     width = max(len(name) for name, _ in fields)
-    room = terminal_width()
+    columns = terminal_width()
     for name, value in fields:
         if value:
             text = one_line(value)
-            lines = wrap(text, max(room - width - len(GAP), LEAST)) if room else [text]
+            lines = wrap(text, max(columns - width - len(GAP), LEAST)) if columns else [text]
             click.echo(f"{name:<{width}}{GAP}" + f"\n{' ' * width}{GAP}".join(lines))
 
 

@@ -52,15 +52,15 @@ class FolderParam(TextParam):
     name = "folder"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        given = super().convert(value, param, ctx)
+        text = super().convert(value, param, ctx)
         try:
-            path = Path(given).expanduser().resolve()
+            path = Path(text).expanduser().resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            self.fail(f"{given!r} cannot be read as a path: {error}.", param, ctx)
-        if not given.strip() or not path.is_dir():
-            self.fail(f"there is no folder {given!r}.", param, ctx)
+            self.fail(f"{text!r} cannot be read as a path: {error}.", param, ctx)
+        if not text.strip() or not path.is_dir():
+            self.fail(f"there is no folder {text!r}.", param, ctx)
         if not os.access(path, os.X_OK):
-            self.fail(f"the folder {given!r} cannot be entered: permission denied.", param, ctx)
+            self.fail(f"the folder {text!r} cannot be entered: permission denied.", param, ctx)
         return str(path)
 
     def shell_complete(
@@ -79,14 +79,14 @@ class SchemaParam(TextParam):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from hermes_jobs.text.json_schema import compact, schema_fault
 
-        given = super().convert(value, param, ctx)
+        text = super().convert(value, param, ctx)
         try:
-            schema = Path(given).expanduser().read_bytes().decode("utf-8-sig")
+            schema = Path(text).expanduser().read_bytes().decode("utf-8-sig")
         except (OSError, ValueError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self.fail(f"{given!r} cannot be read: {reason}.", param, ctx)
+            self.fail(f"{text!r} cannot be read: {reason}.", param, ctx)
         if fault := schema_fault(schema):
-            self.fail(f"{given!r} is not a usable JSON Schema: {fault}.", param, ctx)
+            self.fail(f"{text!r} is not a usable JSON Schema: {fault}.", param, ctx)
         return compact(schema)
 
     def shell_complete(

@@ -66,10 +66,10 @@ def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: st
 
     from hermes_jobs.domain.approval_rules import COMMANDS
 
-    known = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
-    if calls.tool == COMMANDS or calls.tool in known:
+    names = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
+    if calls.tool == COMMANDS or calls.tool in names:
         return calls
-    near = get_close_matches(calls.tool, known, n=1)
+    near = get_close_matches(calls.tool, names, n=1)
     suggestion = f" Did you mean {near[0]}:…?" if near else ""
     raise click.BadParameter(
         f"there is no tool {calls.tool!r}.{suggestion} For a command: terminal:{text}", param_hint=param

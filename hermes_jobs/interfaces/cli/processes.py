@@ -62,21 +62,21 @@ def list_processes(context: CliContext, everything: bool, limit: int | None, as_
 def read_process(context: CliContext, process_id: str, follow: bool, limit: int, as_json: bool) -> None:
     """Print the end of a process's output."""
     exclude({"--follow": follow, "--json": as_json})
-    known = context.application.processes
-    process = known.find(process_id)
-    output = known.output(process, None, CHUNK * 4)
+    store = context.application.processes
+    process = store.find(process_id)
+    output = store.output(process, None, CHUNK * 4)
     text = context.redact(_text(output.data))
-    shown = "".join(text.splitlines(keepends=True)[-limit:])
+    page = "".join(text.splitlines(keepends=True)[-limit:])
     print_result(
-        lambda: {**_json(process), "output": shown, "end": output.end},
-        lambda: click.echo(shown, nl=bool(shown) and not shown.endswith("\n")),
+        lambda: {**_json(process), "output": page, "end": output.end},
+        lambda: click.echo(page, nl=bool(page) and not page.endswith("\n")),
         as_json=as_json,
     )
     position = output.end
     while follow and not process.is_over:
         time.sleep(POLL)
-        process = known.find(process.record.id)
-        while (more := known.output(process, position, CHUNK)).data:
+        process = store.find(process.record.id)
+        while (more := store.output(process, position, CHUNK)).data:
             click.echo(context.redact(_text(more.data)), nl=False)
             position = more.end
     if not as_json:
@@ -99,11 +99,11 @@ def kill_processes(
     """
     if everything == bool(process_ids):
         raise click.UsageError("Name the processes, or give --all.")
-    known = context.application.processes
+    store = context.application.processes
     if everything:
-        ended = known.kill_where(lambda _record: True, wait=True)
+        ended = store.kill_where(lambda _record: True, wait=True)
     else:
-        ended = [known.kill(each) for each in [known.find(named) for named in process_ids]]
+        ended = [store.kill(each) for each in [store.find(name) for name in process_ids]]
     text = "\n".join(f"{each.record.id}: {each.described()}." for each in ended)
     print_result(lambda: [_json(each) for each in ended], text or PROCESSES.empty, as_json=as_json)
 
@@ -119,9 +119,9 @@ def processes_left(application: Application, lineage: str) -> list[str]:
         return []
     if len(processes) == 1:
         (one,) = processes
-        named = f"{one.record.id}, {cut(one_line(one.record.command), 40)}"
+        text = f"{one.record.id}, {cut(one_line(one.record.command), 40)}"
         return [
-            f"Continues in the background: {named}",
+            f"Continues in the background: {text}",
             f"  end it: hermes-jobs processes kill {one.record.id}",
         ]
     count = pluralize(len(processes), "process", "processes")

@@ -95,9 +95,11 @@ def screen(load: QueueStats, depths: dict[str, deque[int]]) -> RenderableType:
 
     workers: RenderableType = Text("No workers are alive. `hermes-jobs up` starts one.", style="yellow")
     if load.workers:
-        workers = _table(("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, load.workers), left=(0, 2, 3))
+        workers = _table(
+            ("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, load.workers), left_aligned=(0, 2, 3)
+        )
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER", "DEPTH")
-    queues = _table(headers, (_queue(each, depths[each.name]) for each in load.queues), left=(0, 5))
+    queues = _table(headers, (_queue(each, depths[each.name]) for each in load.queues), left_aligned=(0, 5))
     return Group(queues, "", workers, Text("Ctrl-C leaves.", style="dim"))
 
 
@@ -127,7 +129,7 @@ def _worker(worker: LiveWorker) -> Sequence[Text]:
     return [Text(cell) for cell in cells]
 
 
-def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequence[int]) -> Table:
+def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left_aligned: Sequence[int]) -> Table:
     """Columns of minimum width; the last one gets the rest."""
     from rich.table import Table
 
@@ -137,7 +139,7 @@ def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left: Sequenc
         is_last = at == len(headers) - 1
         table.add_column(
             header,
-            justify="left" if at in left else "right",
+            justify="left" if at in left_aligned else "right",
             no_wrap=True,
             overflow="ellipsis",
             min_width=None if is_last else max([len(header), *(row[at].cell_len for row in cells)]),

@@ -193,7 +193,7 @@ def _sparkline(
 ) -> str:
     """A character per period, at most 40, each the highest value of its periods.
 
-    With `kept` a value is used until the next one.
+    With `is_level` a value is used until the next one.
     """
     top = most or max(values.values(), default=0.0) or 1.0
     value, heights = 0.0, []

@@ -151,14 +151,14 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         return parts
 
     message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
-    given = _with_skills(context, skills, message)
+    with_skill_texts = _with_skills(context, skills, message)
     if session is not None and system:
         raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     chosen = resolve_toolsets(context, toolsets)
     variables = resolve_variables(context, environment)
     model = resolve_model(context, model, lineage)
     carried = resolve_settings(context, model, lineage, wait=bool(waiting.wait), variables=variables)
-    noted = given.notes if given is not None else ()
+    noted = with_skill_texts.notes if with_skill_texts is not None else ()
     for line in (*resources, *noted, *named_variables(context, text or "", variables, by_flags)):
         note(line)
     application = context.application
@@ -167,7 +167,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     command = c.SubmitTurn(
         turn=name("t"),
         session=lineage or name("s"),
-        text=message if given is None else given.text,
+        text=message if with_skill_texts is None else with_skill_texts.text,
         source=source,
         key=key,
         if_busy=if_busy or context.settings.session.if_busy,
@@ -182,7 +182,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         settings=carried.values,
         requires=carried.requires,
         answer_schema=schema or "",
-        skills=() if given is None else given.names,
+        skills=() if with_skill_texts is None else with_skill_texts.names,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
     if waiting.wait:

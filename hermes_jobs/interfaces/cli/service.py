@@ -159,10 +159,10 @@ def _warn_of_keys(context: CliContext) -> None:
     from hermes_jobs.settings.home import HOME_VARIABLE
 
     settings = context.settings
-    written = dotenv_values(settings.paths.env_file) if settings.paths.env_file.exists() else {}
+    variables = dotenv_values(settings.paths.env_file) if settings.paths.env_file.exists() else {}
     seen = {*settings.secrets.names, *(name for name in context.environ if name.startswith("HERMES_JOBS_"))}
     missing = sorted(
-        name for name in seen - {HOME_VARIABLE} if name in context.environ and name not in written
+        name for name in seen - {HOME_VARIABLE} if name in context.environ and name not in variables
     )
     if missing:
         note(

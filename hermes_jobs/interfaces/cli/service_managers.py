@@ -75,10 +75,10 @@ WantedBy=default.target
         """Raise `Rejected` if this host does not have the manager."""
         if shutil.which("systemctl", path=self._environ.get("PATH")) is None:
             raise Rejected("There is no systemd here.", kind="no_systemd", hint=WITHOUT_SYSTEMD)
-        done = self._run("show", "--property=Version")
-        if done.returncode != 0:
+        process = self._run("show", "--property=Version")
+        if process.returncode != 0:
             raise Rejected(
-                f"systemd runs no services of this user here: {_output_of(done)}",
+                f"systemd runs no services of this user here: {_output_of(process)}",
                 kind="no_systemd",
                 hint=WITHOUT_SYSTEMD,
             )
@@ -125,10 +125,10 @@ WantedBy=default.target
         return f"What it says: journalctl --user -u {name}"
 
     def _must(self, *arguments: str) -> None:
-        done = self._run(*arguments)
-        if done.returncode != 0:
+        process = self._run(*arguments)
+        if process.returncode != 0:
             raise Rejected(
-                f"`systemctl --user {' '.join(arguments)}` failed: {_output_of(done)}", kind="systemd"
+                f"`systemctl --user {' '.join(arguments)}` failed: {_output_of(process)}", kind="systemd"
             )
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -179,10 +179,10 @@ class Launchd:
         if before is not None:
             self._run("bootout", f"{self._domain}/{service.name}")
         _write(file, self.text(service))
-        done = self._run("bootstrap", self._domain, str(file))
-        if done.returncode != 0:
+        process = self._run("bootstrap", self._domain, str(file))
+        if process.returncode != 0:
             _put_back(file, before)
-            raise Rejected(f"`launchctl bootstrap` failed: {_output_of(done)}", kind="launchd")
+            raise Rejected(f"`launchctl bootstrap` failed: {_output_of(process)}", kind="launchd")
         return file
 
     def remove(self, name: str) -> None:
@@ -192,8 +192,8 @@ class Launchd:
 
     def is_running(self, name: str) -> bool:
         """Whether the service runs."""
-        done = self._run("print", f"{self._domain}/{name}")
-        return done.returncode == 0 and "state = running" in done.stdout
+        process = self._run("print", f"{self._domain}/{name}")
+        return process.returncode == 0 and "state = running" in process.stdout
 
     def remarks(self) -> Sequence[str]:
         """Further notes for the user."""
@@ -217,8 +217,10 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Compl
     )
 
 
-def _output_of(done: subprocess.CompletedProcess[str]) -> str:
-    return (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[0]
+def _output_of(process: subprocess.CompletedProcess[str]) -> str:
+    return (
+        process.stderr.strip() or process.stdout.strip() or f"exit code {process.returncode}"
+    ).splitlines()[0]
 
 
 def _write(file: Path, text: str) -> None:

@@ -69,12 +69,12 @@ def print_table(
 
 def print_rows(columns: Sequence[Column[T]], values: Sequence[T], *, by_day: bool = False) -> None:
     """The values as a table; `by_day` puts a heading above those of a day, on a terminal."""
-    room = terminal_width()
-    days = next((column.moment for column in columns if column.moment), None) if by_day and room else None
+    width = terminal_width()
+    days = next((column.moment for column in columns if column.moment), None) if by_day and width else None
     if days is not None:
         columns = [_clock(column) if column.moment is days else column for column in columns]
     cells = [[one_line(column.cell(value)) for column in columns] for value in values]
-    table = Table(columns, cells, room)
+    table = Table(columns, cells, width)
     click.echo(table.header())
     heading = None
     for value, row in zip(values, cells, strict=True):
@@ -86,24 +86,24 @@ def print_rows(columns: Sequence[Column[T]], values: Sequence[T], *, by_day: boo
 
 
 class Table(Generic[T]):
-    """Columns laid out for the cells of all rows. `room`: the terminal's columns; None for a pipe."""
+    """Columns laid out for the cells of all rows. `width`: the terminal's columns; None for a pipe."""
 
     def __init__(
-        self, columns: Sequence[Column[T]], cells: Sequence[Sequence[str]], room: int | None
+        self, columns: Sequence[Column[T]], cells: Sequence[Sequence[str]], width: int | None
     ) -> None:
         self._columns = columns
-        self._room = room
+        self._room = width
         self._telling = next((at for at, each in enumerate(columns) if each.telling), len(columns) - 1)
         natural = {
             at: max(map(line_width, (each.header, *(row[at] for row in cells))))
             for at, each in enumerate(columns)
-            if room is None or at in {0, self._telling} or any(row[at] for row in cells)
+            if width is None or at in {0, self._telling} or any(row[at] for row in cells)
         }
-        if room is None:
+        if width is None:
             natural[self._telling] = min(natural[self._telling], CELL)
             self._widths = natural
         else:
-            self._widths = self._fitted(natural, room)
+            self._widths = self._fitted(natural, width)
 
     def header(self) -> str:
         """The line of the headers."""
@@ -125,36 +125,36 @@ class Table(Generic[T]):
         return wrap(cell, width, LINES)
 
     def _line(self, cells: dict[int, str]) -> str:
-        shown = []
+        texts = []
         for at, cell in cells.items():
             blank = " " * (self._widths[at] - line_width(cell))
             styled = self._coloured(cell, at)
-            shown.append(f"{blank}{styled}" if self._columns[at].right else f"{styled}{blank}")
-        return GAP.join(shown).rstrip()
+            texts.append(f"{blank}{styled}" if self._columns[at].right else f"{styled}{blank}")
+        return GAP.join(texts).rstrip()
 
     def _coloured(self, cell: str, at: int) -> str:
         """A state in its colour, except in the first and the main column."""
         is_state = 0 < at != self._telling and cell in COLOURS
         return click.style(cell, fg=COLOURS[cell]) if is_state else cell
 
-    def _fitted(self, natural: dict[int, int], room: int) -> dict[int, int]:
+    def _fitted(self, natural: dict[int, int], width: int) -> dict[int, int]:
         """The shown columns on a terminal, each with its width."""
         widths, telling = natural, self._telling
         least = min(widths[telling], TELLING)
-        while (over := _total(widths) - room) > 0:
+        while (over := _total(widths) - width) > 0:
             if widths[telling] - least >= over:
                 return widths | {telling: widths[telling] - over}
             ranked = [at for at in widths if self._columns[at].rank and at != telling]
             if not ranked:
                 break
             del widths[max(ranked, key=lambda at: self._columns[at].rank)]
-        return self._narrowed(widths, room) if over > 0 else widths
+        return self._narrowed(widths, width) if over > 0 else widths
 
-    def _narrowed(self, widths: dict[int, int], room: int) -> dict[int, int]:
+    def _narrowed(self, widths: dict[int, int], width: int) -> dict[int, int]:
         """The required columns, narrower than their cells: first the widest are narrowed, then all."""
         telling = self._telling
         widths[telling] = min(widths[telling], TELLING)
-        for _ in range(_total(widths) - room):
+        for _ in range(_total(widths) - width):
             widest = max(widths, key=lambda at: (at != telling and widths[at] > NARROW, widths[at]))
             widths[widest] = max(widths[widest] - 1, 1)
         return widths

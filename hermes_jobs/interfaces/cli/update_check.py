@@ -76,7 +76,7 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
     # Neither git nor ssh may prompt: the question would not be seen.
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "ls-remote", "--", git.url, *refs],
             env={**quiet, **os.environ},
             stdin=subprocess.DEVNULL,
@@ -90,10 +90,10 @@ def newest_commit(git: GitSource, timeout: float) -> KnownVersions:
         raise _unusable(git.url, f"it did not answer within {timeout:g} s") from error
     except OSError as error:
         raise _unusable(git.url, f"git cannot be run: {error.strerror}") from error
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or [f"git ended with {process.returncode}"]
         raise _unusable(git.url, one_line(lines[0]))
-    commits = dict(line.split("\t", 1)[::-1] for line in done.stdout.splitlines() if "\t" in line)
+    commits = dict(line.split("\t", 1)[::-1] for line in process.stdout.splitlines() if "\t" in line)
     newest = next((commits[name] for name in refs if name in commits), None)
     if newest is None and not git.commit.startswith(git.revision or " "):
         raise _unusable(git.url, f"it has no branch and no tag {git.revision}")

@@ -56,7 +56,7 @@ Values = Mapping[str, Mapping[str, float]]
 """By series, by period."""
 
 
-def stacked(periods: Sequence[str], values: Values, shown: Callable[[float], str]) -> Chart:
+def stacked(periods: Sequence[str], values: Values, format_value: Callable[[float], str]) -> Chart:
     """The values as stacked bars; beyond `MOST_SERIES` series the smallest are added up as others."""
     series = _largest(values)
     sums = [sum(by.get(period, 0.0) for by in series.values()) for period in periods]
@@ -78,7 +78,7 @@ def stacked(periods: Sequence[str], values: Values, shown: Callable[[float], str
                     width=round(slot * 0.72, 3),
                     y=round(y, 2),
                     height=round(height, 2),
-                    title=f"{period} · {name}: {shown(value)}",
+                    title=f"{period} · {name}: {format_value(value)}",
                 )
             )
     return Chart(
@@ -86,7 +86,8 @@ def stacked(periods: Sequence[str], values: Values, shown: Callable[[float], str
         series=tuple(series),
         blocks=tuple(blocks),
         grid=tuple(
-            AxisLabel(HEIGHT * (1 - part), shown(top * part) if part else "0") for part in (0.0, 0.5, 1.0)
+            AxisLabel(HEIGHT * (1 - part), format_value(top * part) if part else "0")
+            for part in (0.0, 0.5, 1.0)
         ),
         ticks=ticks(periods),
     )

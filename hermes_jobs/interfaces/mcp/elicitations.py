@@ -25,7 +25,7 @@ def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
         "form": asking.form is not None or asking.url is None,
         "url": asking.url is not None,
     }
-    return frozenset(mode for mode, shown in can.items() if shown)
+    return frozenset(mode for mode, is_supported in can.items() if is_supported)
 
 
 def elicitation(question: AnyQuestion, text: str) -> ElicitRequest:

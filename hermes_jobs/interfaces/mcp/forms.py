@@ -57,24 +57,24 @@ def command(
 
     Declining an approval refuses the call. A closed or invalid form decides nothing.
     """
-    given = content or {}
+    values = content or {}
     if isinstance(question, ApprovalQuestion):
         if action == "decline":
             return question.command("n", "", now)
-        key = next((key for key, name in ANSWERS.items() if name == given.get("answer")), None)
-        reason = given.get("reason")
+        key = next((key for key, name in ANSWERS.items() if name == values.get("answer")), None)
+        reason = values.get("reason")
         if action != "accept" or key is None:
             return None
         return question.command(key, reason.strip() if isinstance(reason, str) else "", now)
     if action == "accept" and question.asked.url:
         return question.answer("accept", now)
     if action == "accept":
-        return question.answer("accept", now, msgspec.json.encode(dict(given)).decode())
+        return question.answer("accept", now, msgspec.json.encode(dict(values)).decode())
     return question.answer("decline", now) if action == "decline" else None
 
 
 def _approval(question: ApprovalQuestion) -> dict[str, Any]:
-    given = {key for key, _ in question.answers()}
+    keys = {key for key, _ in question.answers()}
     return {
         "type": "object",
         "properties": {
@@ -82,7 +82,7 @@ def _approval(question: ApprovalQuestion) -> dict[str, Any]:
                 "type": "string",
                 "title": "May it run?",
                 "description": "once, for the rest of the session, or no",
-                "enum": [name for key, name in ANSWERS.items() if key in given],
+                "enum": [name for key, name in ANSWERS.items() if key in keys],
             },
             "reason": {"type": "string", "title": "Why not?", "description": "The agent is told."},
         },

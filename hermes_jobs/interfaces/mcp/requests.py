@@ -82,8 +82,8 @@ class Requests:
         resolved = resolve_session(self._context, choice)
         lineage = resolved.lineage if resolved else None
         folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
-        named = resolve_model(self._context, model or None, lineage)
-        carried = self._carried(named)
+        model_name = resolve_model(self._context, model or None, lineage)
+        carried = self._carried(model_name)
         application.sync_files()
         command = c.SubmitTurn(
             turn=name("t"),
@@ -92,8 +92,8 @@ class Requests:
             source=SOURCE,
             key=key or None,
             if_busy=application.settings.session.if_busy,
-            model=named if lineage else None,
-            opening=None if lineage else Opening(model=named, workdir=folder, mode=self._new.mode),
+            model=model_name if lineage else None,
+            opening=None if lineage else Opening(model=model_name, workdir=folder, mode=self._new.mode),
             settings=carried.values,
             requires=carried.requires,
         )
@@ -111,9 +111,9 @@ class Requests:
             )
         return carried
 
-    def find(self, given: str) -> Submitted:
+    def find(self, text: str) -> Submitted:
         """The turn of an id or its beginning. Raises `Rejected`."""
-        turn = self._views.turn(self._views.find_turn(given))
+        turn = self._views.turn(self._views.find_turn(text))
         return Submitted(turn=turn.id, stream=turn.stream)
 
     def is_own(self, submitted: Submitted) -> bool:
@@ -145,9 +145,9 @@ class Requests:
             return False
         return command is not None
 
-    def cancel(self, given: str) -> SendReply:
+    def cancel(self, text: str) -> SendReply:
         """Cancel a turn that an MCP client has sent. Raises `Rejected`."""
-        submitted = self.find(given)
+        submitted = self.find(text)
         if not self.is_own(submitted):
             raise Rejected(f"Turn {submitted.turn} was not sent by an MCP client.", kind="usage")
         session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=SOURCE))
@@ -155,9 +155,9 @@ class Requests:
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.turn(submitted.turn)
 
-    def turn(self, given: str) -> SendReply:
+    def turn(self, text: str) -> SendReply:
         """The status of a turn, with its answer or its questions. Raises `Rejected`."""
-        submitted = self.find(given)
+        submitted = self.find(text)
         view = self._views.turn(submitted.turn)
         questions = self.watch(submitted).look().questions
         waiting = [{"call": each.call, "question": self.question_text(each)} for each in questions]

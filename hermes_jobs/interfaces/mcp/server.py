@@ -177,23 +177,23 @@ class AgentServer:
     ) -> CallToolResult | InputRequiredResult:
         """The turn's status at its end, when it waits for a user, or after so many seconds."""
         watched, until, text = self._requests.watch(submitted), time.monotonic() + seconds, 0
-        shown = modes(ctx.client_capabilities) if self._asks else frozenset()
-        asks = bool(shown) and await self._do(self._requests.is_own, submitted)
+        supported = modes(ctx.client_capabilities) if self._asks else frozenset()
+        asks = bool(supported) and await self._do(self._requests.is_own, submitted)
         asks = asks and await self._take_answers(ctx, watched)
         standing = await self._do(watched.look)
         while True:
             for text, line in enumerate(standing.progress, text + 1):  # noqa: B020 - it counts on
                 await ctx.report_progress(text, None, self._requests.redact(line))
-            left = until - time.monotonic()
-            askable = [each for each in standing.questions if forms.mode(each) in shown] if asks else []
+            remaining = until - time.monotonic()
+            askable = [each for each in standing.questions if forms.mode(each) in supported] if asks else []
             if askable:
                 if _is_modern(ctx):
                     return self._questions(submitted, askable, _rounds(ctx) + 1)
                 asks = await self._ask(ctx, watched, askable[0])
-                until = max(until, time.monotonic() + left)
-            elif standing.is_over or standing.is_held or left <= 0:
+                until = max(until, time.monotonic() + remaining)
+            elif standing.is_over or standing.is_held or remaining <= 0:
                 return result_of(await self._do(self._requests.turn, submitted.turn))
-            standing = await self._do(watched.look, min(LOOK_EVERY, max(left, 0.0)))
+            standing = await self._do(watched.look, min(LOOK_EVERY, max(remaining, 0.0)))
 
     def _questions(
         self, submitted: Submitted, questions: Iterable[AnyQuestion], rounds: int
@@ -209,9 +209,9 @@ class AgentServer:
     async def _take_answers(self, ctx: Context[Any, Any], watched: WatchedTurn) -> bool:
         """Record the answers in the call; returns whether more questions are allowed."""
         decided = _rounds(ctx) < MOST_ROUNDS
-        given = ctx.input_responses or {}
-        for question in (await self._do(watched.look)).questions if given else ():
-            answer = given.get(question.id)
+        responses = ctx.input_responses or {}
+        for question in (await self._do(watched.look)).questions if responses else ():
+            answer = responses.get(question.id)
             if isinstance(answer, ElicitResult):
                 decided = await self._take(watched, question, answer) and decided
         return decided

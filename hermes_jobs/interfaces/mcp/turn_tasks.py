@@ -107,9 +107,9 @@ class TurnTasks(Extension):  # type: ignore[misc]
         """Record the answers. Questions with a late or invalid answer are repeated at the next poll."""
         submitted = self._own(task)
         for question in self._requests.watch(submitted).look().questions:
-            given = answers.get(question.id)
-            if given is not None:
-                self._requests.answer(submitted, question, given.action, given.content)
+            response = answers.get(question.id)
+            if response is not None:
+                self._requests.answer(submitted, question, response.action, response.content)
 
     def _own(self, task: str) -> Submitted:
         """The turn of a task. Raises `Rejected`."""

@@ -34,7 +34,7 @@ def server() -> Iterator[AnthropicServer]:
 
 
 def model_at(server: AnthropicServer, url: str | None = None, **manner: Any) -> AnthropicModel:
-    windows = Windows(override=None, known=lambda name: 200_000)
+    windows = Windows(override=None, known_window=lambda name: 200_000)
     return AnthropicModel(
         api_key=KEY, base_url=url or server.base_url, manner=ApiOptions(**manner), windows=windows
     )

@@ -106,11 +106,11 @@ class MessageAssembler:
 
     def _open(self, block: Mapping[str, object]) -> str:
         opened: Json = dict(block)
-        shown = ""
+        text = ""
         match opened.get("type"):
             case "text":
-                shown = self._characters.feed(text_of(opened.get("text")))
-                opened["text"] = shown
+                text = self._characters.feed(text_of(opened.get("text")))
+                opened["text"] = text
             case "thinking":
                 opened["thinking"] = text_of(opened.get("thinking"))
             case "tool_use":
@@ -120,7 +120,7 @@ class MessageAssembler:
             case _:
                 return ""
         self.blocks.append(opened)
-        return shown
+        return text
 
     def _extend(self, delta: Mapping[str, object]) -> str:
         """Pieces belong to the newest block: the API sends one block after the other."""
@@ -154,9 +154,9 @@ class MessageAssembler:
         self._start(message)
         content = message.get("content")
         blocks = content if isinstance(content, list) else []
-        shown = "".join(self._open(mapping_of(block)) for block in blocks)
+        text = "".join(self._open(mapping_of(block)) for block in blocks)
         self._end(message, None)
-        return shown
+        return text
 
     def _report(self, usage: object) -> None:
         """Record usage; a later event of the same response replaces the earlier one."""
@@ -164,9 +164,9 @@ class MessageAssembler:
 
     def _id(self, block: Json) -> str:
         """An id unique among the reply's calls."""
-        given = well_formed(text_of(block.get("id")))
+        call_id = well_formed(text_of(block.get("id")))
         used_ids = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
-        return given if given and given not in used_ids else f"toolu_{len(self.blocks)}"
+        return call_id if call_id and call_id not in used_ids else f"toolu_{len(self.blocks)}"
 
 
 def _call(block: Json) -> ToolCall:
@@ -175,8 +175,8 @@ def _call(block: Json) -> ToolCall:
 
 def _arguments(block: Json) -> str:
     """As the model wrote them; a whole message has them as an object."""
-    given = block.get("input")
-    return well_formed(block["json"]) if block["json"] or not given else _encoded(given)
+    block_input = block.get("input")
+    return well_formed(block["json"]) if block["json"] or not block_input else _encoded(block_input)
 
 
 def _encoded(value: object) -> str:
@@ -187,11 +187,11 @@ def _whole_block(block: Json) -> Json:
     """The block in the form of a message: the pieces of its input as an object."""
     if "json" not in block:
         return block
-    written = {name: value for name, value in block.items() if name != "json"}
+    fields = {name: value for name, value in block.items() if name != "json"}
     try:
-        return {**written, "input": msgspec.json.decode(block["json"] or "{}")}
+        return {**fields, "input": msgspec.json.decode(block["json"] or "{}")}
     except msgspec.MsgspecError:
-        return {**written, "input": {}}
+        return {**fields, "input": {}}
 
 
 def _reference(block: Json) -> Json:

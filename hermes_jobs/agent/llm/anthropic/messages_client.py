@@ -196,9 +196,9 @@ class MessagesClient:
         window = self._options.windows.of(request.model)
         if (error := stopped(message.stop_reason, message.details, window, message.usage)) is not None:
             raise error
-        reply, shown = message.finish(request.model, self._endpoint, prefix.whole if prefix else "")
-        if shown:
-            on_text(shown)
+        reply, text = message.finish(request.model, self._endpoint, prefix.whole if prefix else "")
+        if text:
+            on_text(text)
         return reply
 
     async def _receive(self, body: Json, message: MessageAssembler, on_text: OnText) -> None:
@@ -241,8 +241,8 @@ class MessagesClient:
             raise self._garbage("is not an object", message, json.dumps(event))
         if (refusal := refusal_in(event)) is not None:
             raise self._refused(refusal, message)
-        if shown := message.feed(event):
-            on_text(shown)
+        if text := message.feed(event):
+            on_text(text)
 
     def _refused(self, refusal: ApiRefusal, message: MessageAssembler) -> ModelError:
         error = self._failing.refused(refusal, message.usage)

@@ -148,19 +148,19 @@ def _use(call: ToolCall) -> Json:
     }
 
 
-def _input(written: str) -> Json:
+def _input(text: str) -> Json:
     """The arguments as an object; invalid ones are sent to the model as text."""
     try:
-        decoded = msgspec.json.decode(written) if written.strip() else {}
+        decoded = msgspec.json.decode(text) if text.strip() else {}
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         decoded = None
-    return decoded if isinstance(decoded, dict) else {"unreadable_arguments": written}
+    return decoded if isinstance(decoded, dict) else {"unreadable_arguments": text}
 
 
 def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
-    given = {each.tool_call: each for each in answers if isinstance(each, ToolMessage)}
+    results = {each.tool_call: each for each in answers if isinstance(each, ToolMessage)}
     for call in reply.tool_calls:
-        answer = given.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
+        answer = results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
         content = answer.content if answer.content.strip() else NO_OUTPUT
         result = {"type": "tool_result", "tool_use_id": call.id, "content": content}
         yield {**result, "is_error": True} if answer.failed else result
@@ -168,11 +168,11 @@ def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Js
 
 def _texts(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
     """The user's text, and results of calls that are not shown."""
-    answered = {call.id for call in reply.tool_calls}
+    call_ids = {call.id for call in reply.tool_calls}
     for each in answers:
         if isinstance(each, UserMessage):
             yield _text(each.content if each.content.strip() else NO_TEXT)
-        elif isinstance(each, ToolMessage) and each.tool_call not in answered:
+        elif isinstance(each, ToolMessage) and each.tool_call not in call_ids:
             yield _text(f"[Tool Result: {each.name}]\n{each.content}")
 
 

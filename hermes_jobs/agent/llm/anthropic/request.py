@@ -125,11 +125,11 @@ def _system(request: ModelRequest) -> Json:
 
 def _tools(request: ModelRequest) -> Json:
     """The tools; if none are offered but some were called, declarations of those: the API requires them."""
-    offered = [_tool(spec) for spec in request.tools]
-    declared = offered or [_declared(name) for name in called(request.messages)]
+    tools = [_tool(spec) for spec in request.tools]
+    declared = tools or [_declared(name) for name in called(request.messages)]
     if not declared:
         return {}
-    choice = {} if offered and request.tool_choice == "auto" else {"tool_choice": {"type": "none"}}
+    choice = {} if tools and request.tool_choice == "auto" else {"tool_choice": {"type": "none"}}
     return {"tools": declared, **choice}
 
 

@@ -27,10 +27,10 @@ class CommandContext:
 
     def real(self, path: str) -> str:
         """The real path, cached for a command line: it names the same folders often."""
-        known = self._real.get(path)
-        if known is None:
-            known = self._real[path] = os.path.realpath(path)
-        return known
+        real_path = self._real.get(path)
+        if real_path is None:
+            real_path = self._real[path] = os.path.realpath(path)
+        return real_path
 
     @cached_property
     def _real(self) -> dict[str, str]:

@@ -51,21 +51,21 @@ def _decodes(invocation: Invocation) -> bool:
 
 def _brought(invocation: Invocation) -> set[str]:
     """The paths that it writes: named, or derived from the address."""
-    named = written_paths(invocation)
+    fetched = written_paths(invocation)
     if invocation.name in ("git", "gh"):
         names = [each for each in invocation.operands if each not in ("clone", "repo")]
         at = next((i for i, each in enumerate(names) if "/" in each), 0)  # behind the values of options
-        named = names[at + 1 : at + 2] or [
+        fetched = names[at + 1 : at + 2] or [
             re.sub(r"\.git$", "", os.path.basename(each.rstrip("/"))) for each in names[at : at + 1]
         ]
     elif (invocation.name == "curl" and invocation.has("-O", "--remote-name")) or (
         invocation.name in ("wget", "aria2c") and not values(invocation, "O", "--output-document")
     ):
         folder = next(iter(values(invocation, "P", "--directory-prefix", "--output-dir")), "")
-        named += [
+        fetched += [
             os.path.join(folder, os.path.basename(each.partition("?")[0])) for each in invocation.operands
         ]
-    paths = {path for word in named if word and (path := invocation.path(word))}
+    paths = {path for word in fetched if word and (path := invocation.path(word))}
     if invocation.name in _unpackers():
         paths.add(invocation.folder)
     return paths
@@ -84,9 +84,11 @@ def _runs(invocation: Invocation, fetched: set[str]) -> bool:
     name = without_version(invocation.name)
     if name in words("interpreters", "languages") | SHELLS | words("downloads", "openers"):
         read = [each.target for each in invocation.redirects if each.operator == "<"]
-        named = up_to_script(invocation) if not invocation.has("-m", "-c", "-e") else invocation.arguments
+        words_named = (
+            up_to_script(invocation) if not invocation.has("-m", "-c", "-e") else invocation.arguments
+        )
         options = [each for each in invocation.arguments if each.startswith("-")]
-        return any(_is_fetched(invocation, each, fetched) for each in (*named, *options, *read))
+        return any(_is_fetched(invocation, each, fetched) for each in (*words_named, *options, *read))
     if name not in words("downloads", "builders"):
         return False
     build_files = words("downloads", "build_files")

@@ -27,10 +27,10 @@ def split(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
     folders: list[str] = []
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
-        name, given, value = option.partition("=")
+        name, equals, value = option.partition("=")
         if option in _VALUED and rest:
             value = rest.pop(0)
-        elif not given:
+        elif not equals:
             continue
         if name in ("-c", "--config-env"):
             settings.append(value)
@@ -75,15 +75,15 @@ def written_folders(invocation: Invocation) -> list[str]:
     if invocation.name != "git":
         return []
     verb, _settings, folders = split(invocation)
-    named = [] if verb.name in words("writes", "git_readers") else list(folders)
+    folders_named = [] if verb.name in words("writes", "git_readers") else list(folders)
     if verb.name in ("clone", "init"):
-        named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
-        named += values(verb, "", "--separate-git-dir")
+        folders_named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
+        folders_named += values(verb, "", "--separate-git-dir")
     if verb.name == "worktree" and verb.operands[:1] == ("add",):
-        named += verb.operands[1:2]
+        folders_named += verb.operands[1:2]
     if verb.name in ("bundle", "archive", "format-patch"):
-        named += values(verb, "o", "--output", "--output-directory")
-    return named
+        folders_named += values(verb, "o", "--output", "--output-directory")
+    return folders_named
 
 
 def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:

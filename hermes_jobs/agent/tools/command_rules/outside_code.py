@@ -45,9 +45,9 @@ def is_scratch(path: str) -> bool:
     return any(is_inside(path, each) for each in words("outside_code", "scratch"))
 
 
-def names_outside(invocation: Invocation, context: CommandContext, named: Sequence[str]) -> bool:
+def names_outside(invocation: Invocation, context: CommandContext, words: Sequence[str]) -> bool:
     """Whether one of the words is a path outside."""
-    paths = (invocation.path(each) for each in named if each and "://" not in each)
+    paths = (invocation.path(each) for each in words if each and "://" not in each)
     return any(path is not None and is_outside(path, context) for path in paths)
 
 
@@ -61,10 +61,10 @@ def option_values(invocation: Invocation, options: str) -> list[str]:
     )
     others = [each for each in listed if len(each) > 2 and not each.startswith("--")]
     for index, each in enumerate(invocation.arguments):
-        name, given, value = each.partition("=")
+        name, equals, value = each.partition("=")
         if each in others:
             results += invocation.arguments[index + 1 : index + 2]
-        elif given and name in others:
+        elif equals and name in others:
             results.append(value)
     return [part for each in results for part in re.split(r"[:;,]", each)]
 

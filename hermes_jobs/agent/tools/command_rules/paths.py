@@ -76,9 +76,9 @@ def _written(invocation: Invocation) -> list[str]:
 
 def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it writes a file outside the folders where commands may."""
-    written = [path for word in _written(invocation) if (path := invocation.path(word)) is not None]
+    paths = [path for word in _written(invocation) if (path := invocation.path(word)) is not None]
     # Devices such as /dev/stdout resolve to files of this process: their own name counts.
-    real = [path if path.startswith("/dev/") else context.real(path) for path in written]
+    real = [path if path.startswith("/dev/") else context.real(path) for path in paths]
     return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
 
 

@@ -134,8 +134,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
-def _absolute(invocation: Invocation, named: Sequence[str]) -> list[str]:
-    return [path for each in named if (path := invocation.path(each)) is not None]
+def _absolute(invocation: Invocation, words: Sequence[str]) -> list[str]:
+    return [path for each in words if (path := invocation.path(each)) is not None]
 
 
 class CommandRuleSet:

@@ -77,8 +77,8 @@ def builds_image(invocation: Invocation, context: CommandContext) -> bool:
     if operands[:1] != ["build"] or invocation.has(*_BEYOND_BUILDING) or UNKNOWN in "".join(operands):
         return False
     roots = context.paths.real_roots(context.workdir)
-    named = [each for each in path_words(invocation) if each.startswith(("/", "."))]
-    paths = [path for each in named if (path := invocation.path(each))]
+    path_arguments = [each for each in path_words(invocation) if each.startswith(("/", "."))]
+    paths = [path for each in path_arguments if (path := invocation.path(each))]
     inside = all(any(is_inside(context.real(path), root) for root in roots) for path in paths)
     return inside and not any("://" in each or each.startswith("git@") for each in operands)
 

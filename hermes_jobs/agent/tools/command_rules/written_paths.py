@@ -27,9 +27,9 @@ def values(invocation: Invocation, short: str = "", *long: str) -> list[str]:
     for index, each in enumerate(arguments):
         following = arguments[index + 1] if index + 1 < len(arguments) else ""
         if each.startswith("--"):
-            name, given, value = each.partition("=")
+            name, equals, value = each.partition("=")
             if name in long:
-                results.append(value if given else following)
+                results.append(value if equals else following)
         elif each.startswith("-") and (at := _letter(each, short)):
             results.append(each[at + 1 :] or following)
     return results
@@ -140,12 +140,12 @@ def _modules(invocation: Invocation) -> Sequence[str]:
     arguments = invocation.arguments
     at = next((i for i, each in enumerate(arguments) if each == "-m"), len(arguments))
     module, rest = next(iter(arguments[at + 1 :]), ""), arguments[at + 2 :]
-    named = [each for each in rest if not each.startswith("-")]
+    operands = [each for each in rest if not each.startswith("-")]
     if module in ("venv", "virtualenv"):
-        return named
+        return operands
     if module not in ("zipfile", "tarfile", "zipapp"):
         return ()
-    return named[1:] if {"-e", "--extract"}.intersection(rest) else named[:1]
+    return operands[1:] if {"-e", "--extract"}.intersection(rest) else operands[:1]
 
 
 def _database(invocation: Invocation) -> Sequence[str]:
@@ -158,9 +158,11 @@ def _installed(invocation: Invocation) -> Sequence[str]:
     """The folder that `make install` and the like name to install below."""
     if not any(each.lstrip("-").startswith("install") for each in invocation.arguments):
         return ()
-    named = [each.partition("=") for each in invocation.arguments if "=" in each]
-    given = [value for name, _, value in named if name in ("DESTDIR", "PREFIX", "prefix", "--destdir")]
-    return [*given, *values(invocation, "", "--prefix")]
+    assignments = [each.partition("=") for each in invocation.arguments if "=" in each]
+    folders = [
+        value for name, _, value in assignments if name in ("DESTDIR", "PREFIX", "prefix", "--destdir")
+    ]
+    return [*folders, *values(invocation, "", "--prefix")]
 
 
 _FINDERS: Mapping[str, _Finder] = {

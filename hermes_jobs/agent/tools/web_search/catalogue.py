@@ -89,6 +89,6 @@ ALSO_CALLED: Mapping[str, SearchName] = {
 def search_provider_named(name: str) -> SearchProvider | None:
     """The provider of that name or alternative name, in any case."""
     normalized = name.strip().lower()
-    known = {str(each): each for each in SEARCH_PROVIDERS}
-    provider = known.get(normalized) or ALSO_CALLED.get(normalized)
+    names = {str(each): each for each in SEARCH_PROVIDERS}
+    provider = names.get(normalized) or ALSO_CALLED.get(normalized)
     return None if provider is None else SEARCH_PROVIDERS[provider]

@@ -82,7 +82,7 @@ class HttpSearcher:
 
         request = self._api.request(query)
         try:
-            answered = waited_for(self._answered(request), cancel, self._seconds)
+            response = waited_for(self._answered(request), cancel, self._seconds)
         except (TimeoutError, TimeoutException) as error:
             text = f"{self.title} did not answer within {self._seconds:g} s."
             raise SearchFailed("unreachable", text) from error
@@ -90,10 +90,10 @@ class HttpSearcher:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{self.title} cannot be reached at {self._host} ({self._safe(what)})."
             raise SearchFailed("unreachable", text) from error
-        if not 200 <= answered.status < 300:
-            raise self._failure(answered)
+        if not 200 <= response.status < 300:
+            raise self._failure(response)
         try:
-            results = self._api.found(answered.body)
+            results = self._api.found(response.body)
         except msgspec.DecodeError as error:
             text = f"What {self._host} answers are not search results: {self._safe(str(error))}."
             hint = f"Is this the address of {self.title}? See {self._provider.docs}"
@@ -104,12 +104,12 @@ class HttpSearcher:
         from httpx2 import AsyncClient
 
         async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
-            for left in reversed(range(TRIES)):
-                answered = await self._send(client, request)
-                refused = answered.status == 429
-                wait = DEFAULT_PAUSE if answered.pause is None else answered.pause
-                if not refused or not left or wait > LONGEST_PAUSE or not self._may_try_again(answered):
-                    return answered
+            for remaining in reversed(range(TRIES)):
+                response = await self._send(client, request)
+                refused = response.status == 429
+                wait = DEFAULT_PAUSE if response.pause is None else response.pause
+                if not refused or not remaining or wait > LONGEST_PAUSE or not self._may_try_again(response):
+                    return response
                 await self._pause(wait)
         raise AssertionError("a search is tried at least once")
 
@@ -135,19 +135,19 @@ class HttpSearcher:
                 _seconds(headers.get("retry-after") or headers.get("x-ratelimit-reset") or ""),
             )
 
-    def _may_try_again(self, answered: _Answered) -> bool:
-        return self._api.refusal(answered.status, answered.body).kind == "rate"
+    def _may_try_again(self, response: _Answered) -> bool:
+        return self._api.refusal(response.status, response.body).kind == "rate"
 
-    def _failure(self, answered: _Answered) -> SearchFailed:
+    def _failure(self, response: _Answered) -> SearchFailed:
         """The error for a response without results."""
-        status, title, key = answered.status, self.title, self._provider.key
+        status, title, key = response.status, self.title, self._provider.key
         if 300 <= status < 400:
-            there = urlsplit(answered.location).netloc or answered.location
+            there = urlsplit(response.location).netloc or response.location
             text = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
             return SearchFailed("format", text, hint="Set web.search.base_url to where it really is.")
-        refusal = self._api.refusal(status, answered.body)
+        refusal = self._api.refusal(status, response.body)
         message = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
-        return _failure_of(refusal, f"({message})", title, key, self._provider.keys_at, answered.pause)
+        return _failure_of(refusal, f"({message})", title, key, self._provider.keys_at, response.pause)
 
     @property
     def _host(self) -> str:

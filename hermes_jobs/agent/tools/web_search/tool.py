@@ -90,22 +90,22 @@ def told(failed: SearchFailed) -> str:
 
 def listed(results: SearchResults, query: SearchQuery, title: str) -> str:
     """The results as text for the model: a header, the caution, then each with its number."""
-    shown: list[str] = []
-    room = RESULT_CHARS
+    texts: list[str] = []
+    remaining = RESULT_CHARS
     usable = [each for each in results.hits if is_web_address(each.url)]
     for number, hit in enumerate(usable, 1):
         text = _shown(number, hit)
-        if len(text) > room:
+        if len(text) > remaining:
             break
-        shown.append(text)
-        room -= len(text)
+        texts.append(text)
+        remaining -= len(text)
     words = one_line(query.with_operator, 200)
     note = f"; {results.note}" if results.note else ""
-    if not shown:
+    if not texts:
         return f"[{title} has no results for “{words}”{note}]"
-    many = "1 result" if len(shown) == 1 else f"{len(shown)} results"
+    many = "1 result" if len(texts) == 1 else f"{len(texts)} results"
     header = f"[{many} of {title} for “{words}”{note}]"
-    return "\n\n".join((f"{header}\n{CAUTION}", *shown))
+    return "\n\n".join((f"{header}\n{CAUTION}", *texts))
 
 
 def is_web_address(url: str) -> bool:

@@ -87,13 +87,13 @@ def toolsets(application: Application) -> Iterator[DoctorFinding]:
     """Unknown names of toolsets in the settings, which have no effect."""
     configured = application.settings.toolsets
     try:
-        known = application.toolbox.toolsets
+        all_toolsets = application.toolbox.toolsets
     except Misconfigured:
         return  # a memory provider or context engine that cannot be used has a check of its own
     for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
-        if unknown := [name for name in names if name not in known]:
+        if unknown := [name for name in names if name not in all_toolsets]:
             message = f"toolsets.{key} contains an unknown toolset: {', '.join(unknown)}"
-            yield warn("toolsets", message, f"Known: {', '.join(known)}.")
+            yield warn("toolsets", message, f"Known: {', '.join(all_toolsets)}.")
 
 
 def pauses(application: Application) -> Iterator[DoctorFinding]:
@@ -161,10 +161,10 @@ def context(application: Application) -> DoctorFinding:
         engine = application.contexts.apart()
     except Misconfigured as error:
         return fail("context", error.message, error.hint, code=USAGE)
-    known = application.windows.window(settings.main_model.model)
-    window, threshold = known.tokens, engine.threshold(known.tokens)
-    day = f" ({format_day(known.at)})" if known.at else ""
-    source = WINDOW_SOURCES[known.source].format(day=day)
+    model_window = application.windows.window(settings.main_model.model)
+    window, threshold = model_window.tokens, engine.threshold(model_window.tokens)
+    day = f" ({format_day(model_window.at)})" if model_window.at else ""
+    source = WINDOW_SOURCES[model_window.source].format(day=day)
     when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
         when = "compresses only by `sessions compress` (compression.enabled is false)"
@@ -186,7 +186,7 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
     from hermes_jobs.engine.in_flight import CancelToken
 
     try:
-        done = run(
+        completed = run(
             "sleep 600 & echo ready",
             cwd=str(Path.cwd()),
             env=filtered_environment(environ),
@@ -195,10 +195,9 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
         )
     except OSError as error:
         return fail("commands", f"cannot be started: {error}")
-    if done.output.strip() != "ready" or done.lost or done.left:
-        text = (
-            f"a test command ended with {done.exit_code}, {done.left} processes left: {done.output[:200]!r}"
-        )
+    if completed.output.strip() != "ready" or completed.lost or completed.left:
+        ended = f"a test command ended with {completed.exit_code}, {completed.left} processes left"
+        text = f"{ended}: {completed.output[:200]!r}"
         return fail("commands", text, "The agent's terminal tool would not be safe to use here.")
     if sys.platform != "linux":
         text = "run; processes that leave a command's process group cannot be found on this system"

@@ -41,11 +41,11 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
 
     def as_object() -> object:
         findings.extend(examine(context, live=live))
-        shown = [
+        items = [
             {name: context.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
             for each in findings
         ]
-        return {"ok": not _failed(findings), "checks": shown}
+        return {"ok": not _failed(findings), "checks": items}
 
     def print_text() -> None:
         for finding in examine(context, live=live):
@@ -127,6 +127,6 @@ def _failed(findings: Sequence[DoctorFinding]) -> Sequence[DoctorFinding]:
 def _print(finding: DoctorFinding, context: CliContext) -> None:
     mark, colour = MARKS[finding.status]
     click.echo(f"{click.style(f'{mark:<4}', fg=colour)}  {finding.check:<14}  ", nl=False)
-    room = max((terminal_width() or UNLIMITED) - INDENT, LEAST)
+    width = max((terminal_width() or UNLIMITED) - INDENT, LEAST)
     message = [one_line(context.redact(text)) for text in (finding.message, finding.hint) if text]
-    click.echo(f"\n{'':{INDENT}}".join(line for text in message for line in wrap(text, room)))
+    click.echo(f"\n{'':{INDENT}}".join(line for text in message for line in wrap(text, width)))

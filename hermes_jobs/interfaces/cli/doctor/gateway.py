@@ -40,8 +40,8 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
         hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); running processes reread it."
         yield warn(CHECK, text, hint)
         return
-    known = statuses(application.log)
-    problem = next((known[each].unreachable for each in gateways if each in known), "")
+    workers = statuses(application.log)
+    problem = next((workers[each].unreachable for each in gateways if each in workers), "")
     if problem:
         text = f"{who}; a gateway asks, and nothing arrives: {problem}"
         yield warn(CHECK, text, f"It retries automatically; {settings.paths.logs / 'gateway.log'}")

@@ -104,9 +104,9 @@ def workers(application: Application) -> DoctorFinding:
 
 def worker_settings(application: Application) -> Iterator[DoctorFinding]:
     """Processes that use older settings than the files of their home."""
-    known = statuses(application.log)
+    workers = statuses(application.log)
     for worker in live_processes(application):
-        status = known.get(worker.id)
+        status = workers.get(worker.id)
         if status is None:
             continue
         if status.problem:

@@ -107,8 +107,8 @@ def _model(application: Application, name: str) -> str:
 
 
 def _check(file: Path, entry: CheckEntry) -> e.Check:
-    given = [kind for kind in ("regex", "schema", "command") if getattr(entry, kind)]
-    if len(given) != 1:
+    kinds = [kind for kind in ("regex", "schema", "command") if getattr(entry, kind)]
+    if len(kinds) != 1:
         raise _refused(file, "each check is one of regex, schema or command")
     if entry.regex:
         try:

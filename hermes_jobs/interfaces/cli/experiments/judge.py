@@ -25,7 +25,7 @@ def judge_all(application: Application, experiment: Experiment) -> str:
     definition = experiment.definition
     assert definition is not None, f"{experiment.stream} is not defined"
     waiting = list(_waiting(experiment))
-    done = 0
+    num_judged = 0
     for at, cell in enumerate(waiting, 1):
         first = shows_first(definition.seed, cell)
         answers = [shown(experiment.answers[each]) for each in (cell, cell._replace(variant=0))]
@@ -45,9 +45,13 @@ def judge_all(application: Application, experiment: Experiment) -> str:
             break
         verdict = _verdict(key, first=first)
         application.engine().change(judge_cell(experiment.stream, cell, verdict, BY), "experiments judge")
-        done += 1
-    left = len(waiting) - done
-    return f"{pluralize(done, 'pair')} judged, {left} left." if waiting else "There is nothing to judge."
+        num_judged += 1
+    remaining = len(waiting) - num_judged
+    return (
+        f"{pluralize(num_judged, 'pair')} judged, {remaining} left."
+        if waiting
+        else "There is nothing to judge."
+    )
 
 
 def _waiting(experiment: Experiment) -> Iterator[Cell]:

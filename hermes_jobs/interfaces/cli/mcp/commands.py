@@ -123,7 +123,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         raise Rejected(
             f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
         )
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "command": command[0] if command else None,
         "args": list(command[1:]),
         "env": _pairs(env, "=", "--env"),
@@ -135,7 +135,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         "required": required,
         "timeout": timeout,
     }
-    entry, secrets = without_secrets(name, {key: value for key, value in given.items() if value})
+    entry, secrets = without_secrets(name, {key: value for key, value in fields.items() if value})
     _write(context, {name: entry}, secrets)
     changed = _again(context)
     if not as_json:
@@ -288,7 +288,7 @@ def import_servers(
     if imported and not dry_run:
         secrets = {name: value for each in imported.values() for name, value in each.secrets.items()}
         _write(context, {name: each.entry for name, each in imported.items()}, secrets)
-    shown = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
+    rows = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
 
     def tell() -> None:
         if not text:
@@ -298,15 +298,15 @@ def import_servers(
         if imported and not dry_run:
             note("Try them: hermes-jobs doctor")
 
-    print_result(lambda: shown, tell, as_json=as_json)
+    print_result(lambda: rows, tell, as_json=as_json)
 
 
 # --- what the commands share ----------------------------------------------------------------------
 
 
-def _pairs(given: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
+def _pairs(texts: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
     pairs = {}
-    for each in given:
+    for each in texts:
         name, middle, value = each.partition(separator)
         if not middle or not name.strip():
             raise click.BadParameter(f"expected NAME{separator}VALUE, found {each!r}.", param_hint=option)
@@ -320,9 +320,9 @@ def _write(context: CliContext, entries: Mapping[str, Mapping[str, Any]], secret
     from hermes_jobs.settings.sources import read_env_file
     from hermes_jobs.settings.yaml_text import write
 
-    known = read_env_file(context.settings.paths.env_file)
+    variables = read_env_file(context.settings.paths.env_file)
     for name, value in secrets.items():
-        if known.get(name, value) != value:
+        if variables.get(name, value) != value:
             raise Rejected(
                 f"{name} has another value in {context.settings.paths.env_file} already.",
                 kind="usage",

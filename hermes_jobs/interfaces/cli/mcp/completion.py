@@ -34,8 +34,8 @@ def _resources(click_context: click.Context, _incomplete: str) -> Iterable[tuple
     settings, server = settings_of(click_context), click_context.params.get("name")
     if settings is None or server not in settings.mcp_servers:
         return ()
-    known = KnownResources(settings.paths.mcp_resources).of(server)
-    return ((each.begun_uri, each.description or each.name) for each in known)
+    resources = KnownResources(settings.paths.mcp_resources).of(server)
+    return ((each.begun_uri, each.description or each.name) for each in resources)
 
 
 complete_mcp_server = completion(_servers)

@@ -110,8 +110,8 @@ def known_row(context: CliContext, name: str) -> ServerRow:
 
 def unknown_server(context: CliContext, name: str) -> Rejected:
     """The error for an unknown server."""
-    known = ", ".join(sorted(context.settings.mcp_servers))
-    hint = f"There are: {known}." if known else "None is configured. Add one: hermes-jobs mcp add"
+    names = ", ".join(sorted(context.settings.mcp_servers))
+    hint = f"There are: {names}." if names else "None is configured. Add one: hermes-jobs mcp add"
     return Rejected(f"There is no MCP server {name!r}.", kind="unknown", hint=hint)
 
 
@@ -208,8 +208,8 @@ def diff_of(state: ServerState) -> Iterator[str]:
     colours = {"+": "green", "-": "red"}
     for name in sorted({*before, *after}):
         for line in file_diff(name, _text(before.get(name)), _text(after.get(name))):
-            shown = printable(line)
-            yield click.style(shown, fg=colours[line[0]]) if line[:1] in colours else shown
+            text = printable(line)
+            yield click.style(text, fg=colours[line[0]]) if line[:1] in colours else text
 
 
 def _text(tool: McpTool | None) -> str | None:

@@ -161,5 +161,5 @@ def _not_revoked(login: Login) -> str:
         response = post(login, login.revocation_endpoint, {"token": token, "token_type_hint": hint})
     except NotRenewed as error:
         return str(error)
-    answered = f"the authorization server answered {response.status_code}"
-    return "" if response.status_code == 200 else answered
+    status = f"the authorization server answered {response.status_code}"
+    return "" if response.status_code == 200 else status

@@ -46,9 +46,9 @@ def mentioned_resources(
 
     Raises a usage error for what is not text or too large, and for what its server does not give.
     """
-    named = (match["quoted"] or match["plain"].rstrip(ENDS) for match in MENTION.finditer(text))
+    mentions = (match["quoted"] or match["plain"].rstrip(ENDS) for match in MENTION.finditer(text))
     parts, notes = [], []
-    for name in dict.fromkeys(named):
+    for name in dict.fromkeys(mentions):
         server, uri = resource_named(name, reader.names)
         if not uri:
             continue

@@ -97,10 +97,10 @@ def add(
     with --anyway; this also puts an existing entry into prompts that leave it out. For an existing entry,
     --kind and --tag change only its kind and tags.
     """
-    named, (text,) = _arguments(words, target, ("TEXT",))
+    chosen_target, (text,) = _arguments(words, target, ("TEXT",))
     content = read_stdin() if text == "-" else text
     operation = Operation(
-        action="add", target=named or "memory", content=content, anyway=anyway, kind=kind, tags=tags
+        action="add", target=chosen_target or "memory", content=content, anyway=anyway, kind=kind, tags=tags
     )
     _write(context, operation, as_json=as_json)
 
@@ -118,8 +118,8 @@ def add(
 @pass_context
 def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
     """Replace the one entry that contains OLD by NEW."""
-    named, (old, new) = _arguments(words, target, ("OLD", "NEW"))
-    where = named or _target_with(context, old)
+    chosen_target, (old, new) = _arguments(words, target, ("OLD", "NEW"))
+    where = chosen_target or _target_with(context, old)
     operation = Operation(action="replace", target=where, content=new, old_text=old)
     _write(context, operation, as_json=as_json)
 
@@ -137,8 +137,8 @@ def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | 
 @pass_context
 def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
     """Remove the one entry that contains OLD."""
-    named, (old,) = _arguments(words, target, ("OLD",))
-    where = named or _target_with(context, old)
+    chosen_target, (old,) = _arguments(words, target, ("OLD",))
+    where = chosen_target or _target_with(context, old)
     _write(context, Operation(action="remove", target=where, old_text=old), as_json=as_json)
 
 
@@ -305,9 +305,9 @@ def _arguments(
         return first, words[1:]
     if len(words) == len(names):
         return target, words
-    given = " ".join(["[memory|user]", *names])
+    usage = " ".join(["[memory|user]", *names])
     raise click.UsageError(
-        f"Give {given}, each in quotes where it has blanks; {len(words)} words were given."
+        f"Give {usage}, each in quotes where it has blanks; {len(words)} words were given."
     )
 
 
@@ -330,10 +330,10 @@ def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
     application, target = context.application, operation.target
     change = Write([operation], Origin("user"), application.memory_limits)
     try:
-        done = application.memory.change(change, f"memory {operation.action}")
+        result = application.memory.change(change, f"memory {operation.action}")
     except Rejected as refused:
         raise for_people(refused, adds=operation.action == "add") from refused
-    events = [event for each in done.writes for event in each.events]
+    events = [event for each in result.writes for event in each.events]
     now = application.memory.sync()
     note(written(events, target, now.entries(target), application.memory_limits.of(target)))
     _print_changed(context, as_json=as_json)
@@ -409,12 +409,12 @@ def _memory_json(
 ) -> dict[str, Any]:
     from hermes_jobs.domain.memory.entries import in_order
 
-    shown: dict[str, Any] = {}
+    by_target: dict[str, Any] = {}
     marks = _marks(context, places)
     for target in targets:
         entries = [each for each in in_order(places) if each.target == target]
         listed = newest(entries, limit)
-        shown[target] = {
+        by_target[target] = {
             "entries": [each.text for each in listed],
             "chars": chars([each.text for each in entries]),
             "limit": context.application.memory_limits.of(target),
@@ -422,8 +422,8 @@ def _memory_json(
         }
         missing = [{"entry": each.text, "why": why} for each in entries if (why := _why_out(each, places))]
         if missing:
-            shown[target]["left_out"] = missing
-    return shown
+            by_target[target]["left_out"] = missing
+    return by_target
 
 
 def _details(entry: Entry, places: Placement, verified: str) -> dict[str, Any]:

@@ -70,10 +70,10 @@ def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, 
     change = Curate(chosen, version, application.ids.name("c"), "curator")
     harmful = [each.entry for each in chosen if each.rule == "harmful"]
     decided = removed_elsewhere(application, harmful) if harmful else []
-    done = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
+    result = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
 
     def print_text() -> None:
-        note(f"Done: {str(done.answer).strip()}." if chosen else "There is nothing to apply.")
+        note(f"Done: {str(result.answer).strip()}." if chosen else "There is nothing to apply.")
         if chosen:
             note("To undo: hermes-jobs memory curate --undo")
 
@@ -85,8 +85,8 @@ def _undo(context: CliContext, *, as_json: bool) -> None:
 
     memory = context.application.memory
     memory.sync()
-    done = memory.change(UndoCuration([each.event for each in memory.writes()]), "memory curate --undo")
-    print_result(lambda: {"answer": done.answer}, lambda: note(str(done.answer)), as_json=as_json)
+    result = memory.change(UndoCuration([each.event for each in memory.writes()]), "memory curate --undo")
+    print_result(lambda: {"answer": result.answer}, lambda: note(str(result.answer)), as_json=as_json)
 
 
 def _proposals() -> Resource[tuple[int, MemoryProposal]]:

@@ -61,13 +61,13 @@ def schema_of(made: MemoryProvider) -> Mapping[str, str]:
     return dict(ask()) if ask is not None else {}
 
 
-def save(made: MemoryProvider, given: Sequence[str]) -> None:
+def save(made: MemoryProvider, texts: Sequence[str]) -> None:
     """Pass `KEY=VALUE` settings to the provider. Raises `Rejected` for an unknown key."""
-    known = schema_of(made)
-    values = dict(each.partition("=")[::2] for each in given)
+    schema = schema_of(made)
+    values = dict(each.partition("=")[::2] for each in texts)
     for key in values:
-        if key not in known:
-            keys = ", ".join(known) or "none"
+        if key not in schema:
+            keys = ", ".join(schema) or "none"
             raise Rejected(f"The provider has no key {key!r}.", kind="usage", hint=f"Its keys: {keys}.")
     keep = getattr(made, "save_config", None)
     if keep is None:

@@ -21,8 +21,8 @@ def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence
     fill = f"{pluralize(len(entries), 'entry', 'entries')}, {size * 100 // limit} % of {limit:,} characters"
     if size > limit:
         fill += "; what prompts have no room for is recalled"
-    done = [_done(event) for event in events]
-    return f"{', '.join(done) or 'Nothing to do: it has this text already'}. {target.capitalize()}: {fill}."
+    parts = [_done(event) for event in events]
+    return f"{', '.join(parts) or 'Nothing to do: it has this text already'}. {target.capitalize()}: {fill}."
 
 
 def _done(event: e.Event) -> str:

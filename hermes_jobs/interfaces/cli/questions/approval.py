@@ -93,8 +93,8 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def _shown(self, command: str, width: int | None) -> list[str]:
         if command:
-            room = None if width is None else width - 4
-            return [click.style(line, fg="cyan") for line in whole_lines(printable(command), room)]
+            limit = None if width is None else width - 4
+            return [click.style(line, fg="cyan") for line in whole_lines(printable(command), limit)]
         return self._diff() or call_details(self.asked.name, self.asked.arguments).splitlines()
 
     def _diff(self) -> list[str]:

@@ -65,8 +65,8 @@ def own_questions(
                 request=request, asked=call.request, folder=workdir_of(session), asker=asker
             )
         if call.input is not None and call.waits_for_input:
-            left = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
-            yield from input_questions(left, call.request.name, asker)
+            requested = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
+            yield from input_questions(requested, call.request.name, asker)
 
 
 def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:

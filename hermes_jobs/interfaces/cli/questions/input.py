@@ -87,8 +87,8 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def legend(self) -> str:
         """The keys that answer it, with their meanings, on one line."""
         yes = "I have opened it" if self.asked.url else "answer" if self.asked.fields else "accept"
-        shown = (("y", yes), ("n", "decline"), ("c", "cancel"))
-        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in shown)
+        answers = (("y", yes), ("n", "decline"), ("c", "cancel"))
+        return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in answers)
 
     def answer(self, action: e.InputAction, now: float, content: str = "") -> c.AnswerInput:
         """The command of an answer."""
@@ -184,5 +184,5 @@ def how_to_answer(request: e.InputRequest, turn: str, flags: str = "") -> list[s
         lines.append(f"  open it yourself: {printable(request.url)} (host {host_of(request.url)})")
     lines += [f"    {usage_of(field)}" for field in request.fields]
     needed = [field for field in request.fields if field.required] or list(request.fields[:1])
-    given = " ".join(f"--field {one_line(field.name)}=…" for field in needed)
-    return [*lines, f"  answer it:  {command} {given or '--accept'}", f"  decline it: {command} --decline"]
+    options = " ".join(f"--field {one_line(field.name)}=…" for field in needed)
+    return [*lines, f"  answer it:  {command} {options or '--accept'}", f"  decline it: {command} --decline"]

@@ -34,9 +34,9 @@ class OpenQuestions:
                 self._inputs[event.call] = event
             case e.InputAnswered():
                 waiting = self._inputs.pop(event.call, None)
-                left = waiting.without(event.key) if waiting is not None else None
-                if left is not None:
-                    self._inputs[event.call] = left
+                remaining = waiting.without(event.key) if waiting is not None else None
+                if remaining is not None:
+                    self._inputs[event.call] = remaining
             case e.ToolFinished() | e.ToolInterrupted():
                 self._approvals.pop(event.call, None)
                 self._inputs.pop(event.call, None)

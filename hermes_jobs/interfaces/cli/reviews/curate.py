@@ -133,11 +133,11 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
         return
     curation = proposal_format.curation_of(application, review.id)
     applied = application.curator.apply(curation, numbers, "user")
-    done = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
+    streams = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
 
     def print_text() -> None:
         note(f"Applied: {applied.answer} of review {review.id}.")
-        for stream in sorted(done):
+        for stream in sorted(streams):
             note(f"To undo: hermes-jobs skills undo {stream.removeprefix('skill-')}")
 
     print_result(lambda: details_json(context, review), print_text, as_json=as_json)

@@ -85,10 +85,10 @@ def print_findings(application: Application, verifications: Sequence[Verificatio
     if any(each.is_proposal for each in verifications):
         note(f"To undo what makes answers worse: hermes-jobs reviews apply {review}, or --only N")
         note(f"To keep it: hermes-jobs reviews keep {review}, or --only N")
-    left = [each for each in verifications if each.standing == "open" and each.keep is None]
-    if left:
+    undecided = [each for each in verifications if each.standing == "open" and each.keep is None]
+    if undecided:
         note(f"To keep what is provisional: hermes-jobs reviews keep {review} --only N")
-    for name in dict.fromkeys(each.experiment for each in left if each.pairs):
+    for name in dict.fromkeys(each.experiment for each in undecided if each.pairs):
         note(f"To run the missing calls: hermes-jobs experiments run {name}")
 
 

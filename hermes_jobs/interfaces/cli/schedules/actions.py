@@ -85,10 +85,10 @@ def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) ->
 
 
 def _act(
-    context: CliContext, given: str, kind: type[Pause | Resume | Remove], action: str, *, as_json: bool
+    context: CliContext, name_or_id: str, kind: type[Pause | Resume | Remove], action: str, *, as_json: bool
 ) -> None:
     application = context.application
-    name = application.views.find_schedule(given)
+    name = application.views.find_schedule(name_or_id)
     act: ScheduleCommand = kind(schedule=name, now=application.clock.now())
     application.engine().change(act, f"schedule {kind.__name__.lower()}")
     schedule = application.views.schedule(name)

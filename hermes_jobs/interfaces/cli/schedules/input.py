@@ -49,8 +49,8 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def timings(self) -> list[str]:
         """The names of the timing flags."""
-        given = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.in_}
-        return [name for name, value in given.items() if value is not None]
+        options = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.in_}
+        return [name for name, value in options.items() if value is not None]
 
 
 plan_options = option_group(
@@ -118,8 +118,8 @@ def parse_timing(inputs: ScheduleInput, zone: str, now: float) -> Understood | R
     """
     flags = inputs.timings
     if len(flags) > 1 or (flags and inputs.sentence is not None):
-        given = [*flags, *(["a sentence"] if inputs.sentence is not None else [])]
-        raise click.UsageError(f"{' and '.join(given)} exclude each other: give one time.")
+        options = [*flags, *(["a sentence"] if inputs.sentence is not None else [])]
+        raise click.UsageError(f"{' and '.join(options)} exclude each other: give one time.")
     moment = datetime.fromtimestamp(now, UTC)
     if inputs.sentence is not None:
         return parse(inputs.sentence, moment, zone)
@@ -197,8 +197,8 @@ def changed_plan(
         changes["timezone"] = inputs.tz
     if inputs.deliver:
         changes["deliver"] = tuple(_target(each) for each in inputs.deliver)
-    given = {name: value for name, value in changes.items() if value is not None}
-    before, plan = plan, msgspec.structs.replace(plan, **given, **_of_runs(context, inputs))
+    fields = {name: value for name, value in changes.items() if value is not None}
+    before, plan = plan, msgspec.structs.replace(plan, **fields, **_of_runs(context, inputs))
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
     if inputs.budget is not None or inputs.model is not None:
         _check_price(context, plan)

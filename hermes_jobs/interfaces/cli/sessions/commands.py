@@ -56,8 +56,8 @@ sessions.add_command(session_search.search)
 def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
     chosen_sessions = context.application.views.sessions(hidden=everything, limit=limit)
-    shown = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
-    (shown if everything else SESSIONS).print_list(chosen_sessions, as_json=as_json)
+    resource = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
+    (resource if everything else SESSIONS).print_list(chosen_sessions, as_json=as_json)
 
 
 @sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))
@@ -279,10 +279,10 @@ def fork_session_at(
         raise Rejected(f"{before} is not a turn.", kind="usage", hint=hint)
     engine, views = application.engine(), application.views
     new = application.ids.name("s")
-    named = at or before
-    if named is None or named.isdecimal():
-        fork(engine, parent.lineage, new, at=None if named is None else int(named))
+    turn_named = at or before
+    if turn_named is None or turn_named.isdecimal():
+        fork(engine, parent.lineage, new, at=None if turn_named is None else int(turn_named))
     else:
-        turn = views.turn(views.find_turn(named, session=parent.id))
+        turn = views.turn(views.find_turn(turn_named, session=parent.id))
         fork_at_turn(engine, parent.lineage, new, turn.id, stream=turn.stream, before=before is not None)
     return new

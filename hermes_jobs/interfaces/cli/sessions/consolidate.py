@@ -53,20 +53,20 @@ def consolidate_session(
     if (session_id is None) is not all_finished:
         raise click.UsageError("Give the ID of a session, or --all-finished.")
     lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
-    done = list(_consolidated(context, lineages, whole=session_id is not None))
-    print_result(lambda: list(map(review_json, done)), partial(_tell, done), as_json=as_json)
-    return 0 if all(each.status == "completed" for each in done) else 1
+    reviews = list(_consolidated(context, lineages, whole=session_id is not None))
+    print_result(lambda: list(map(review_json, reviews)), partial(_tell, reviews), as_json=as_json)
+    return 0 if all(each.status == "completed" for each in reviews) else 1
 
 
 def _finished(context: CliContext, limit: int) -> list[str]:
     return [each.lineage for each in context.application.consolidations.finished(limit)]
 
 
-def _lineage(context: CliContext, given: str) -> str:
+def _lineage(context: CliContext, text: str) -> str:
     """The lineage of the conversation. Raises `Rejected` for another kind of session."""
     from hermes_jobs.domain.session.session import lineage_of
 
-    session = context.application.views.session(context.application.views.find_session(given))
+    session = context.application.views.session(context.application.views.find_session(text))
     if session.kind != "conversation":
         raise Rejected(
             f"Session {session.id} is not a conversation with a person, but a {session.kind}.",
@@ -128,20 +128,20 @@ def _is_done(application: Application, lineage: str) -> bool:
     return _state(application, lineage).requested is None
 
 
-def _tell(done: list[ReviewView]) -> None:
-    if not done:
+def _tell(reviews: list[ReviewView]) -> None:
+    if not reviews:
         note(
             "Nothing to do: no finished conversation has turns left to consolidate. "
             "A conversation is finished once it has ended, was compressed, or was idle for "
             "memory.consolidate_hours."
         )
-    for each in done:
+    for each in reviews:
         outcome = each.saved or ("nothing new" if each.status == "completed" else each.status)
         text = f" ({each.message})" if each.message else ""
         note(f"Session {each.lineage}: {outcome}{text}")
-    if done:
-        calls = pluralize(sum(each.num_model_calls for each in done), "model call")
-        costs = [each.cost_usd for each in done]
+    if reviews:
+        calls = pluralize(sum(each.num_model_calls for each in reviews), "model call")
+        costs = [each.cost_usd for each in reviews]
         note(f"{calls}, {money(None if None in costs else sum(filter(None, costs)))}.")
-    if any(each.saved for each in done):
+    if any(each.saved for each in reviews):
         note("To list them: hermes-jobs memory show; to see an origin: hermes-jobs memory why TEXT")

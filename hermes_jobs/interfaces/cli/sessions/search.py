@@ -20,14 +20,14 @@ from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
 
 
-def _roles(_context: click.Context, _parameter: click.Parameter, written: str) -> tuple[Role, ...]:
+def _roles(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Role, ...]:
     """The roles of a comma-separated list."""
-    known = get_args(Role)
-    names = dict.fromkeys(name.strip().lower() for name in written.split(",") if name.strip())
+    all_roles = get_args(Role)
+    names = dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip())
     for name in names:
-        if name not in known:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.")
-    return tuple(role for role in known if role in names)
+        if name not in all_roles:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(all_roles)}.")
+    return tuple(role for role in all_roles if role in names)
 
 
 @click.command(
@@ -138,14 +138,14 @@ def _shown(snippet: str) -> str:
 def _no_results(query: str, messages: int, scope: Scope) -> str:
     from hermes_jobs.text.search.hints import no_results_hint
 
-    given = (
+    options = (
         ("--role", ",".join(scope.roles)),
         ("--after", format_time(scope.after)),
         ("--before", format_time(scope.before)),
         ("--source", scope.source),
     )
-    limits = [f"{name} {value}" for name, value in given if value]
-    wider = [f"leave out {name}" for name, value in given if value]
+    limits = [f"{name} {value}" for name, value in options if value]
+    wider = [f"leave out {name}" for name, value in options if value]
     if not scope.hidden:
         limits.append("reviews and sub-agents left out")
         wider.append("--all")

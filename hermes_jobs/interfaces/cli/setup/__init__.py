@@ -57,9 +57,11 @@ def setup(
     asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
     if search_url is not None and search is None:
         raise click.UsageError("--search-url requires --search.")
-    named = (provider, model, base_url) != (None, None, None)
-    written = ModelDialog(context, asking).run(provider, model, base_url) if named or search is None else None
-    if search is not None or (asking.can_ask and not named):
+    has_options = (provider, model, base_url) != (None, None, None)
+    chosen_setup = (
+        ModelDialog(context, asking).run(provider, model, base_url) if has_options or search is None else None
+    )
+    if search is not None or (asking.can_ask and not has_options):
         WebSearchSetup(context, asking).run(search, search_url)
-    if written is not None:
-        tell_next(context, written, asking.say)
+    if chosen_setup is not None:
+        tell_next(context, chosen_setup, asking.say)

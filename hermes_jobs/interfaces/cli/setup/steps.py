@@ -45,17 +45,17 @@ class ModelDialog:
         at = self._provider(provider, base_url)
         setup = ModelSetup(provider=at, base_url=self._address(at, base_url))
         setup = self._key(setup)
-        setup, offered = self._offered(setup)
-        setup = self._model(setup, offered, model)
+        setup, listing = self._offered(setup)
+        setup = self._model(setup, listing, model)
         self._try(setup)
         save(self._context, setup, self._ask.say)
         return setup
 
     # --- which provider -------------------------------------------------------------------------
 
-    def _provider(self, given: str | None, base_url: str | None) -> Provider:
-        if given is not None:
-            return _named(given)
+    def _provider(self, chosen_name: str | None, base_url: str | None) -> Provider:
+        if chosen_name is not None:
+            return _named(chosen_name)
         if base_url is not None:
             return provider_at(base_url)
         self._ask.require("the provider", "--provider NAME")
@@ -70,11 +70,11 @@ class ModelDialog:
             except click.BadParameter as error:
                 self._ask.say(error.message)
 
-    def _address(self, at: Provider, given: str | None) -> str | None:
+    def _address(self, at: Provider, address: str | None) -> str | None:
         """The address of the API; None for the provider's own."""
-        if given is None and (at.base_url is not None or at.name == "openai"):
+        if address is None and (at.base_url is not None or at.name == "openai"):
             return None
-        url = given
+        url = address
         if url is None:
             self._ask.require("the address of the API", "--base-url URL")
             hint = "https://RESOURCE.openai.azure.com/openai/v1" if at.name == "azure" else "http://…/v1"
@@ -90,9 +90,9 @@ class ModelDialog:
     def _key(self, setup: ModelSetup) -> ModelSetup:
         """The choice with the existing key, else a typed one if required."""
         at, secrets = setup.provider, self._settings.secrets
-        known = next((name for name in setup.key_variables if secrets.get(name)), None)
-        if known is not None:
-            return self._known_key(setup, known)
+        variable = next((name for name in setup.key_variables if secrets.get(name)), None)
+        if variable is not None:
+            return self._known_key(setup, variable)
         misplaced = next((name for name in secrets.names if _is_key_of(at, secrets.get(name) or "")), None)
         if misplaced is not None and self._ask.can_ask:
             if self._ask.confirm(f"{misplaced} holds what looks like a key of {at.title}. Use it?"):
@@ -171,44 +171,44 @@ class ModelDialog:
         self._ask.say(f"Asking {setup.endpoint_address} for its models…")
         return listing(setup.endpoint_address, setup.secret, setup.provider.api)
 
-    def _model(self, setup: ModelSetup, offered: Listing, given: str | None) -> ModelSetup:
-        if given is not None:
-            return self._checked(setup, offered, given)
+    def _model(self, setup: ModelSetup, listing: Listing, name: str | None) -> ModelSetup:
+        if name is not None:
+            return self._checked(setup, listing, name)
         usual = setup.provider.default_model
-        if usual is not None and offered.models and offered.named(usual) is None:
+        if usual is not None and listing.models and listing.named(usual) is None:
             usual = None
-        if usual is None and len(offered.models) == 1:
-            usual = offered.models[0].name
+        if usual is None and len(listing.models) == 1:
+            usual = listing.models[0].name
         if not self._ask.can_ask:
             if usual is None:
-                raise click.UsageError(_which(offered))
-            return self._checked(setup, offered, usual)
+                raise click.UsageError(_which(listing))
+            return self._checked(setup, listing, usual)
         for _ in range(TRIES):
             try:
-                return self._checked(setup, offered, self._choose_model(offered, usual))
+                return self._checked(setup, listing, self._choose_model(listing, usual))
             except click.BadParameter as error:
                 self._ask.say(error.message)
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
 
-    def _choose_model(self, offered: Listing, usual: str | None) -> str:
-        names = [each.name for each in offered.models]
+    def _choose_model(self, listing: Listing, usual: str | None) -> str:
+        names = [each.name for each in listing.models]
         if not names:
             return self._ask.text("Model", usual)
-        shown = [*filter(None, [usual]), *(name for name in names if name != usual)][:SHOWN]
-        if len(names) > len(shown):
+        choices = [*filter(None, [usual]), *(name for name in names if name != usual)][:SHOWN]
+        if len(names) > len(choices):
             self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
-        meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in offered.models}
-        return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in shown], usual)
+        meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in listing.models}
+        return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in choices], usual)
 
-    def _checked(self, setup: ModelSetup, offered: Listing, name: str) -> ModelSetup:
-        known = offered.named(name)
-        if known is None and offered.models:
-            near = offered.nearest(name)
-            nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(offered)}"
+    def _checked(self, setup: ModelSetup, listing: Listing, name: str) -> ModelSetup:
+        model = listing.named(name)
+        if model is None and listing.models:
+            near = listing.nearest(name)
+            nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(listing)}"
             raise click.BadParameter(
                 f"{setup.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
-        return setup.asking_for(name, None if known is None else known.window)
+        return setup.asking_for(name, None if model is None else model.window)
 
     # --- a try ----------------------------------------------------------------------------------
 
@@ -234,32 +234,32 @@ class ModelDialog:
         )
         try:
             for each in trial.verdicts():
-                shown = settings.secrets.redact(each.message)
+                message = settings.secrets.redact(each.message)
                 if each.name == "call" and each.status == "fail":
                     kind = "auth" if each.kind == "auth" else "models"
-                    raise Rejected(shown, kind=kind, hint=f"{each.hint} {UNCHANGED}".strip())
-                self._ask.say(f"  {MARKS.get(each.status, FAIL)}  {each.name:<9}  {shown}")
+                    raise Rejected(message, kind=kind, hint=f"{each.hint} {UNCHANGED}".strip())
+                self._ask.say(f"  {MARKS.get(each.status, FAIL)}  {each.name:<9}  {message}")
         finally:
             endpoints.close()
         if trial.cost_usd:
             self._ask.say(f"  These calls cost ${trial.cost_usd:.6f}.")
 
 
-def _named(given: str) -> Provider:
-    provider = provider_named(given)
+def _named(name: str) -> Provider:
+    provider = provider_named(name)
     if provider is not None:
         return provider
-    raise unknown_name("provider", given, list(PROVIDERS), ALSO_CALLED, option="--provider")
+    raise unknown_name("provider", name, list(PROVIDERS), ALSO_CALLED, option="--provider")
 
 
 def unknown_name(
-    what: str, given: str, names: Sequence[str], aliases: Mapping[str, str], *, option: str
+    what: str, name: str, names: Sequence[str], aliases: Mapping[str, str], *, option: str
 ) -> click.BadParameter:
     """A usage error with the most similar names, and all of them."""
-    near = get_close_matches(given.lower(), [*names, *aliases], n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), [*names, *aliases], n=1, cutoff=0.5)
     nearest = f" The nearest is {aliases.get(near[0], near[0])!r}." if near else ""
     return click.BadParameter(
-        f"there is no {what} {given!r}.{nearest} There are: {', '.join(names)}.", param_hint=option
+        f"there is no {what} {name!r}.{nearest} There are: {', '.join(names)}.", param_hint=option
     )
 
 
@@ -272,7 +272,7 @@ def _is_key_of(provider: Provider, value: str) -> bool:
     return owner is not None and owner.name == provider.name
 
 
-def _which(offered: Listing) -> str:
-    names = ", ".join(each.name for each in offered.models[:SHOWN])
-    more = f" and {len(offered.models) - SHOWN} more" if len(offered.models) > SHOWN else ""
+def _which(listing: Listing) -> str:
+    names = ", ".join(each.name for each in listing.models[:SHOWN])
+    more = f" and {len(listing.models) - SHOWN} more" if len(listing.models) > SHOWN else ""
     return f"Name a model with --model; it offers {names}{more}." if names else "Name a model with --model."

@@ -39,13 +39,13 @@ class WebSearchSetup:
             return
         address = self._address(provider, url)
         secret = ""
-        for left in reversed(range(TRIES)):
+        for remaining in reversed(range(TRIES)):
             secret = secret or self._secret(provider)
             try:
                 self._try(provider, address, secret)
                 break
             except SearchFailed as failed:
-                if failed.kind != "auth" or not self._ask.can_ask or provider.key is None or not left:
+                if failed.kind != "auth" or not self._ask.can_ask or provider.key is None or not remaining:
                     raise _rejected(failed) from failed
                 self._ask.say(failed.message)
                 secret = self._typed(provider)
@@ -156,14 +156,14 @@ class WebSearchSetup:
             self._ask.say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")
 
 
-def _named(given: str) -> SearchProvider | None:
+def _named(name: str) -> SearchProvider | None:
     """The provider; None for `none`. Raises a usage error."""
-    if given.strip().lower() == NONE:
+    if name.strip().lower() == NONE:
         return None
-    provider = search_provider_named(given)
+    provider = search_provider_named(name)
     if provider is not None:
         return provider
-    raise unknown_name("web search", given, [*SEARCH_PROVIDERS, NONE], ALSO_CALLED, option="--search")
+    raise unknown_name("web search", name, [*SEARCH_PROVIDERS, NONE], ALSO_CALLED, option="--search")
 
 
 def _titled(provider: SearchProvider) -> str:

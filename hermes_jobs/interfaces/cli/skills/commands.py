@@ -72,17 +72,17 @@ def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool)
 
     from hermes_jobs.interfaces.cli.skills import format as rows
 
-    shown = rows.skill_details(context.application, name)
-    shown = replace(shown, files=shown.files[:limit], proposals=shown.proposals[:limit])
-    rows.SKILL.print_one(shown, as_json=as_json, details=lambda: _print_texts(shown))
+    details = rows.skill_details(context.application, name)
+    details = replace(details, files=details.files[:limit], proposals=details.proposals[:limit])
+    rows.SKILL.print_one(details, as_json=as_json, details=lambda: _print_texts(details))
 
 
-def _print_texts(shown: SkillDetails) -> None:
+def _print_texts(details: SkillDetails) -> None:
     """Print a skill's text, and its proposals."""
-    if shown.content:
+    if details.content:
         click.echo()
-        print_text(shown.content.rstrip("\n"))
-    for proposal in shown.proposals:
+        print_text(details.content.rstrip("\n"))
+    for proposal in details.proposals:
         click.echo()
         print_heading(f"Proposed as version {proposal.version}: {proposal.action} {proposal.path}")
         for rule in proposal.rules:

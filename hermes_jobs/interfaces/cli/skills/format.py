@@ -212,8 +212,8 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
     uses = application.views.skill_uses()
     verified = found_by_thing(application)
     rows = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
-    known = {row.name for row in rows}
-    rows += [_proposed(skill) for skill in shelf.proposals() if skill.name not in known]
+    names = {row.name for row in rows}
+    rows += [_proposed(skill) for skill in shelf.proposals() if skill.name not in names]
     return sorted(rows, key=lambda row: row.name), problems
 
 

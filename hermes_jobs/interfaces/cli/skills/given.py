@@ -27,8 +27,8 @@ def with_skills(catalog: SkillCatalog, names: Sequence[str], text: str) -> WithS
     entries = list({entry.name: entry for entry in map(catalog.find, names)}.values())
     if not entries:
         return WithSkills(text, (), ())
-    named = " and ".join(f"the skill {entry.name}" for entry in entries)
-    parts, notes = [text if text.strip() else f"Work by {named}."], []
+    title = " and ".join(f"the skill {entry.name}" for entry in entries)
+    parts, notes = [text if text.strip() else f"Work by {title}."], []
     for entry in entries:
         main = entry.main if entry.skill is not None else scanned(entry.main)
         parts.append(fenced(". ".join(_head(catalog, entry)), main))

@@ -129,28 +129,28 @@ def update_skills(
     from hermes_jobs.errors import Rejected
 
     shelf = context.application.skills
-    known = [skill for skill in shelf.of_home().values() if skill.origin is not None]
+    installed = [skill for skill in shelf.of_home().values() if skill.origin is not None]
     if name is not None:
         chosen_skill = shelf.past(name)
         if chosen_skill.origin is None:
             raise Rejected(f"The skill {name} was not installed from elsewhere.", kind="usage")
-        known = [chosen_skill]
-    if not known:
+        installed = [chosen_skill]
+    if not installed:
         note("No skill was installed from elsewhere: hermes-jobs skills install SOURCE")
 
     def update(skill: Skill) -> Installed:
         return _updated(context, skill, theirs=theirs, anyway=anyway, yes=yes, quiet=as_json)
 
-    _do_each(context, known, update, as_json=as_json)
+    _do_each(context, installed, update, as_json=as_json)
 
 
 def _do_each(
     context: CliContext, skills: Sequence[S], act: Callable[[S], Installed], *, as_json: bool
 ) -> None:
     """Do it for each. A refused one of several is reported, does not stop the others, and exits with 1."""
-    done = [act(each) if len(skills) == 1 else _tried(context, each, act) for each in skills]
-    print_result(lambda: done, lambda: None, as_json=as_json)
-    if any(each.status == "failed" for each in done):
+    outcomes = [act(each) if len(skills) == 1 else _tried(context, each, act) for each in skills]
+    print_result(lambda: outcomes, lambda: None, as_json=as_json)
+    if any(each.status == "failed" for each in outcomes):
         raise SystemExit(FAILED)
 
 
@@ -284,7 +284,7 @@ def _print_diff(before: Files, after: Files) -> None:
             click.echo(line)
 
 
-def _accepted(name: str, concerns: Sequence[Concern], done: str, *, anyway: bool) -> tuple[str, ...]:
+def _accepted(name: str, concerns: Sequence[Concern], text: str, *, anyway: bool) -> tuple[str, ...]:
     """Show what the guard found; the rules that count as accepted when it is installed. Raises `Rejected`."""
     from hermes_jobs.agent.skills.guard import verdict
     from hermes_jobs.errors import Rejected
@@ -295,7 +295,7 @@ def _accepted(name: str, concerns: Sequence[Concern], done: str, *, anyway: bool
         note(f"  … and {len(concerns) - SHOWN} more")
     if verdict(concerns) == "dangerous" and not anyway:
         raise Rejected(
-            f"The guard calls {name} dangerous. It was not {done}.",
+            f"The guard calls {name} dangerous. It was not {text}.",
             kind="guard",
             hint="Check these lines. --anyway installs it, and records your decision.",
         )

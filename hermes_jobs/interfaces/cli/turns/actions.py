@@ -75,11 +75,11 @@ def wait_for_turn(
     return _follow(context, turn_id, options._replace(progress=False), timeout)
 
 
-def _follow(context: CliContext, given: str, options: OutputOptions, timeout: float | None) -> int:
+def _follow(context: CliContext, text: str, options: OutputOptions, timeout: float | None) -> int:
     """Follow a turn that was begun elsewhere; the exit code."""
     from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
 
-    turn = find_submitted(context, given)
+    turn = find_submitted(context, text)
     if context.application.views.turn(turn.turn).has_schema:
         options = options.for_document()
     return follow(context, turn, options, timeout, alone=ALONE)
@@ -173,15 +173,15 @@ def _resumption(
     from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
 
     lineage = lineage_of(submitted.stream)
-    named = resolve_model(context, model, lineage)
-    carried = resolve_settings(context, named, lineage, wait=bool(waiting.wait))
-    name = context.settings.ensemble_name(named) if named else None
+    chosen_model = resolve_model(context, model, lineage)
+    carried = resolve_settings(context, chosen_model, lineage, wait=bool(waiting.wait))
+    name = context.settings.ensemble_name(chosen_model) if chosen_model else None
     ensemble = None if name is None else context.settings.models.ensembles[name]
     return c.ResumeTurn(
         turn=submitted.turn,
         by=BY,
         budget_usd=budget,
-        model=(named or "") if ensemble is None else ensemble.aggregator,
+        model=(chosen_model or "") if ensemble is None else ensemble.aggregator,
         settings=carried.values,
         requires=carried.requires,
         ensemble=name or "",
@@ -307,11 +307,11 @@ def go_on_after_answer(
     return 0
 
 
-def find_submitted(context: CliContext, given: str) -> Submitted:
+def find_submitted(context: CliContext, text: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
     from hermes_jobs.engine.engine import Submitted
 
-    turn = context.find_turn(given)
+    turn = context.find_turn(text)
     return Submitted(turn=turn.id, stream=turn.stream)
 
 

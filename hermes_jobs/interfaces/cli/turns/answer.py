@@ -94,9 +94,9 @@ def _question(context: CliContext, asking: Submitted, call: str | None, key: str
         hint = f"It waits for your approval: hermes-jobs turns approve {asking.turn}" if open_ else ""
         raise Rejected(f"Turn {asking.turn} waits for no such answer.", kind="not_waiting", hint=hint)
     if len(questions) > 1:
-        named = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in questions)
+        choices = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in questions)
         raise Rejected(
-            f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {named}"
+            f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {choices}"
         )
     return questions[0]
 

@@ -42,9 +42,9 @@ def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> 
         click.echo()
         _print_heading(step)
         lines = printable(text).rstrip().split("\n") if text.strip() else []
-        shown = lines if whole else fold(lines)
-        printed = [_indented(line, whole=whole) for line in shown]
-        is_folded = is_folded or shown != lines or any(line.endswith("…") for line in printed)
+        lines_shown = lines if whole else fold(lines)
+        printed = [_indented(line, whole=whole) for line in lines_shown]
+        is_folded = is_folded or lines_shown != lines or any(line.endswith("…") for line in printed)
         for line in printed:
             click.echo(line)
         if output is not None and output.spilled_to:
@@ -61,15 +61,15 @@ def fold(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _print_heading(step: StepView) -> None:
-    room = terminal_width()
+    width = terminal_width()
     outcome = click.style(step.outcome, fg=COLOURS.get(step.outcome))
-    call = call_summary(step.name, step.arguments, (room or LINE) - len(step.outcome) - len(step.name) - 4)
+    call = call_summary(step.name, step.arguments, (width or LINE) - len(step.outcome) - len(step.name) - 4)
     click.echo(f"{click.style(one_line(call), bold=True)}  {outcome}")
 
 
 def _indented(line: str, *, whole: bool) -> str:
-    room = terminal_width()
+    width = terminal_width()
     if whole:
-        wide = flowed(line, room - len(INDENT) if room else None)
+        wide = flowed(line, width - len(INDENT) if width else None)
         return "\n".join(f"{INDENT}{each}".rstrip() for each in wide.split("\n"))
-    return f"{INDENT}{cut(line.expandtabs(4), (room or LINE) - len(INDENT))}".rstrip()
+    return f"{INDENT}{cut(line.expandtabs(4), (width or LINE) - len(INDENT))}".rstrip()

@@ -101,8 +101,8 @@ class ChildLines:
 
 def _fitted(mark: str, label: str, rest: str, width: int) -> str:
     """The parts as one line, of which the label gets what the others leave of the width."""
-    room = width - line_width(f"{mark}{rest}")
-    return f"{mark}{cut(label, max(room, LEAST_GOAL))}{rest}"
+    free = width - line_width(f"{mark}{rest}")
+    return f"{mark}{cut(label, max(free, LEAST_GOAL))}{rest}"
 
 
 def _follow(line: ChildLine, event: e.Event) -> None:
@@ -122,7 +122,7 @@ def _follow(line: ChildLine, event: e.Event) -> None:
             line.doing = ASKS
         case e.ModelReplied():
             line.tokens += event.usage.total_tokens
-            known = line.cost_usd is not None and event.cost_usd is not None
-            line.cost_usd = (line.cost_usd or 0.0) + (event.cost_usd or 0.0) if known else None
+            has_cost = line.cost_usd is not None and event.cost_usd is not None
+            line.cost_usd = (line.cost_usd or 0.0) + (event.cost_usd or 0.0) if has_cost else None
         case _:
             pass

@@ -86,8 +86,8 @@ def listed_json(turn: TurnView) -> dict[str, object]:
     extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
     result = as_object(turn_json(turn))
     place = turn.place
-    named = () if place is None else ("parent", "parent_turn", "root", "root_turn")
-    below = {name: getattr(place, name) for name in named}
+    omitted = () if place is None else ("parent", "parent_turn", "root", "root_turn")
+    below = {name: getattr(place, name) for name in omitted}
     return result | {name: getattr(turn, name) for name in extra} | below
 
 

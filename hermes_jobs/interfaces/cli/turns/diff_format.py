@@ -21,8 +21,8 @@ def coloured(lines: Sequence[str]) -> list[str]:
 def folded(diff: str, turn: str, most: int = FOLD) -> list[str]:
     """The coloured beginning of a diff without its two lines of names, and how to see the rest."""
     lines = diff.split("\n")
-    named = len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
-    lines = lines[2:] if named else lines
+    has_header = len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
+    lines = lines[2:] if has_header else lines
     if len(lines) <= most + 1:
         return [f"{INDENT}{line}" for line in coloured(lines)]
     rest = pluralize(len(lines) - most, "more line")

@@ -37,8 +37,8 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
     """
     exclude({"--stat": stat, "--json": as_json}, ": the JSON has the numbers")
     rewind = _rewind(context, turn_id)
-    known = rewind.files()
-    changes = rewind.chosen(known.files, files)
+    turn_files = rewind.files()
+    changes = rewind.chosen(turn_files.files, files)
     diffs = [rewind.diff(each) for each in changes]
 
     def print_text() -> None:
@@ -46,9 +46,9 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
             _print_stat(rewind, changes, diffs)
         else:
             _print_diffs(context, rewind, changes, diffs)
-        _print_notes(rewind, known)
+        _print_notes(rewind, turn_files)
 
-    print_result(lambda: _diff_json(rewind, known, changes, diffs), print_text, as_json=as_json)
+    print_result(lambda: _diff_json(rewind, turn_files, changes, diffs), print_text, as_json=as_json)
 
 
 @click.command(
@@ -81,61 +81,61 @@ def rewind_turn(
     nothing is restored without --force. Changes by commands are not recorded. --undo reverts a rewind.
     """
     rewind = _rewind(context, turn_id)
-    done = rewind.run(undo=undo, force=force, dry_run=dry_run, named=files)
+    rewound = rewind.run(undo=undo, force=force, dry_run=dry_run, paths=files)
 
     def print_text() -> None:
-        for line in rewound_lines(rewind, done, undo=undo):
+        for line in rewound_lines(rewind, rewound, undo=undo):
             click.echo(line)
-        if done.recorded:
+        if rewound.recorded:
             other = "" if undo else " --undo"
-            note(f"To change it back: hermes-jobs turns rewind {done.turn}{other}")
+            note(f"To change it back: hermes-jobs turns rewind {rewound.turn}{other}")
         if not undo and rewind.files().commands:
             note("Commands ran in this turn; their changes are not recorded.")
 
-    print_result(lambda: _rewound_json(done), print_text, as_json=as_json)
+    print_result(lambda: _rewound_json(rewound), print_text, as_json=as_json)
 
 
 IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}
 
 
-def rewound_lines(rewind: TurnRewind, done: Rewound, *, undo: bool = False) -> list[str]:
+def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -> list[str]:
     """The result for users: a line for each file."""
     from hermes_jobs.domain.session.titles import printable
 
-    if done.is_nothing:
-        return [f"Nothing to do: {_all_are(rewind, done)} before the {'rewind' if undo else 'turn'}."]
-    would = "Would restore" if done.dry_run else "Put there again" if undo else "Taken back"
-    lines = [f"{would}: {pluralize(len(done.files), 'file')} of turn {done.turn}"]
-    for each in (*done.files, *done.left):
-        left = each in done.left
-        why = f" ({each.reason})" if left else ""
-        did = _did(each, left=left)
-        if done.dry_run:
+    if rewound.is_nothing:
+        return [f"Nothing to do: {_all_are(rewind, rewound)} before the {'rewind' if undo else 'turn'}."]
+    would = "Would restore" if rewound.dry_run else "Put there again" if undo else "Taken back"
+    lines = [f"{would}: {pluralize(len(rewound.files), 'file')} of turn {rewound.turn}"]
+    for each in (*rewound.files, *rewound.left):
+        was_left = each in rewound.left
+        why = f" ({each.reason})" if was_left else ""
+        did = _did(each, was_left=was_left)
+        if rewound.dry_run:
             did = IN_A_DRY_RUN.get(did, did)
         lines += [f"  {did:<8}  {printable(rewind.shown(each.change.path))}{why}"]
     return lines
 
 
-def _all_are(rewind: TurnRewind, done: Rewound) -> str:
+def _all_are(rewind: TurnRewind, rewound: Rewound) -> str:
     from hermes_jobs.domain.session.titles import printable
 
-    if len(done.files) == 1:
-        return f"{printable(rewind.shown(done.files[0].change.path))} is as it was"
-    return f"all {len(done.files)} files are as they were"
+    if len(rewound.files) == 1:
+        return f"{printable(rewind.shown(rewound.files[0].change.path))} is as it was"
+    return f"all {len(rewound.files)} files are as they were"
 
 
-def _did(judged: Judged, *, left: bool) -> str:
-    if left:
+def _did(judged: Judged, *, was_left: bool) -> str:
+    if was_left:
         return "left"
     if judged.judgement == "already":
         return "as it is"
     return "removed" if judged.change.before is None else "restored"
 
 
-def _rewind(context: CliContext, given: str) -> TurnRewind:
+def _rewind(context: CliContext, text: str) -> TurnRewind:
     from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
 
-    return TurnRewind(context.application, context.find_turn(given))
+    return TurnRewind(context.application, context.find_turn(text))
 
 
 def _status(change: NetChange) -> str:
@@ -156,9 +156,9 @@ def _state_json(state: FileState | None) -> dict[str, object] | None:
 
 
 def _diff_json(
-    rewind: TurnRewind, known: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
+    rewind: TurnRewind, turn_files: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
 ) -> dict[str, object]:
-    by_path = {each.path: each for each in known.standing}
+    by_path = {each.path: each for each in turn_files.standing}
     standing = [by_path[each.path] for each in changes]
     files = [
         {
@@ -179,7 +179,7 @@ def _diff_json(
     ]
     restored = [
         {"at": at, "by": event.by, "forced": event.forced, "files": [each.path for each in event.files]}
-        for at, event in known.restored
+        for at, event in turn_files.restored
     ]
     turn = rewind.turn
     return {
@@ -187,21 +187,21 @@ def _diff_json(
         "session": turn.session,
         "workdir": rewind.workdir or None,
         "files": files,
-        "num_commands": known.commands,
-        "unknown_calls": known.lost,
+        "num_commands": turn_files.commands,
+        "unknown_calls": turn_files.lost,
         "restored": restored,
     }
 
 
-def _rewound_json(done: Rewound) -> dict[str, object]:
+def _rewound_json(rewound: Rewound) -> dict[str, object]:
     return {
-        "turn": done.turn,
-        "dry_run": done.dry_run,
+        "turn": rewound.turn,
+        "dry_run": rewound.dry_run,
         "files": [
-            {"path": each.change.path, "did": _did(each, left=False), "was": each.judgement}
-            for each in done.files
+            {"path": each.change.path, "did": _did(each, was_left=False), "was": each.judgement}
+            for each in rewound.files
         ],
-        "left": [{"path": each.change.path, "why": each.reason} for each in done.left],
+        "left": [{"path": each.change.path, "why": each.reason} for each in rewound.left],
     }
 
 
@@ -227,11 +227,11 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
     names = [printable(rewind.shown(each.path)) for each in changes]
     width = min(max(map(len, names)), max(20, (terminal_width() or 80) - 30))
     largest = max(diff.added + diff.removed for diff in diffs)
-    room = max(10, (terminal_width() or 80) - width - 12)
+    bar_width = max(10, (terminal_width() or 80) - width - 12)
     for name, diff in zip(names, diffs, strict=True):
         short = name if len(name) <= width else f"…{name[-(width - 1) :]}"
         total = diff.added + diff.removed
-        text = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, room)}"
+        text = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, bar_width)}"
         click.echo(f" {short:<{width}} | {text}")
     added, removed = sum(each.added for each in diffs), sum(each.removed for each in diffs)
     sums = [pluralize(len(changes), "file")]
@@ -240,20 +240,20 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
     click.echo(f" {', '.join(sums)}")
 
 
-def _print_notes(rewind: TurnRewind, known: TurnFiles) -> None:
+def _print_notes(rewind: TurnRewind, files: TurnFiles) -> None:
     turn = rewind.turn.id
-    if not known.files:
+    if not files.files:
         note(f"Turn {turn} has changed no files with file tools.")
-    for each in known.files:
+    for each in files.files:
         if each.unsure:
             note(f"{rewind.shown(each.path)}: the last write was killed, and may not have happened.")
-    for call in known.lost:
+    for call in files.lost:
         note(f"{call} was killed; what it wrote, if anything, is not known here.")
-    if known.commands:
-        them = "it" if known.commands == 1 else "they"
-        note(f"{pluralize(known.commands, 'command')} ran in this turn; what {them} changed is not kept.")
-    if known.restored:
+    if files.commands:
+        them = "it" if files.commands == 1 else "they"
+        note(f"{pluralize(files.commands, 'command')} ran in this turn; what {them} changed is not kept.")
+    if files.restored:
         from hermes_jobs.interfaces.cli.moments import format_time
 
-        at, event = known.restored[-1]
+        at, event = files.restored[-1]
         note(f"Last restored {format_time(at)} by {event.by}: {pluralize(len(event.files), 'file')}.")

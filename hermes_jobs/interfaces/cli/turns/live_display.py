@@ -89,11 +89,11 @@ class LiveDisplay:
 
     def show_answer(self, text: str) -> None:
         """Print the turn's answer, unless it was the last text printed."""
-        shown = printable(text)
+        shown_text = printable(text)
         with self._lock:
-            if not self._all_text.strip() or not self._all_text.strip().endswith(shown.strip()):
-                self._print_rest(shown)
-                self._all_text += shown
+            if not self._all_text.strip() or not self._all_text.strip().endswith(shown_text.strip()):
+                self._print_rest(shown_text)
+                self._all_text += shown_text
             self._paint()
 
     def end_turn(self) -> None:
@@ -167,9 +167,9 @@ class LiveDisplay:
         below = [] if self._closed else self._open_block(width)
         doing = () if self._live.text else self._status  # streamed text needs no status
         status = [click.style(cut(line, width), dim=True) for line in doing]
-        room = max(lines - SPARE - len(status), 1)
+        height = max(lines - SPARE - len(status), 1)
         above, self._above = self._above, []
-        self._surface.paint(above, [*below[-room:], *status])
+        self._surface.paint(above, [*below[-height:], *status])
 
     def _open_block(self, width: int) -> list[str]:
         """The lines of the growing block; finished blocks before it are printed."""

@@ -23,18 +23,18 @@ EVERYWHERE = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNA
 """Variables that every shell has and sets itself."""
 
 
-def resolve_toolsets(context: CliContext, given: str | None) -> tuple[str, ...] | None:
+def resolve_toolsets(context: CliContext, text: str | None) -> tuple[str, ...] | None:
     """The named toolsets. Raises a usage error for one that does not exist."""
-    if given is None:
+    if text is None:
         return None
-    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise click.BadParameter("it names no toolset.", param_hint="--toolsets")
-    known = context.application.toolbox.toolsets
+    all_names = context.application.toolbox.toolsets
     for name in names:
-        if name not in known:
+        if name not in all_names:
             raise click.BadParameter(
-                f"there is no toolset {name!r}; there are {', '.join(known)}.", param_hint="--toolsets"
+                f"there is no toolset {name!r}; there are {', '.join(all_names)}.", param_hint="--toolsets"
             )
     return names
 
@@ -77,34 +77,34 @@ def describe_session(session: SessionView | None, folder: str) -> str:
     return f"Session {session.id}{title}{place}"
 
 
-def resolve_model(context: CliContext, given: str | None, lineage: str | None) -> str | None:
+def resolve_model(context: CliContext, name: str | None, lineage: str | None) -> str | None:
     """The named model, aliases resolved; None without a name.
 
     Raises the errors of `Application.check` for the turn's model.
     """
-    named = context.settings.models.aliases.get(given, given) if given else None
-    context.application.check(_answering(context, named, lineage))
-    return named
+    model = context.settings.models.aliases.get(name, name) if name else None
+    context.application.check(_answering(context, model, lineage))
+    return model
 
 
-def _answering(context: CliContext, named: str | None, lineage: str | None) -> str | None:
+def _answering(context: CliContext, name: str | None, lineage: str | None) -> str | None:
     """The turn's model: the named one, else the session's; None: the configured one."""
-    if named is None and lineage is not None:
+    if name is None and lineage is not None:
         return context.application.views.session(lineage).model or None
-    return named
+    return name
 
 
-def resolve_variables(context: CliContext, given: Sequence[str]) -> dict[str, str]:
+def resolve_variables(context: CliContext, texts: Sequence[str]) -> dict[str, str]:
     """The variables that `--env NAME` and `--env NAME=VALUE` name for the agent's commands.
 
     Raises a usage error for an unset variable, and for a suspected secret.
     """
-    if not given:
+    if not texts:
         return {}
     from hermes_jobs.agent.tools.environment import is_withheld
 
     variables = {}
-    for each in given:
+    for each in texts:
         name, equals, value = each.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise click.BadParameter(f"{name!r} is not the name of a variable.", param_hint="--env")
@@ -161,8 +161,8 @@ def named_variables(
     """
     from hermes_jobs.agent.tools.environment import is_withheld
 
-    named = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
-    missing = [each for each in named if each in context.environ and each not in {*passed, *EVERYWHERE}]
+    names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
+    missing = [each for each in names if each in context.environ and each not in {*passed, *EVERYWHERE}]
     withheld = [each for each in missing if is_withheld(each, context.environ[each])]
     if withheld:
         yield f"{', '.join(withheld)}: looks like a secret or belongs to hermes-jobs; commands get neither."

@@ -80,9 +80,9 @@ class PlainOutput(TurnOutput):
         """See `TurnOutput.show_answer`."""
         with self._lock:
             self._break_line()
-            shown = printable(text)
-            if not self._all.strip().endswith(shown.strip()) or not self._all:
-                click.echo(shown if sys.stdout.isatty() else text)
+            shown_text = printable(text)
+            if not self._all.strip().endswith(shown_text.strip()) or not self._all:
+                click.echo(shown_text if sys.stdout.isatty() else text)
 
     def print_line(self, text: str, *, dim: bool = False) -> None:
         """See `TurnOutput.print_line`."""

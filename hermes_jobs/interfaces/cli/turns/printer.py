@@ -109,8 +109,8 @@ class TurnPrinter:
 
     def _note_refusal(self, finished: e.ToolFinished) -> None:
         call = self._questions.call(finished.call)
-        shown = call_summary(call.name, call.arguments) if call is not None else finished.call
-        self.note(f"Refused: {shown} ({finished.rule}).")
+        text = call_summary(call.name, call.arguments) if call is not None else finished.call
+        self.note(f"Refused: {text} ({finished.rule}).")
 
     def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
         """Print the fallback model, or the end of the turn's wait."""
@@ -160,8 +160,8 @@ class TurnPrinter:
                 self.say(line)
             self.say(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
             return
-        shown = call_details(question.asked.name, question.asked.arguments)
-        self.say(f"{who} for you ({question.request.rule}): {shown}")
+        details = call_details(question.asked.name, question.asked.arguments)
+        self.say(f"{who} for you ({question.request.rule}): {details}")
         self.say(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
         self.say(f"  refuse it: hermes-jobs turns deny {turn}{flag}")
         self.say(f"  Without an answer it is refused at {until:%H:%M:%S}.")
@@ -194,9 +194,9 @@ class TurnPrinter:
         self._closed = True
         self._output.close()
 
-    def end(self, result: TurnJson, *, done: bool) -> None:
+    def end(self, result: TurnJson, *, is_done: bool) -> None:
         """Print the answer or the JSON result at the end of the wait."""
-        if self.options.form == "text" and done and result.result is not None:
+        if self.options.form == "text" and is_done and result.result is not None:
             self._output.show_answer(_shown(result))
         self._output.close()
         if self._lines is not None:

@@ -165,16 +165,16 @@ class ProgressLines:
 
     def _ended(self, call: str, how: str, why: str, at: float) -> None:
         started = self._tools.pop(call, None)
-        written = self._written.get(call)
+        file_written = self._written.get(call)
         if started is not None:
-            lines = counts(written.added, written.removed) if written is not None else ""
+            lines = counts(file_written.added, file_written.removed) if file_written is not None else ""
             parts = ", ".join(filter(None, (how, lines, duration(at - started.since))))
             self._tell(f"· {started.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
 
     def _show_written(self, call: str) -> None:
-        written = self._written.pop(call, None)
-        if written is not None and written.diff:
-            self._show(folded(written.diff, written.turn))
+        file_written = self._written.pop(call, None)
+        if file_written is not None and file_written.diff:
+            self._show(folded(file_written.diff, file_written.turn))
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
         if event.retry_at is not None and event.quota_until is None and not event.fallback:
@@ -233,10 +233,10 @@ def _arguments_text(arguments: str) -> str:
         values = msgspec.json.decode(arguments, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeEncodeError):
         return arguments
-    shown = {key: value if isinstance(value, str) else _json(value) for key, value in values.items()}
-    if len(shown) == 1:
-        return next(iter(shown.values()))
-    return " ".join(f"{key}={value}" for key, value in shown.items())
+    texts = {key: value if isinstance(value, str) else _json(value) for key, value in values.items()}
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return " ".join(f"{key}={value}" for key, value in texts.items())
 
 
 def _json(value: object) -> str:

@@ -94,21 +94,21 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     if allow_reads and not follow:
         raise click.UsageError("--allow-reads requires --follow.")
     application = context.application
-    known = find_replay(application, given)
-    if known is not None:
+    replay_id = find_replay(application, given)
+    if replay_id is not None:
         if model or system or without or samples > 1 or follow:
             raise click.UsageError(f"{given} is a replay: its calls are fixed. Omit the options.")
-        return _go_on(context, known, budget, as_json=as_json)
-    named = context.settings.models.aliases.get(model, model) if model else ""
+        return _go_on(context, replay_id, budget, as_json=as_json)
+    model_name = context.settings.models.aliases.get(model, model) if model else ""
     turn = recorded_turn(application, given)
     variant = e.Variant(
         name="replay",
-        model=named or "",
+        model=model_name or "",
         system=None if system is None else read_prompt(system),
         without=tuple(left_out(application, each) for each in without),
     )
     require_effect(application.replayed_requests, [turn], variant)
-    application.check(named or None)
+    application.check(model_name or None)
     planned = e.ReplayPlanned(
         replay=application.ids.name("p"),
         turns=(turn,),
@@ -124,29 +124,29 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     return _finish(context, stream, as_json=as_json)
 
 
-def find_replay(application: Application, given: str) -> str | None:
+def find_replay(application: Application, text: str) -> str | None:
     """The stream of the replay that an id or the beginning of one means; None where it means none.
 
     Raises `Rejected` where it means several.
     """
     from hermes_jobs.domain.replay.replay import PREFIX
 
-    streams = [head.stream for head in application.log.streams(PREFIX + given)]
-    if len(streams) > 1 and PREFIX + given not in streams:
+    streams = [head.stream for head in application.log.streams(PREFIX + text)]
+    if len(streams) > 1 and PREFIX + text not in streams:
         raise Rejected(
-            f"{given!r} fits several replays: {', '.join(each.removeprefix(PREFIX) for each in streams)}.",
+            f"{text!r} fits several replays: {', '.join(each.removeprefix(PREFIX) for each in streams)}.",
             kind="ambiguous",
         )
     return streams[0] if streams else None
 
 
-def recorded_turn(application: Application, given: str) -> e.ReplayedTurn:
+def recorded_turn(application: Application, text: str) -> e.ReplayedTurn:
     """The turn of an id, with its answered calls. Raises `Rejected`."""
     from hermes_jobs.engine.replays import replayed_turn
     from hermes_jobs.views.turn_events import events_of
 
     views, log = application.views, application.log
-    turn = views.turn(views.find_turn(given))
+    turn = views.turn(views.find_turn(text))
     return replayed_turn(application.engine().sessions, turn.id, turn.stream, events_of(log, turn))
 
 
@@ -162,16 +162,16 @@ def read_prompt(file: Path) -> str:
     return text
 
 
-def left_out(application: Application, given: str) -> e.LeftOut:
+def left_out(application: Application, target: str) -> e.LeftOut:
     """Parse `memory:N` or `skill:NAME`. Raises `Rejected`."""
     from hermes_jobs.domain import events as e
 
-    kind, _, name = given.partition(":")
+    kind, _, name = target.partition(":")
     if kind == "skill" and name:
         return e.LeftOut(kind="skill", name=name)
     if kind != "memory" or not name.isdecimal() or not int(name):
         raise Rejected(
-            f"{given!r} is not something that can be left out.",
+            f"{target!r} is not something that can be left out.",
             kind="usage",
             hint="Use memory:N, where N is a number of `hermes-jobs memory log`, or skill:NAME.",
         )
@@ -179,10 +179,10 @@ def left_out(application: Application, given: str) -> e.LeftOut:
     if int(name) > len(writes):
         hint = f"`hermes-jobs memory log` lists 1 to {len(writes)}." if writes else "There is none yet."
         raise Rejected(f"There is no write {name} of the memory.", kind="usage", hint=hint)
-    written = writes[int(name) - 1].event
-    if not isinstance(written, e.MemoryAdded | e.MemoryReplaced):
+    event = writes[int(name) - 1].event
+    if not isinstance(event, e.MemoryAdded | e.MemoryReplaced):
         raise Rejected(f"Write {name} of the memory added no entry.", kind="usage")
-    return e.LeftOut(kind="memory", name=name, text=written.content)
+    return e.LeftOut(kind="memory", name=name, text=event.content)
 
 
 def _go_on(context: CliContext, stream: str, budget: float | None, *, as_json: bool) -> int:

@@ -66,20 +66,20 @@ class TurnRewind:
         folder = os.path.realpath(self.workdir) if self.workdir else ""
         return path.removeprefix(f"{folder}/") if folder and path.startswith(f"{folder}/") else path
 
-    def chosen(self, changes: Sequence[NetChange], named: Sequence[str]) -> tuple[NetChange, ...]:
+    def chosen(self, changes: Sequence[NetChange], paths: Sequence[str]) -> tuple[NetChange, ...]:
         """The named ones of the files, all if none is named. Raises `Rejected` for another file."""
         by_path = {each.path: each for each in changes}
         selection = []
-        for name in named:
+        for name in paths:
             places = [os.path.realpath(Path(base, name)) for base in (Path.cwd(), self.workdir) if base]
             path = next((each for each in places if each in by_path), None)
             if path is None:
-                known = ", ".join(self.shown(each) for each in by_path) or "none"
+                names = ", ".join(self.shown(each) for each in by_path) or "none"
                 raise Rejected(
-                    f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {known}."
+                    f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {names}."
                 )
             selection.append(by_path[path])
-        return tuple(selection) if named else tuple(changes)
+        return tuple(selection) if paths else tuple(changes)
 
     def judge(self, changes: Sequence[NetChange]) -> tuple[Judged, ...]:
         """Whether each change can be undone, by the current file."""
@@ -94,59 +94,59 @@ class TurnRewind:
         return diff_of(self.shown(change.path), before, after, protected=change.protected)
 
     def run(
-        self, *, undo: bool = False, force: bool = False, dry_run: bool = False, named: Sequence[str] = ()
+        self, *, undo: bool = False, force: bool = False, dry_run: bool = False, paths: Sequence[str] = ()
     ) -> Rewound:
         """Undo the changes, or (`undo`) the last rewind. Raises `Rejected`, kind `changed`, if a file was
         changed since, before any write."""
         if self.turn.ended_at is None:
             raise not_ended(self._application.engine().sessions.load(self.turn.stream), self.turn.id)
         with self._locked():
-            judged = self.judge(self.chosen(self._changes(undo=undo), named))
+            judged = self.judge(self.chosen(self._changes(undo=undo), paths))
             refused = [each for each in judged if each.judgement in REFUSED]
             if refused and not force:
                 raise self._refusal(refused, len(judged))
-            left = tuple(each for each in refused if each.judgement not in FORCEABLE)
-            files = tuple(each for each in judged if each not in left)
+            blocked = tuple(each for each in refused if each.judgement not in FORCEABLE)
+            files = tuple(each for each in judged if each not in blocked)
             recorded = not dry_run and self._restore(files, forced=bool(refused), undo=undo)
-        return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=left, recorded=recorded)
+        return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=blocked, recorded=recorded)
 
     def _changes(self, *, undo: bool) -> tuple[NetChange, ...]:
-        known = self.files()
+        files = self.files()
         if undo:
-            changes = last_rewind(known)
+            changes = last_rewind(files)
             if not changes:
-                again = " that was not put there again" if known.restored else ""
+                again = " that was not put there again" if files.restored else ""
                 raise Rejected(f"Nothing of turn {self.turn.id} was taken back{again}.", kind="nothing_to_do")
             return changes
-        if not known.files:
+        if not files.files:
             raise Rejected(
                 f"Turn {self.turn.id} has changed no files with file tools.",
                 kind="nothing_to_do",
-                hint="Changes by commands are not recorded." if known.commands else "",
+                hint="Changes by commands are not recorded." if files.commands else "",
             )
-        return known.standing
+        return files.standing
 
     def _restore(self, files: Sequence[Judged], *, forced: bool, undo: bool) -> bool:
         """Restore the files and record it; returns whether anything was recorded. Raises `Rejected`."""
-        done = self._rewind.restore(files)
-        if done.done:
+        outcome = self._rewind.restore(files)
+        if outcome.done:
             record = c.RecordRestored(
                 turn=self.turn.id,
                 by="user",
-                files=done.done,
+                files=outcome.done,
                 host=socket.gethostname(),
                 forced=forced,
                 undo=undo,
             )
             self._application.engine().execute(self.turn.stream, record)
-        if done.failed:
-            others = ", ".join(self.shown(each.path) for each in done.done) or "no file"
+        if outcome.failed:
+            others = ", ".join(self.shown(each.path) for each in outcome.done) or "no file"
             raise Rejected(
-                f"{self.shown(done.failed)} could not be restored: {done.reason}.",
+                f"{self.shown(outcome.failed)} could not be restored: {outcome.reason}.",
                 kind="not_restored",
                 hint=f"Restored before it: {others}.",
             )
-        return bool(done.done)
+        return bool(outcome.done)
 
     def _refusal(self, refused: Sequence[Judged], total: int) -> Rejected:
         here = socket.gethostname()

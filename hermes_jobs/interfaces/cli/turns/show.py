@@ -102,12 +102,12 @@ def _json(context: CliContext, turn: TurnView) -> object:
     return {**as_object(result), "children": tree_json(below).children}
 
 
-def _print_prompt(context: CliContext, turn: TurnView, given: str, *, as_json: bool) -> None:
+def _print_prompt(context: CliContext, turn: TurnView, step: str, *, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.turns.prompt import find_recall, find_request, print_request, request_json
     from hermes_jobs.views.turn_events import events_of
 
     events = events_of(context.application.log, turn)
-    sent = find_request(context.application, turn, events, given if given.startswith(f"{turn.id}-") else "")
+    sent = find_request(context.application, turn, events, step if step.startswith(f"{turn.id}-") else "")
     recall = find_recall(turn, events)
     print_result(
         lambda: request_json(sent, turn.id, recall), lambda: print_request(sent, recall), as_json=as_json

@@ -36,15 +36,15 @@ def read_text(
     """
     if [text, *files].count(STDIN) > 1:
         raise click.UsageError("Standard input (-) can only be read once.")
-    named = [each for each in files if each != STDIN]
+    names = [each for each in files if each != STDIN]
     inputs = Inputs()
-    contents = [inputs.read_file(each) for each in named]
+    contents = [inputs.read_file(each) for each in names]
     message = text if text not in {None, STDIN} else None
     parts = [] if message is None else [message, *(named_in(message, inputs) if named_in is not None else ())]
-    if message is None and len(named) == 1:
+    if message is None and len(names) == 1:
         parts += contents
     else:
-        parts += [fenced(name, content) for name, content in zip(named, contents, strict=True)]
+        parts += [fenced(name, content) for name, content in zip(names, contents, strict=True)]
     if text == STDIN or STDIN in files or _is_piped():
         parts.append(inputs.read(sys.stdin.buffer, PIPED))
     whole = "\n\n".join(part for part in parts if part.strip())
@@ -64,13 +64,13 @@ class Inputs:
 
         Raises a `BadParameter` for a file that cannot be read.
         """
-        shown = _printed(label or name)
+        title = _printed(label or name)
         try:
             with Path(name).expanduser().open("rb") as file:
-                return self.read(file, shown)
+                return self.read(file, title)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise click.BadParameter(f"{shown}: {reason}.", param_hint="--file") from error
+            raise click.BadParameter(f"{title}: {reason}.", param_hint="--file") from error
 
     def read(self, file: BinaryIO, name: str) -> str:
         """The rest of the file as text. Raises a `UsageError` if it is too large or not text."""

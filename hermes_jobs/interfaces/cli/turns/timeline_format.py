@@ -45,29 +45,29 @@ def lines(timeline: Timeline, width: int, limit: int | None = None) -> Sequence[
     """The timeline as text of at most so many columns, in colour."""
     from rich.cells import cell_len, set_cell_size
 
-    shown = tracks(timeline.spans)[-limit if limit else 0 :]
-    if not shown:
+    tracks_shown = tracks(timeline.spans)[-limit if limit else 0 :]
+    if not tracks_shown:
         return []
-    text = [_label_of(track) for track in shown]
+    text = [_label_of(track) for track in tracks_shown]
     right = max(len("TOOK"), *map(cell_len, text))
-    labels = [_label(track) for track in shown]
-    left = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
-    room = width - left - right - 2 * len(GAP)
-    axis = duration(timeline.seconds).rjust(room - 1)
-    header = f"{'TIMELINE':<{left}}{GAP}0{axis}{GAP}TOOK"
-    bars = [_bar(track, timeline.seconds, room) for track in shown]
-    names = [set_cell_size(cut(label, left), left) for label in labels]
+    labels = [_label(track) for track in tracks_shown]
+    label_width = min(LABEL, max(len("TIMELINE"), *map(cell_len, labels)), width - right - BAR - 2 * len(GAP))
+    bar_width = width - label_width - right - 2 * len(GAP)
+    axis = duration(timeline.seconds).rjust(bar_width - 1)
+    header = f"{'TIMELINE':<{label_width}}{GAP}0{axis}{GAP}TOOK"
+    bars = [_bar(track, timeline.seconds, bar_width) for track in tracks_shown]
+    names = [set_cell_size(cut(label, label_width), label_width) for label in labels]
     rows = [GAP.join(row).rstrip() for row in zip(names, bars, text, strict=True)]
     return [click.style(header, bold=True), *rows]
 
 
-def _bar(track: Track, seconds: float, room: int) -> str:
+def _bar(track: Track, seconds: float, width: int) -> str:
     """The track's spans, each at least a column, later ones over earlier ones."""
-    cells = [" "] * room
+    cells = [" "] * width
     for span in track.spans:
-        scale = room / seconds if seconds else 0.0
-        first = min(floor(span.start * scale), room - 1)
-        beyond = min(max(ceil(span.end * scale), first + 1), room)
+        scale = width / seconds if seconds else 0.0
+        first = min(floor(span.start * scale), width - 1)
+        beyond = min(max(ceil(span.end * scale), first + 1), width)
         cells[first:beyond] = [FILLED.get(span.kind, "█")] * (beyond - first)
     text = "".join(cells)
     begun = len(text) - len(text.lstrip())

@@ -37,9 +37,9 @@ def print_tree(tree: Tree, marked: str = "") -> None:
     turns = [each.turn.id for each in tree.walk()]
     header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
     total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.books, tree.num_tool_calls))
-    shown = [header, *rows, *([total] if tree.children else [])]
-    widths = _widths(shown)
-    for at, row in enumerate(shown):
+    lines = [header, *rows, *([total] if tree.children else [])]
+    widths = _widths(lines)
+    for at, row in enumerate(lines):
         is_bold = at == 0 or (0 < at <= len(turns) and turns[at - 1] == marked != tree.turn.id)
         click.echo(_laid_out(row, widths, is_bold=is_bold))
 
@@ -50,20 +50,20 @@ def note_waiting(tree: Tree) -> None:
     for each, step in waiting:
         path = path_text([turn.id for turn in tree.path(each.turn.id)])
         several = len(waiting) > 1
-        turn, named = (each.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
+        turn, target = (each.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
         if step.asks is not None:
             note(f"{path} waits for you: {step.asks.server} asks, for {step.name}")
-            _note_input(step.asks, turn, named)
+            _note_input(step.asks, turn, target)
         else:
             note(f"{path} waits for you: {call_details(step.name, step.arguments)}")
-            note(f"  hermes-jobs turns approve {turn}{named}   (or deny)")
+            note(f"  hermes-jobs turns approve {turn}{target}   (or deny)")
 
 
-def _note_input(requested: InputRequested, turn: str, named: str) -> None:
+def _note_input(requested: InputRequested, turn: str, call: str) -> None:
     from hermes_jobs.interfaces.cli.questions.input import how_to_answer
 
     for request in requested.requests:
-        key = f"{named} --request {request.key}" if len(requested.requests) > 1 else named
+        key = f"{call} --request {request.key}" if len(requested.requests) > 1 else call
         for line in how_to_answer(request, turn, key):
             note(line)
 
@@ -97,11 +97,11 @@ def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
     figures = [max(len(row.figures[at]) for row in rows) for at in range(NUM_FIGURES)]
     status = max(len(row.status) for row in rows)
     natural = max(cell_len(row.name) for row in rows)
-    room = terminal_width()
-    if room is None:
+    width = terminal_width()
+    if width is None:
         return min(natural, PIPED), status, figures
-    left = room - status - sum(figures) - len(GAP) * (len(figures) + 1)
-    return max(LEAST, min(natural, left)), status, figures
+    name_width = width - status - sum(figures) - len(GAP) * (len(figures) + 1)
+    return max(LEAST, min(natural, name_width)), status, figures
 
 
 def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold: bool) -> str:

@@ -45,9 +45,9 @@ class LogWaiter:
         """Nothing to release."""
 
     def work(
-        self, done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
+        self, is_done: Callable[[], bool], *, stream: str | None = None, seconds: float | None = None
     ) -> bool:
-        """Wait until `done`, or for `seconds`; returns whether it was done. Raises `NoLiveWorker`."""
+        """Wait until `is_done`, or for `seconds`; returns whether it was done. Raises `NoLiveWorker`."""
         clock, log = self.engine.clock, self.engine.log
         until = None if seconds is None else clock.monotonic() + seconds
         looked_at = float("-inf")
@@ -57,7 +57,7 @@ class LogWaiter:
             # Other streams' events are skipped.
             self._position = batch[-1].position if batch else max(self._position, last)
             self._news(batch)
-            if done():
+            if is_done():
                 return True
             now = clock.monotonic()
             if until is not None and now >= until:
@@ -83,7 +83,7 @@ class LogWaiter:
 def run_or_wait(
     context: CliContext,
     stream: str,
-    done: Callable[[Session], bool],
+    is_done: Callable[[Session], bool],
     seconds: float | None,
 ) -> bool:
     """Wait until the session is so, or for `seconds`; whether it came to that.
@@ -95,7 +95,7 @@ def run_or_wait(
         waiter = LogWaiter(application, news=_ignore_events)
         try:
             return waiter.work(
-                lambda: done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
+                lambda: is_done(waiter.engine.sessions.load(stream)), stream=stream, seconds=seconds
             )
         except NoLiveWorker:
             pass
@@ -103,7 +103,9 @@ def run_or_wait(
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
     with InlineWorker(application) as worker:
-        return worker.work(lambda: done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds)
+        return worker.work(
+            lambda: is_done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds
+        )
 
 
 def _ignore_events(_news: object) -> None:

@@ -127,7 +127,7 @@ class TurnWaiter:
         engine = application.engine()
         if self._is_done(engine):
             self._printer.catch_up(application.log)
-            return self._end(engine, done=True)
+            return self._end(engine, is_done=True)
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
         requires = self._requires(engine)
@@ -188,14 +188,14 @@ class TurnWaiter:
             try:
                 self._printer.catch_up(self._application.log)
                 self._note_turns_ahead(worker.engine)
-                done = self._work(worker, timeout)
+                is_done = self._work(worker, timeout)
             except KeyboardInterrupt:
                 self._printer.close()
                 self._offer_cancel(worker)
                 raise
             self._printer.catch_up(self._application.log)
-            code = self._end(worker.engine, done=done)
-            if done:
+            code = self._end(worker.engine, is_done=is_done)
+            if is_done:
                 self._finish_other_jobs(worker)
         return code
 
@@ -209,10 +209,10 @@ class TurnWaiter:
             return self._open_question(engine) is not None or self._is_done(engine)
 
         while True:
-            left = None if until is None else until - clock.monotonic()
-            if left is not None and left <= 0:
+            remaining = None if until is None else until - clock.monotonic()
+            if remaining is not None and remaining <= 0:
                 return self._is_done(engine)
-            ended = worker.work(done, stream=self._submitted.stream, seconds=left)
+            ended = worker.work(done, stream=self._submitted.stream, seconds=remaining)
             question = self._open_question(engine) if ended else None
             if question is None:
                 return ended
@@ -272,15 +272,15 @@ class TurnWaiter:
 
     def _waits_for_long(self, turn: Turn) -> bool:
         """Whether no worker is alive, and the turn waits longer than this process should."""
-        left = turn.waits_until - self._application.clock.now()
-        return self._leaves and not turn.running and left > PATIENCE
+        remaining = turn.waits_until - self._application.clock.now()
+        return self._leaves and not turn.running and remaining > PATIENCE
 
-    def _end(self, engine: Engine, *, done: bool) -> int:
+    def _end(self, engine: Engine, *, is_done: bool) -> int:
         """Print the turn's result; returns the exit code."""
         views = self._application.views
         result = turn_json(views.turn(self._submitted.turn))
-        self._printer.end(result, done=done)
-        if not done:
+        self._printer.end(result, is_done=is_done)
+        if not is_done:
             if self._printer.options.form == "text":
                 self._print_next_commands("Timed out")
             return TIMED_OUT
@@ -398,9 +398,9 @@ class TurnWaiter:
         """The same while this process still runs steps: running calls continue until the user has
         decided, so that a cancel keeps their text so far."""
         if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
-            done, stream = partial(self._is_done, worker.engine), self._submitted.stream
+            is_done, stream = partial(self._is_done, worker.engine), self._submitted.stream
             with suppress(NoLiveWorker):
-                worker.work(done, stream=stream, seconds=CANCEL_SECONDS)
+                worker.work(is_done, stream=stream, seconds=CANCEL_SECONDS)
 
     def _wants_cancel(self, engine: Engine) -> bool:
         """Whether another Ctrl-C has come, or comes within `SECOND_THOUGHTS`."""
