@@ -102,11 +102,11 @@ def _toolsets(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
     items = named.split(",") if isinstance(named, str) else named
     if not isinstance(items, list) or not items:
         return None
-    names = [re.sub(r"\(.*", "", str(each)).strip() for each in items]
+    names = [re.sub(r"\(.*", "", str(item)).strip() for item in items]
     if own is not None:
-        return tuple(dict.fromkeys(each for each in names if each))
-    found = (_TOOLSETS.get(each.lower(), "") for each in names)
-    return tuple(dict.fromkeys(each for each in found if each))
+        return tuple(dict.fromkeys(name for name in names if name))
+    found = (_TOOLSETS.get(name.lower(), "") for name in names)
+    return tuple(dict.fromkeys(toolset for toolset in found if toolset))
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:

@@ -119,8 +119,8 @@ class Application:
         opened = [
             self.__dict__.get(name) for name in ("tracing", "providers", "mcp_connections", "views", "log")
         ]
-        for each in (*self._all_endpoints, *opened):
-            close = getattr(each, "close", None)
+        for endpoint in (*self._all_endpoints, *opened):
+            close = getattr(endpoint, "close", None)
             if close is not None:
                 close()
 
@@ -143,7 +143,7 @@ class Application:
         other.settings = settings
         other.__dict__.pop("toolbox", None)
         for part, sections in MADE_OF.items():
-            same = all(getattr(settings, each) == getattr(self.settings, each) for each in sections)
+            same = all(getattr(settings, section) == getattr(self.settings, section) for section in sections)
             if not same and not self._is_foreign(part):
                 other.__dict__.pop(part, None)
         return other
@@ -173,7 +173,7 @@ class Application:
         from hermes_jobs.settings.turn_settings import with_variables
 
         carried = self.carried(model)
-        theirs = [each.locale for each in statuses(self.log).values() if each.locale.zone]
+        theirs = [status.locale for status in statuses(self.log).values() if status.locale.zone]
         if theirs:
             carried = with_locale(carried, self.settings, self._locale, theirs)
         return with_variables(carried, self.settings, variables) if variables else carried

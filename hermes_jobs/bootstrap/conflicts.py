@@ -24,9 +24,9 @@ def conflicts(
         if isinstance(write.event, MemoryConflicted) and _is_between(write.at, since, until):
             yield f"In the memory, {conflict(write.event)} (hermes-jobs memory log)."
     for skill in skills.all_known():
-        for each in log.read(skill.stream) if skill.conflicts else ():
-            if each.version in skill.conflicts and _is_between(each.recorded_at, since, until):
-                path = getattr(each.event, "path", MAIN_FILE)
+        for record in log.read(skill.stream) if skill.conflicts else ():
+            if record.version in skill.conflicts and _is_between(record.recorded_at, since, until):
+                path = getattr(record.event, "path", MAIN_FILE)
                 yield (
                     f"In the skill {skill.name}, you and the agent changed the same lines of {path}; look at "
                     f"what was made of it (hermes-jobs skills show {skill.name})."

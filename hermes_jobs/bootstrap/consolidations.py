@@ -70,11 +70,11 @@ class ConsolidationPlans:
         """
         names = self._free_keys()
         streams: list[str] = []
-        for each in filter(self._is_due, self.finished()):
+        for conversation in filter(self._is_due, self.finished()):
             for name in names:
-                key = UniqueKey(scope=KEY_SCOPE, key=name, digest=each.lineage)
+                key = UniqueKey(scope=KEY_SCOPE, key=name, digest=conversation.lineage)
                 with suppress(KeyTaken):
-                    streams += self._ask(engine, each, "clock", (key,))
+                    streams += self._ask(engine, conversation, "clock", (key,))
                     break
         return streams
 
@@ -92,8 +92,8 @@ class ConsolidationPlans:
         places = self._places()
         best = EntryIndex(places.recalled).best(text)
         return [
-            *(each.text for each, rule in places.prompt.items() if rule is None),
-            *(f"{each.text} [slot: {each.slot}]" if each.slot else each.text for each in best),
+            *(entry.text for entry, rule in places.prompt.items() if rule is None),
+            *(f"{entry.text} [slot: {entry.slot}]" if entry.slot else entry.text for entry in best),
         ]
 
     def _ask(self, engine: Engine, unread: Unread, by: str, keys: tuple[UniqueKey, ...] = ()) -> list[str]:
@@ -119,7 +119,7 @@ class ConsolidationPlans:
 
     def _portion(self, lineage: str, after: int, until: int) -> tuple[PortionTurn, ...]:
         events = self._log.read(session_stream_of(lineage))
-        ends = (each.event for each in events if isinstance(each.event, SessionEnded))
+        ends = (event.event for event in events if isinstance(event.event, SessionEnded))
         if any(end.reason == ENDED_BECAUSE for end in ends):
             return ()
         return portion(events, after, until, self._day)

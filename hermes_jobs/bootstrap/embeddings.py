@@ -49,14 +49,14 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         day = datetime.fromtimestamp(self.clock.now(), UTC).date().isoformat()
         streams: list[str] = []
         for texts in self._calls(model, quiet):
-            name = digest_of((model, day, str(forgotten), again, *(each.digest for each in texts)))[:16]
+            name = digest_of((model, day, str(forgotten), again, *(text.digest for text in texts)))[:16]
             made = engine.change(plan(name, model, texts), "embeddings")
             streams += [write.stream for write in made.writes]
         return streams
 
     def texts(self, wanted: Sequence[EmbeddedText]) -> Mapping[str, str]:
         """The texts of a plan by their digests, as far as they are still there and long."""
-        digests = {each.digest for each in wanted}
+        digests = {text.digest for text in wanted}
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
         exchanges = self.views.exchanges(digests - entries.keys())
         exchange_texts = {
@@ -79,7 +79,8 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
             exchanges = self.views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
             longest = self.settings.embeddings.max_chars
             waiting += [
-                (EmbeddedText(each.stream, each.digest), min(each.chars, longest)) for each in exchanges
+                (EmbeddedText(exchange.stream, exchange.digest), min(exchange.chars, longest))
+                for exchange in exchanges
             ]
         call: list[EmbeddedText] = []
         chars = 0

@@ -50,9 +50,9 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         """The memory's version, and the curator's proposals for it. Raises `LogUnavailable`."""
         memory = self.files.sync()
         harmful = {
-            int(each.name): each.why
-            for each in self.views.verifications()
-            if each.kind == "memory" and each.is_proposal
+            int(verification.name): verification.why
+            for verification in self.views.verifications()
+            if verification.kind == "memory" and verification.is_proposal
         }
         return memory.version, proposals(self._of(memory, ""), harmful)
 

@@ -30,8 +30,10 @@ class ProcessEndings:
 
     def follow(self, events: Sequence[Event], lineage: str) -> None:
         """Stop the processes whose session or turn has ended with these events."""
-        ended = [each for each in events if isinstance(each, e.SessionEnded) and each.reason != "compression"]
-        turns = {each.turn for each in events if isinstance(each, e.TurnEnd)}
+        ended = [
+            event for event in events if isinstance(event, e.SessionEnded) and event.reason != "compression"
+        ]
+        turns = {event.turn for event in events if isinstance(event, e.TurnEnd)}
         if not (ended or turns) or not self._folder.is_dir():
             return
         self._processes().kill_where(

@@ -49,7 +49,7 @@ def leave_out(request: ModelRequest, left: LeftOut) -> ModelRequest:
         return replace(
             request,
             system_prompt=without_entry(request.system_prompt, left.text),
-            messages=tuple(without_recalled(each, left.text) for each in request.messages),
+            messages=tuple(without_recalled(message, left.text) for message in request.messages),
         )
     return replace(
         request,
@@ -66,7 +66,7 @@ def without_recalled(message: Message, entry: str) -> Message:
         return message
     line = re.compile(rf"- \d{{4}}-\d\d-\d\d: {re.escape(' '.join(entry.split()))}\Z")
     parts = recall.removesuffix(f"\n{CLOSE}").split("\n\n")
-    remaining = ["\n".join(each for each in part.split("\n") if not line.match(each)) for part in parts]
+    remaining = ["\n".join(text for text in part.split("\n") if not line.match(text)) for part in parts]
     if remaining == parts:
         return message
     left = "\n\n".join(part for part in remaining if part != HEADING)
@@ -86,17 +86,17 @@ def _unread(messages: Sequence[Message], name: str) -> Sequence[Message]:
     """The messages in which that skill was not there to be read."""
     calls = {
         call.id
-        for each in messages
-        if isinstance(each, AssistantMessage)
-        for call in each.tool_calls
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
         if call.name == READING and _named(call.arguments) == name
     }
     missing = GONE.format(name=name)
     return [
-        replace(each, content=missing, failed=True)
-        if isinstance(each, ToolMessage) and each.tool_call in calls
-        else each
-        for each in messages
+        replace(message, content=missing, failed=True)
+        if isinstance(message, ToolMessage) and message.tool_call in calls
+        else message
+        for message in messages
     ]
 
 
@@ -135,7 +135,7 @@ def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
     """The verifications that wait for the next day because the day's budget is used up."""
     now = engine.clock.now()
     later = (row.step.stream for row in engine.log.steps() if row.step.not_before > now)
-    for stream in dict.fromkeys(each for each in later if each.startswith(stream_of(NAMES))):
+    for stream in dict.fromkeys(candidate for candidate in later if candidate.startswith(stream_of(NAMES))):
         experiment = engine.state(stream)
         assert isinstance(experiment, Experiment), f"{stream} is not an experiment"
         if experiment.waiting is not None:
@@ -145,14 +145,14 @@ def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
 def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
     """What the review saved, and no other verification of it is about."""
     others = [
-        each
-        for each in verifications_of(engine, request.review)
-        if each.stream != stream_of(request.experiment)
+        verification
+        for verification in verifications_of(engine, request.review)
+        if verification.stream != stream_of(request.experiment)
     ]
     known = {
         (item.kind, item.versions)
-        for each in others
-        for variant in (each.plan.variants if each.plan else ())
+        for other in others
+        for variant in (other.plan.variants if other.plan else ())
         for item in variant.including
     }
     return [
@@ -162,7 +162,7 @@ def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
 
 def _others(views: Views) -> Sequence[PastTurn]:
     return [
-        PastTurn(id=each.id, stream=each.stream, text=each.text, ended_at=each.ended_at)
-        for each in views.turns(status="completed", limit=LOOKED_AT)
-        if each.ended_at is not None
+        PastTurn(id=turn.id, stream=turn.stream, text=turn.text, ended_at=turn.ended_at)
+        for turn in views.turns(status="completed", limit=LOOKED_AT)
+        if turn.ended_at is not None
     ]

@@ -78,7 +78,7 @@ def _servers(
     """The MCP servers of a session with these toolsets. Raises `NotYet` without a required one."""
     found = mcp.freeze(lambda toolset: toolbox.is_on(toolset, toolsets), workdir, window_of(model))
     if found.required:
-        why = next(each for each in found.away if each.startswith(f"{found.required[0]}: "))
+        why = next(reason for reason in found.away if reason.startswith(f"{found.required[0]}: "))
         raise NotYet(
             f"An MCP server that is required is away: {why}.",
             kind="mcp",

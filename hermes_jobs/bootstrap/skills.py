@@ -57,7 +57,7 @@ def create_skills(settings: Settings, environ: Mapping[str, str], engine: Engine
     paths, chosen = settings.paths, settings.skills
     return SkillCatalog(
         SkillFolder(engine, paths.skills, paths.run / "skills.lock", paths.run / "shown"),
-        [_folder(each, settings, environ) for each in chosen.external_dirs],
+        [_folder(path, settings, environ) for path in chosen.external_dirs],
         bundled=BUNDLED if chosen.bundled else None,
         guard=chosen.guard,
         machine=machine_of(settings, environ),

@@ -350,7 +350,7 @@ def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLim
         preview_chars=settings.tools.preview_chars,
         memory_nudge=settings.memory.nudge_interval,
         skill_nudge=settings.skills.creation_nudge_interval,
-        listeners=tuple(each.name for each in listeners if each is not None),
+        listeners=tuple(listener.name for listener in listeners if listener is not None),
         wait_for_quota=seconds_of(settings.model.wait_for_quota),
         wait_for_required=seconds_of(settings.mcp.wait_for_required),
         fallback=settings.model.fallback,

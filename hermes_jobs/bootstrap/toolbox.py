@@ -116,8 +116,8 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         ).tools,
     )
     for part, toolset in ((providers, "memory"), (contexts, "context")):
-        taken = {each.name for each in tools}
-        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=taken)
+        used_names = {tool.name for tool in tools}
+        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=used_names)
     toolbox = Toolbox(
         tools,
         enabled=settings.toolsets.enabled,
@@ -228,7 +228,7 @@ def _consult(settings: Settings, endpoints: ModelEndpoints) -> Consult:
     ensembles = settings.models.ensembles
     return Consult(
         ensembles={name: each.members for name, each in ensembles.items()},
-        others=tuple(each.aggregator for each in ensembles.values()),
+        others=tuple(ensemble.aggregator for ensemble in ensembles.values()),
         model=endpoints.by_name,
         pricing=endpoints.by_name,
     )

@@ -69,7 +69,7 @@ class SettingsOfTurns:
             now = self._clock.monotonic()
             which = (turn.id, turn.times_resumed)
             since = self._missing.pop(which, now)
-            if any(each.meets(requires) for each in statuses(self._log).values()):
+            if any(status.meets(requires) for status in statuses(self._log).values()):
                 return "elsewhere"
             if now - since >= GRACE:
                 return "nowhere"
@@ -84,7 +84,7 @@ class SettingsOfTurns:
             self._look()
             if secret is None or self._settings.secrets.get(secret) is not None:
                 return False
-        return any(secret in each.has for each in statuses(self._log).values())
+        return any(secret in status.has for status in statuses(self._log).values())
 
     def _look(self) -> None:
         """Forget what was made of settings that no longer hold."""

@@ -160,7 +160,7 @@ class HomeWorkers:
         """Whether a live worker consumes the queue."""
         workers = self._log.workers()
         dead = self.failure_detector().dead(workers)
-        return any(queue in each.queues and each.id not in dead for each in workers)
+        return any(queue in worker.queues and worker.id not in dead for worker in workers)
 
     def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
         """The names of what a turn requires and no live worker has; all of them where each is had by
@@ -168,10 +168,14 @@ class HomeWorkers:
         workers, known = self._log.workers(), statuses(self._log)
         dead = self.failure_detector().dead(workers)
         live = [
-            known[each.id] for each in workers if each.queues and each.id in known and each.id not in dead
+            known[worker.id]
+            for worker in workers
+            if worker.queues and worker.id in known and worker.id not in dead
         ]
         missing = [
-            name for name, digest in requires.items() if all(each.has.get(name) != digest for each in live)
+            name
+            for name, digest in requires.items()
+            if all(status.has.get(name) != digest for status in live)
         ]
         return missing or list(requires)
 

@@ -61,7 +61,7 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
     limits = usd_limits(
         (root, "budgets.turn_usd", budgets.turn_usd if turn else None),
         (account, OWN_BUDGET, turn.budget_usd if turn else None),
-        *((TURN + each.turn, f"the budget of turn {each.turn}", each.budget_usd) for each in above),
+        *((TURN + payer.turn, f"the budget of turn {payer.turn}", payer.budget_usd) for payer in above),
         (stream, "budgets.session_usd", budgets.session_usd),
         (DAY + day, "budgets.day_usd", budgets.day_usd),
     )
@@ -240,7 +240,7 @@ def _on_all(
     accounts = (
         *((TURN + turn,) if turn else ()),
         session.stream,
-        *(account for each in above for account in (TURN + each.turn, each.stream)),
+        *(account for payer in above for account in (TURN + payer.turn, payer.stream)),
         DAY + day,
     )
     for account in dict.fromkeys(accounts):

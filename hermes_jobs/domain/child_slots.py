@@ -35,11 +35,11 @@ class ChildSlots(msgspec.Struct, frozen=True, kw_only=True):
 
     def runs(self, child: str) -> bool:
         """Whether the child of that session has a place."""
-        return any(each.session == child for each in self.running)
+        return any(slot.session == child for slot in self.running)
 
     def knows(self, child: str) -> bool:
         """Whether the child of that session has a place or waits for one."""
-        return any(each.session == child for each in (*self.running, *self.waiting))
+        return any(slot.session == child for slot in (*self.running, *self.waiting))
 
 
 def evolve(slots: ChildSlots, event: ChildSlotEvent) -> ChildSlots:
@@ -88,16 +88,16 @@ def fold(slots: ChildSlots, events: Iterable[ChildSlotEvent]) -> ChildSlots:
 
 def _admitted(slots: ChildSlots) -> Iterator[ChildSlotTaken]:
     """Those waiting children for whom there is room, the oldest first."""
-    for each in slots.waiting:
-        below_root = sum(other.root == each.root for other in slots.running)
+    for queued in slots.waiting:
+        below_root = sum(other.root == queued.root for other in slots.running)
         if len(slots.running) < slots.per_home and below_root < slots.per_root:
-            event = ChildSlotTaken(child=each.session, root=each.root)
+            event = ChildSlotTaken(child=queued.session, root=queued.root)
             slots = evolve(slots, event)
             yield event
 
 
 def _without(children: tuple[QueuedChild, ...], child: str) -> tuple[QueuedChild, ...]:
-    return tuple(each for each in children if each.session != child)
+    return tuple(other for other in children if other.session != child)
 
 
 def _waiting(slots: ChildSlots, child: str) -> dict[str, tuple[QueuedChild, ...]]:

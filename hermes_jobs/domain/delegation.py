@@ -36,7 +36,7 @@ def first_texts(command: c.StartChildren, session: Session, load: StateLoader) -
     payers = payers_of(session, turn)
     slots: ChildSlots = load(child_slots.STREAM)
     given_up = child_slots.freed(slots, session.lineage) if command.waits else ()
-    queued = tuple(e.QueuedChild(session=each.session, root=payers[0].turn) for each in command.children)
+    queued = tuple(e.QueuedChild(session=child.session, root=payers[0].turn) for child in command.children)
     events = (
         *given_up,
         *child_slots.queued(child_slots.fold(slots, given_up), queued, command.per_root, command.per_home),
@@ -157,7 +157,7 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
 
     The end of a child that was resumed, or whose parent is gone, is ignored.
     """
-    child = next((each for each in parent.children if each.ref.session == event.child), None)
+    child = next((candidate for candidate in parent.children if candidate.ref.session == event.child), None)
     if child is None:
         return DecisionResult()
     after = children.evolve(parent, event)

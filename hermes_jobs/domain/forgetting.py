@@ -195,7 +195,7 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
                 changes["exact"] = True
             return replace(value, **changes) if changes else value
         case tuple():
-            after = tuple(_scrubbed(each, text) for each in value)
+            after = tuple(_scrubbed(item, text) for item in value)
             return value if after == value else after
         case Mapping():
             return {key: _scrubbed(each, text) for key, each in value.items()}
@@ -227,7 +227,7 @@ def _leaves(value: Any, text: Replace) -> Any:
             said = str(value)
             return value if text(said) == said else text(said)
         case list():
-            return [_leaves(each, text) for each in value]
+            return [_leaves(item, text) for item in value]
         case dict():
             return {text(key): _leaves(each, text) for key, each in value.items()}
         case _:
@@ -291,7 +291,7 @@ class Pattern:
                 hint="Write one that needs at least one character.",
             )
         marks = (mark, "[...]", "[ ]", "_", "#", "*")
-        found = next((each for each in marks if not pattern.search(each)), None)
+        found = next((candidate for candidate in marks if not pattern.search(candidate)), None)
         if found is None:
             raise Rejected(
                 "The pattern matches every text.", kind="usage", hint="Write one that matches less."
@@ -353,12 +353,12 @@ def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:
     Entries of the memory are found again by their texts.
     """
     became: dict[str, str] = {}
-    taken = {each for each in stored if text(each) == each}
-    for each in dict.fromkeys(stored):
-        new, number = text(each), 1
-        while new != each and new in taken:
+    taken = {unchanged for unchanged in stored if text(unchanged) == unchanged}
+    for stored_text in dict.fromkeys(stored):
+        new, number = text(stored_text), 1
+        while new != stored_text and new in taken:
             number += 1
-            new = f"{text(each)} ({number})"
+            new = f"{text(stored_text)} ({number})"
         taken.add(new)
-        became[each] = new
-    return lambda each: became.get(each, text(each))
+        became[stored_text] = new
+    return lambda value: became.get(value, text(value))

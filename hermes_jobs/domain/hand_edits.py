@@ -46,16 +46,16 @@ def begun_from(
     `held` is in order, newest last. `nearest` returns the content most similar to the saved one;
     `shares(newest, older, saved)`: whether the saved content has what the newest has and the older one lacks.
     """
-    before = [each for each in held if not _is_earlier(saved.at, each.at)]
+    before = [content for content in held if not _is_earlier(saved.at, content.at)]
     if not before:
         return None
     newest = before[-1]
     if not newest.unread or newest.value == saved.value:
         return newest.value
-    by_hand = [each.value for each in before if each.by_hand]
+    by_hand = [content.value for content in before if content.by_hand]
     if by_hand and by_hand[-1] == saved.value:
         return saved.value  # the same text was saved again
-    older = [each.value for each in before[:-1] if each.value != saved.value]
+    older = [content.value for content in before[:-1] if content.value != saved.value]
     found = nearest(older, saved.value) if older else newest.value
     return newest.value if shares(newest.value, found, saved.value) else found
 

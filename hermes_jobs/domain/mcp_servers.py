@@ -94,8 +94,8 @@ def _is_expected(state: ServerListings, listed: e.McpToolsListed) -> bool:
     known = state.usable
     if known is None or known.fingerprint != listed.fingerprint:
         return True
-    return {each.name: each for each in listed.tools}.items() <= {
-        each.name: each for each in known.tools
+    return {tool.name: tool for tool in listed.tools}.items() <= {
+        tool.name: tool for tool in known.tools
     }.items()
 
 

@@ -40,11 +40,11 @@ def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> Decisio
         cascade.add(write)
     while cascade.left:
         before, events = cascade.left.popleft()
-        for each in _reactions(before, events, cascade.load):
-            cascade.kept.extend(each.kept)
-            for write in each.writes:
+        for reaction in _reactions(before, events, cascade.load):
+            cascade.kept.extend(reaction.kept)
+            for write in reaction.writes:
                 cascade.add(write)
-    found = tuple(StreamEvents(stream, each) for stream, each in cascade.events.items())
+    found = tuple(StreamEvents(stream, recorded) for stream, recorded in cascade.events.items())
     return DecisionResult(writes=found, kept=tuple(cascade.kept))
 
 
@@ -80,15 +80,15 @@ class _Cascade:
 def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader) -> Iterator[DecisionResult]:
     """What follows in other streams from these events, one after the other; `before` is the state before."""
     if isinstance(before, Session):
-        recorded = {each.turn: each for each in events if isinstance(each, e.UsageRecorded)}
+        recorded = {record.turn: record for record in events if isinstance(record, e.UsageRecorded)}
         for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
             yield from _of_session(before, version, event, load)
             if isinstance(event, e.TurnEnd):
                 yield delegation.result_for_parent(before, event, recorded.get(event.turn), load)
                 yield _all(delegation.slot_changes(before, event, load))
     elif isinstance(before, ChildSlots):
-        for each in cast("Sequence[e.ChildSlotEvent]", events):
-            yield _all(delegation.released(each, load))
+        for change in cast("Sequence[e.ChildSlotEvent]", events):
+            yield _all(delegation.released(change, load))
 
 
 def _of_session(

@@ -166,9 +166,9 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
         def loaded(stream: str) -> Any:
             return states.get(stream) or load(stream)
 
-        for each in changes:
+        for change in changes:
             try:
-                changed = each(loaded)
+                changed = change(loaded)
             except Rejected as refused:
                 if all_or_none:
                     raise
@@ -180,7 +180,7 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
             answers.append(changed.answer)
             keys.extend(changed.keys)
             kept.extend(changed.kept)
-        writes = tuple(StreamEvents(stream, each) for stream, each in events.items())
+        writes = tuple(StreamEvents(stream, recorded) for stream, recorded in events.items())
         return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys), kept=tuple(kept))
 
     return change

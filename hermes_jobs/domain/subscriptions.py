@@ -77,16 +77,18 @@ def evolve_listener(listener: ListenerCursor, event: e.ListenerEvent) -> Listene
 
 def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int) -> tuple[Subscription, ...]:
     """The listeners from here on; a new one is notified of events after that version."""
-    known = {each.name: each for each in there}
+    known = {cursor.name: cursor for cursor in there}
     return tuple(known.get(name) or Subscription(name=name, cursor=version) for name in names)
 
 
 def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:
     """The listeners after the event at that version: those of `NEWS` are relevant."""
     if isinstance(event, e.ListenerTold):
-        return tuple(_notified(each, event) if each.name == event.listener else each for each in there)
+        return tuple(
+            _notified(cursor, event) if cursor.name == event.listener else cursor for cursor in there
+        )
     if isinstance(event, NEWS):
-        return tuple(replace(each, latest=version) for each in there)
+        return tuple(replace(cursor, latest=version) for cursor in there)
     return tuple(there)
 
 

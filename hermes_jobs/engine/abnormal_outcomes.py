@@ -118,15 +118,15 @@ def discarded_events(
         case c.FinishReference(outcome=outcome):
             return (_discarded_call(event, outcome, reserved),)
         case c.FinishModelCall(outcome=outcome, responses=responses):
-            failed = (_with_usage_of(each, event) for each in responses if each.usage != NO_USAGE)
+            failed = (_with_usage_of(response, event) for response in responses if response.usage != NO_USAGE)
             return (_discarded_call(event, outcome, reserved), *failed)
         case c.FinishFlush() | c.FinishCompression() | c.FinishTitle():
-            paid_for = [each for each in command.responses if each.usage != NO_USAGE]
+            paid_for = [response for response in command.responses if response.usage != NO_USAGE]
         case c.FinishToolCall():
-            paid_for = [each for each in command.events if isinstance(each, ResponseBooked)]
+            paid_for = [response for response in command.events if isinstance(response, ResponseBooked)]
         case _:
             return (event,)
-    first, *others = [_with_usage_of(each, event) for each in paid_for] or [event]
+    first, *others = [_with_usage_of(response, event) for response in paid_for] or [event]
     return (replace(first, reserved=reserved) if paid_for else first, *others)
 
 

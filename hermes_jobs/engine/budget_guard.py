@@ -228,7 +228,7 @@ class BudgetGuard:
         limits = limits_of(self._budgets, session, turn, self.today())
         used = billed(session, outcome)
         found = warnings(session, turn.id, limits, lambda account: log.account(account).spent + used)
-        fresh = (each for each in found if not log.key(WARNING_SCOPE, warning_key(each).key))
+        fresh = (warning for warning in found if not log.key(WARNING_SCOPE, warning_key(warning).key))
         changed: Finished = replace(command, warnings=tuple(fresh))
         return changed
 

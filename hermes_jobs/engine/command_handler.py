@@ -116,7 +116,7 @@ class CommandHandler:
                     raise
                 session = None
             else:
-                own = (each.after for each in written if each.before.stream == stream)
+                own = (change.after for change in written if change.before.stream == stream)
                 return cast(Session, next(own, session))
 
     def apply(
@@ -279,9 +279,9 @@ class _ReadSet:
     def writes(self, changed: DecisionResult) -> list[_StreamChange]:
         """The decision's writes, each with the state that it was decided on."""
         found = []
-        for each in changed.writes:
-            before = self(each.stream)
-            found.append(_StreamChange(before, each.events, self._repository.fold(before, each.events)))
+        for write in changed.writes:
+            before = self(write.stream)
+            found.append(_StreamChange(before, write.events, self._repository.fold(before, write.events)))
         return found
 
 

@@ -213,7 +213,7 @@ class Engine:
                 if _first(parts, cached, step) is None:
                     return cached, step, parts, None
         state = self.sessions.state(stream)
-        step = next((each for each in due_steps(state) if each.id == step_id), None)
+        step = next((due for due in due_steps(state) if due.id == step_id), None)
         parts = self._parts.of(None if step is None else _turn_of(state, step))
         return state, step, parts, None if step is None else _first(parts, state, step)
 
@@ -333,7 +333,7 @@ class Engine:
         guard = StepGuard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
         keys: tuple[UniqueKey, ...] = ()
         if isinstance(command, c.FinishModelCall | c.FinishReference):
-            keys = tuple(warning_key(each) for each in command.warnings)
+            keys = tuple(warning_key(warning) for warning in command.warnings)
         elif isinstance(command, c.FinishTitle) and command.title is not None:
             keys = title_keys(self.log, lineage_of(step.stream), command.title)
         try:

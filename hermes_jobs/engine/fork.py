@@ -61,17 +61,17 @@ def fork_at_turn(engine: Engine, lineage: str, new: str, turn: str, *, stream: s
 
 def _extent(engine: Engine, stream: str, turn: str) -> tuple[int, int | None]:
     """The versions of the events that began and ended the turn; None while it has no end."""
-    of_turn = [each for each in engine.log.read(stream) if getattr(each.event, "turn", None) == turn]
-    begun = next((each.version for each in of_turn if isinstance(each.event, ContextPrefetched)), None)
+    of_turn = [record for record in engine.log.read(stream) if getattr(record.event, "turn", None) == turn]
+    begun = next((record.version for record in of_turn if isinstance(record.event, ContextPrefetched)), None)
     if begun is None:
-        merged = next((each.event for each in of_turn if isinstance(each.event, TurnMerged)), None)
+        merged = next((record.event for record in of_turn if isinstance(record.event, TurnMerged)), None)
         raise Rejected(
             f"Turn {turn} went into turn {merged.into}." if merged else f"Turn {turn} has not begun.",
             kind="usage",
             hint=f"Name {merged.into}." if merged else "",
         )
     end = next(
-        (each for each in reversed(of_turn) if isinstance(each.event, (*TURN_ENDS, TurnResumed))), None
+        (record for record in reversed(of_turn) if isinstance(record.event, (*TURN_ENDS, TurnResumed))), None
     )
     return begun, None if end is None or isinstance(end.event, TurnResumed) else end.version
 
@@ -142,7 +142,9 @@ def last_begun(engine: Engine, lineage: str) -> RecordedEvent:
     upto: int | None = None
     while True:
         events = engine.log.read(stream_of(lineage), upto=upto)
-        begun = next((each for each in reversed(events) if isinstance(each.event, ContextPrefetched)), None)
+        begun = next(
+            (event for event in reversed(events) if isinstance(event.event, ContextPrefetched)), None
+        )
         if begun is not None:
             return begun
         started = events[0].event if events else None

@@ -55,11 +55,11 @@ def portion(
 def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
     """The first turns, as many as one request holds; at least one."""
     room, found = CHARS, list[PortionTurn]()
-    for each in turns:
-        room -= len(each.asked) + len(each.answered)
+    for turn in turns:
+        room -= len(turn.asked) + len(turn.answered)
         if found and room < 0:
             break
-        found.append(each)
+        found.append(turn)
     return tuple(found)
 
 

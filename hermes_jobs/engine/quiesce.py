@@ -124,9 +124,9 @@ def _drop_compression(engine: Engine, session: Session, by: str, report: Quiesce
 def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
     message = f"Held back by {by}: it may have been told from elsewhere."
     left_out = tuple(
-        ListenerTold(listener=each.name, upto=session.version, message=message)
-        for each in session.listeners
-        if each.has_backlog
+        ListenerTold(listener=listener.name, upto=session.version, message=message)
+        for listener in session.listeners
+        if listener.has_backlog
     )
     if left_out:
         engine.change(append(session.stream, *left_out), by)

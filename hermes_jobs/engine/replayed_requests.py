@@ -98,10 +98,12 @@ def judge_request(experiment: Experiment, call: ReplayCall, recorded: ModelReque
     assert definition is not None, f"{experiment.stream} is not defined"
     assert definition.judge is not None, f"{call.id} has no judge"
     cell = Cell(call.variant, call.turn, call.sample)
-    answers = [shown(experiment.answers[each]) for each in (cell, cell._replace(variant=0))]
+    answers = [shown(experiment.answers[compared]) for compared in (cell, cell._replace(variant=0))]
     if not shows_first(definition.seed, cell):
         answers.reverse()
-    asked = next((each.content for each in reversed(recorded.messages) if isinstance(each, UserMessage)), "")
+    asked = next(
+        (message.content for message in reversed(recorded.messages) if isinstance(message, UserMessage)), ""
+    )
     quoted = "\n".join(f"<answer-{at}>\n{answer}\n</answer-{at}>" for at, answer in enumerate(answers, 1))
     return ModelRequest(
         model=definition.judge.model,
@@ -149,8 +151,8 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
     def varied(self, turn: e.ReplayedTurn, number: int, variant: e.Variant) -> ModelRequest:
         """The same request in that variant. Raises as `recorded` does."""
         request = self.recorded(turn, number)
-        for each in variant.without:
-            request = self.leave_out(request, each)
+        for part in variant.without:
+            request = self.leave_out(request, part)
         for item in variant.including:
             request = self.put_in(request, item, unrelated=turn.unrelated)
         system = request.system_prompt if variant.system is None else variant.system

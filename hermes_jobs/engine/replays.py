@@ -31,7 +31,7 @@ def replayed_turn(
     where their texts were removed."""
     if sessions.load(stream).ended_because == ENDED_BECAUSE:
         raise Rejected(f"The session of turn {turn} was deleted: its texts are gone.", kind="usage")
-    calls = tuple(each.call for each in answered_calls(turn, events))
+    calls = tuple(call.call for call in answered_calls(turn, events))
     if not calls:
         raise Rejected(f"No model has answered in turn {turn}: there is nothing to ask again.", kind="usage")
     return e.ReplayedTurn(turn=turn, stream=stream, calls=calls)
@@ -129,8 +129,8 @@ def answer_of(outcome: Outcome) -> ComparedAnswer:
 def reads_run(replay: Replay) -> int:
     """How many tools ran for it, all of which only read."""
     outcomes: Mapping[str, Outcome] = replay.outcomes
-    ended = (each for each in outcomes.values() if isinstance(each, e.ReplayCallEnded))
-    return sum(call.source == "read" for each in ended for call in each.followed)
+    ended = (outcome for outcome in outcomes.values() if isinstance(outcome, e.ReplayCallEnded))
+    return sum(call.source == "read" for answer in ended for call in answer.followed)
 
 
 def _seconds(start: str, end: str) -> float:

@@ -77,7 +77,7 @@ class StreamRepository:
         """Drop the stream from the cache; the next read folds it from its beginning."""
         with self._lock:
             self._states.pop(stream, None)
-            for key in [each for each in self._past if each[0] == stream]:
+            for key in [key for key in self._past if key[0] == stream]:
                 del self._past[key]
 
     def forget_all(self) -> None:

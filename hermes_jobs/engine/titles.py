@@ -33,8 +33,8 @@ def title_request(session: Session, name: str | None) -> ModelRequest:
 
 def _quoted(messages: tuple[Message, ...]) -> str:
     """The beginning of the conversation."""
-    asked = next((each.content for each in messages if isinstance(each, UserMessage)), "")
-    answers = (each.content for each in messages if isinstance(each, AssistantMessage))
+    asked = next((message.content for message in messages if isinstance(message, UserMessage)), "")
+    answers = (message.content for message in messages if isinstance(message, AssistantMessage))
     answered = next(filter(str.strip, answers), "")
     return (
         f"<person>\n{_head(asked, ASKED)}\n</person>\n<assistant>\n{_head(answered, ANSWERED)}\n</assistant>"

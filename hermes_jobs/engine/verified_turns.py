@@ -44,7 +44,7 @@ def saved_items(log: EventLog, review: str) -> tuple[e.PutIn, ...]:
 
 def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
     recorded = log.read(memories.STREAM)
-    events = [cast(e.MemoryEvent, each.event) for each in recorded]
+    events = [cast(e.MemoryEvent, record.event) for record in recorded]
     now = reduce(memories.evolve, events, memories.Memory())
     for version, event in enumerate(events, start=1):
         if not isinstance(event, e.MemoryAdded | e.MemoryReplaced) or not _is_of(event, review):
@@ -67,9 +67,9 @@ def _skills(log: EventLog, review: str) -> Iterator[e.PutIn]:
 
 
 def _skill(name: str, stream: str, recorded: Sequence[RecordedEvent], review: str) -> Iterator[e.PutIn]:
-    past = skills.history(stream, [cast(e.SkillEvent, each.event) for each in recorded])
-    versions = tuple(each.version for each in recorded if _is_of(each.event, review))
-    kept = {each.version for each in past[-1].past}
+    past = skills.history(stream, [cast(e.SkillEvent, record.event) for record in recorded])
+    versions = tuple(record.version for record in recorded if _is_of(record.event, review))
+    kept = {earlier.version for earlier in past[-1].past}
     if versions and past[-1].exists and past[-1].provisional == review and kept.issuperset(versions):
         yield e.PutIn(
             kind="skill", name=name, text=past[-1].main, versions=versions, old=past[versions[0] - 1].main
@@ -80,7 +80,7 @@ def taking_back_skill(log: EventLog, name: str, review: str) -> Decision:
     """The change that takes back all that the review wrote of the skill; it raises `Rejected` where others
     wrote it since. Raises `LogUnavailable`."""
     stream = skills.stream_of(name)
-    versions = [each.version for each in log.read(stream) if _is_of(each.event, review)]
+    versions = [record.version for record in log.read(stream) if _is_of(record.event, review)]
 
     def change(load: StateLoader) -> DecisionResult:
         event = skills.undone_since(load(stream), versions)
@@ -97,10 +97,10 @@ def _is_of(event: e.Event, review: str) -> bool:
 
 def _written(recorded: Sequence[RecordedEvent]) -> Iterator[str]:
     """The names of the skills that the review asked to write."""
-    for each in recorded:
-        if isinstance(each.event, e.ToolStarted) and each.event.name == SKILL_TOOL:
+    for record in recorded:
+        if isinstance(record.event, e.ToolStarted) and record.event.name == SKILL_TOOL:
             try:
-                name = _named.decode(each.event.arguments).name.strip()
+                name = _named.decode(record.event.arguments).name.strip()
             except msgspec.MsgspecError:
                 continue
             if name:
@@ -141,22 +141,24 @@ class VerifiedTurns:
         num_read, num_others = CHOSEN[request.mode]
         read = sorted(_read(recorded, stream), key=lambda each: -len(words & roots(each.text)))
         until = recorded[-1].recorded_at if recorded else ""
-        others = [each for each in self._others() if each.stream != stream and each.ended_at <= until]
+        others = [other for other in self._others() if other.stream != stream and other.ended_at <= until]
         others.sort(key=lambda each: len(words & roots(each.text)))
         chosen = list(self._replayed(read, num_read))
         if not chosen:
             return ()
-        unrelated = (replace(each, unrelated=True) for each in self._replayed(others, num_others))
+        unrelated = (replace(turn, unrelated=True) for turn in self._replayed(others, num_others))
         return (*chosen, *unrelated)
 
     def _replayed(self, turns: Sequence[PastTurn], most: int) -> Iterator[e.ReplayedTurn]:
         """The first of those that can be asked again."""
         found = 0
-        for each in turns:
+        for candidate in turns:
             if found == most:
                 return
             try:
-                turn = replayed_turn(self._sessions, each.id, each.stream, self._log.read(each.stream))
+                turn = replayed_turn(
+                    self._sessions, candidate.id, candidate.stream, self._log.read(candidate.stream)
+                )
             except Rejected:
                 continue
             found += 1
@@ -165,13 +167,17 @@ class VerifiedTurns:
 
 def _read(recorded: Sequence[RecordedEvent], stream: str) -> list[PastTurn]:
     """The turns that were completed since the review before, newest first; else all that were."""
-    texts = {each.event.turn: each.event.text for each in recorded if isinstance(each.event, e.TurnSubmitted)}
-    asked = [each.version for each in recorded if isinstance(each.event, e.ReviewRequested)]
-    ended = [each for each in recorded if isinstance(each.event, e.TurnCompleted)]
+    texts = {
+        record.event.turn: record.event.text
+        for record in recorded
+        if isinstance(record.event, e.TurnSubmitted)
+    }
+    asked = [record.version for record in recorded if isinstance(record.event, e.ReviewRequested)]
+    ended = [record for record in recorded if isinstance(record.event, e.TurnCompleted)]
     since = asked[-2] if len(asked) > 1 else 0
-    late = [each for each in ended if each.version > since] or ended
+    late = [record for record in ended if record.version > since] or ended
     return [
-        PastTurn(id=turn, stream=stream, text=texts.get(turn, ""), ended_at=each.recorded_at)
-        for each in reversed(late)
-        if (turn := getattr(each.event, "turn", ""))
+        PastTurn(id=turn, stream=stream, text=texts.get(turn, ""), ended_at=record.recorded_at)
+        for record in reversed(late)
+        if (turn := getattr(record.event, "turn", ""))
     ]

@@ -96,10 +96,10 @@ class PreparedAppend:
         rows: list[dict[str, Any]] = []
         ends = dict(heads)
         for write, encoded in zip(self._change.writes, self._encoded, strict=True):
-            for each in encoded:
-                rows.append(self._row(each, ends[write.stream], position + len(rows) + 1))
-                ends[write.stream] = _advanced(ends[write.stream], rows[-1], each.min_build_level)
-                recorded.append(to_recorded_event(rows[-1], each.event, self._change.meta))
+            for row in encoded:
+                rows.append(self._row(row, ends[write.stream], position + len(rows) + 1))
+                ends[write.stream] = _advanced(ends[write.stream], rows[-1], row.min_build_level)
+                recorded.append(to_recorded_event(rows[-1], row.event, self._change.meta))
         _run_each(connection, sql.INSERT_EVENT, [{**row, "stream": escaped(row["stream"])} for row in rows])
         for name, end in ends.items():
             if end.version > heads[name].version:
@@ -225,12 +225,12 @@ def key_values(key: UniqueKey, stream: str, position: int) -> dict[str, Any]:
 
 
 def _write_keys(connection: Connection, keys: Sequence[UniqueKey], first: RecordedEvent) -> None:
-    rows = [key_values(each, first.stream, first.position) for each in keys]
+    rows = [key_values(key, first.stream, first.position) for key in keys]
     _run_each(connection, sql.INSERT_KEY, rows)
 
 
 def _write_results(connection: Connection, results: Sequence[LargeResult]) -> None:
-    rows = [result_values(each.call, each.content) for each in results]
+    rows = [result_values(result.call, result.content) for result in results]
     _run_each(connection, sql.UPSERT_RESULT, rows)
 
 

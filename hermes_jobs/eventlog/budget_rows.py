@@ -20,12 +20,12 @@ def charge(connection: Connection, charges: Sequence[Charge], limits: Sequence[L
     """Change the accounts. Raises `OverBudget`; the owner of the transaction then rolls it back."""
     limited = {limit.account for limit in limits}
     free: dict[str, Charge] = {}
-    for each in charges:
-        if each.account not in limited:
-            free[each.account] = each + free[each.account] if each.account in free else each
+    for part in charges:
+        if part.account not in limited:
+            free[part.account] = part + free[part.account] if part.account in free else part
         else:
-            _charge_within(connection, each, [limit for limit in limits if limit.account == each.account])
-    rows = [_values(each) for each in free.values()]
+            _charge_within(connection, part, [limit for limit in limits if limit.account == part.account])
+    rows = [_values(charge) for charge in free.values()]
     for start in range(0, len(rows), ACCOUNTS_AT_ONCE):
         some = rows[start : start + ACCOUNTS_AT_ONCE]
         values = {f"{name}_{at}": value for at, row in enumerate(some) for name, value in row.items()}

@@ -155,8 +155,8 @@ def _valid_unicode(value: Any) -> Any:
             # Over UTF-16 two halves that stand side by side become the character that they mean.
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         case list() | tuple():
-            return [_valid_unicode(each) for each in value]
+            return [_valid_unicode(item) for item in value]
         case dict():
-            return {_valid_unicode(key): _valid_unicode(each) for key, each in value.items()}
+            return {_valid_unicode(key): _valid_unicode(item) for key, item in value.items()}
         case _:
             return value

@@ -69,7 +69,7 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def streams(self) -> tuple[str, ...]:
         """The streams that hold what is found, each once."""
-        return tuple(dict.fromkeys(each.stream for each in self.rewrites))
+        return tuple(dict.fromkeys(rewrite.stream for rewrite in self.rewrites))
 
     def __bool__(self) -> bool:
         """Whether there is anything."""
@@ -137,8 +137,13 @@ def erase_remains(log: SqlEventLog) -> bool:
 
 def _rewrite(connection: Connection, found: Matches) -> None:
     rows = [
-        {"stream": escaped(each.stream), "version": each.version, "data": each.data, "schema": each.schema}
-        for each in found.rewrites
+        {
+            "stream": escaped(rewrite.stream),
+            "version": rewrite.version,
+            "data": rewrite.data,
+            "schema": rewrite.schema,
+        }
+        for rewrite in found.rewrites
     ]
     if rows:
         connection.executemany(sql.REWRITE_EVENT, rows)
@@ -150,9 +155,9 @@ def _rewrite(connection: Connection, found: Matches) -> None:
 
 def _tombstones(found: Matches) -> Mapping[str, tuple[Tombstone, ...]]:
     by_stream: dict[str, list[Tombstone]] = {}
-    for each in found.rewrites:
-        by_stream.setdefault(each.stream, []).append(Tombstone(each.version, each.hash))
-    return {stream: tuple(each) for stream, each in by_stream.items()}
+    for rewrite in found.rewrites:
+        by_stream.setdefault(rewrite.stream, []).append(Tombstone(rewrite.version, rewrite.hash))
+    return {stream: tuple(found) for stream, found in by_stream.items()}
 
 
 class _Search:
@@ -178,7 +183,7 @@ class _Search:
             return before
         self._check_nothing_imports()
         news = [*self._after(before.position)]
-        if any(each.stream == MEMORY for each in news):  # together they identify an entry
+        if any(record.stream == MEMORY for record in news):  # together they identify an entry
             return self.everything()
         return self._matches((*before.rewrites, *self._rewrites(news)), before)
 
@@ -272,7 +277,7 @@ class _Search:
 
     def _vectors(self, rewrites: Iterable[Rewrite]) -> Iterator[tuple[str, str]]:
         """The vectors that stay, of plans with texts in the streams that change: all of those go."""
-        streams = {each.stream for each in rewrites}
+        streams = {rewrite.stream for rewrite in rewrites}
         values = {"type": EmbeddingPlanned.__name__}
         for _, data, schema in (
             self._connection.execute(sql.SELECT_TYPE, values).fetchall() if streams else ()
@@ -280,7 +285,7 @@ class _Search:
             plan = self._codec.decode(EmbeddingPlanned.__name__, data, schema)
             assert isinstance(plan, EmbeddingPlanned), f"{plan} is stored as another event"
             call = vectors_of(stream_of(plan.embedding))
-            if streams.isdisjoint(each.stream for each in plan.texts):
+            if streams.isdisjoint(text.stream for text in plan.texts):
                 continue
             for _, stored in self._results_of([call]):
                 before = msgspec.json.decode(stored, type=str)

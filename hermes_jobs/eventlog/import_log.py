@@ -201,13 +201,13 @@ class _Import:
         return False
 
     def _check_changed(self) -> None:
-        for each in self._changed:
-            if not self._tombstones.covers(each.stream, each.version, each.hash):
+        for stream in self._changed:
+            if not self._tombstones.covers(stream.stream, stream.version, stream.hash):
                 raise invalid_line(
-                    each.number, f"version {each.version} of {each.stream} is not what was written"
+                    stream.number, f"version {stream.version} of {stream.stream} is not what was written"
                 )
-            if each.unreadable is not None:
-                raise each.unreadable
+            if stream.unreadable is not None:
+                raise stream.unreadable
 
     def _is_new(self, stream: str) -> bool:
         end = self.ends.get(stream)

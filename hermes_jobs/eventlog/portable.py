@@ -154,8 +154,8 @@ class Tombstones:
         """Add another `TextsForgotten`."""
         for stream, tombstones in event.tombstones.items():
             self._by_stream.setdefault(stream, set()).add(event.forgetting)
-            for each in tombstones:
-                self._hashes[stream, each.version] = each.hash
+            for tombstone in tombstones:
+                self._hashes[stream, tombstone.version] = tombstone.hash
 
     def covers(self, stream: str, version: int, digest: str) -> bool:
         """Whether that version is an event with removed texts and this hash."""

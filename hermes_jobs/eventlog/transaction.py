@@ -106,8 +106,8 @@ def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamStat
     """The stream's state, after its events are charged to its accounts."""
     state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):
-        for each in charges(state, (event,), day_of(recorded_at)):
-            sums[each.account] = sums.get(each.account, Charge(account=each.account)) + each
+        for part in charges(state, (event,), day_of(recorded_at)):
+            sums[part.account] = sums.get(part.account, Charge(account=part.account)) + part
         try:
             state = fold(state, (event,))
         except Exception as error:

@@ -53,7 +53,7 @@ class ConnectorPreparation:
 
     def look(self) -> None:
         """Hold or release the process after a change of the settings."""
-        is_wanted = any(each.enabled for each in self._configured().values())
+        is_wanted = any(server.enabled for server in self._configured().values())
         if is_wanted == self._is_wanted:
             return
         self._is_wanted = is_wanted

@@ -76,10 +76,10 @@ class Forgetter:
         """
         past = [recorded.event for recorded in self.past()]
         gone = {
-            stream_of(each)
+            stream_of(session)
             for event in past
             if isinstance(event, e.TextsForgotten)
-            for each in event.sessions
+            for session in event.sessions
         }
         started = events_of_type(self._log, e.SessionStarted)
         delegated = events_of_type(self._log, e.ChildrenStarted)
@@ -104,7 +104,11 @@ class Forgetter:
 
     def schedules_of(self, sessions: Collection[str]) -> list[str]:
         """The ids of the schedules that continue in one of these sessions."""
-        return [each.id for each in self._application.views.schedules() if each.plan.session in sessions]
+        return [
+            schedule.id
+            for schedule in self._application.views.schedules()
+            if schedule.plan.session in sessions
+        ]
 
     def find(self, removal: Removal) -> Matches:
         """What the log holds of it. Raises what `hermes_jobs.eventlog.forget.find` does."""
@@ -277,7 +281,7 @@ class Forgetter:
     def _children_at_work(self) -> set[str]:
         """The sessions of children that have not ended: no step is due of one that is held back."""
         slots = cast(ChildSlots, self._application.engine().state(child_slots.STREAM))
-        return {stream_of(each.session) for each in (*slots.running, *slots.waiting)}
+        return {stream_of(child.session) for child in (*slots.running, *slots.waiting)}
 
     def _old(self, days: int) -> list[SessionFamily]:
         until = iso(self._application.clock.now() - days * DAY_SECONDS)
@@ -285,9 +289,9 @@ class Forgetter:
         busy = {row.step.stream for row in self._log.steps()} | self._children_at_work()
         family_of_session = self._families()
         old = {
-            each.stream: family_of_session(each.stream, False)
-            for each in every
-            if each.last_at < until and each.ended_because != ENDED_BECAUSE
+            session.stream: family_of_session(session.stream, False)
+            for session in every
+            if session.last_at < until and session.ended_because != ENDED_BECAUSE
         }
         while True:
             kept = [
@@ -314,5 +318,7 @@ def forgotten_in(past: Sequence[RecordedEvent], stream: str) -> dict[int, Record
     for recorded in past:
         event = recorded.event
         if isinstance(event, e.TextsForgotten):
-            found.update(dict.fromkeys((each.version for each in event.tombstones.get(stream, ())), recorded))
+            found.update(
+                dict.fromkeys((tombstone.version for tombstone in event.tombstones.get(stream, ())), recorded)
+            )
     return found

@@ -89,7 +89,7 @@ def _curate(application: Application) -> None:
     from hermes_jobs.domain.memory.curation import Curate
 
     version, found = application.memory_places.proposed()
-    safe = [each for each in found if each.is_safe]
+    safe = [child for child in found if child.is_safe]
     if safe:
         change = Curate(safe, version, application.ids.name("c"), "curator")
         done = application.memory.change(change, "curator")

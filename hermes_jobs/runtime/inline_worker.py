@@ -151,13 +151,13 @@ class InlineWorker:
         for stream in found:
             session = self.engine.sessions.known(stream)
             if isinstance(session, Session):
-                found.extend(stream_of(each.ref.session) for each in session.children)
+                found.extend(stream_of(child.ref.session) for child in session.children)
         self._streams = frozenset(found)
         return found
 
     def _pause(self, longest: float) -> float:
         times = (self.engine.log.next_due_at(stream=stream) for stream in self._followed())
-        due_at = min((each for each in times if each is not None), default=None)
+        due_at = min((time for time in times if time is not None), default=None)
         if due_at is None:
             return longest
         left = due_at - self.engine.clock.now()

@@ -174,7 +174,7 @@ class FastClockWaits:
 
     def _decided_at(self, stream: str) -> float:
         """When the newest wait of the stream was recorded, by the clock that decided it."""
-        for each in reversed(self._engine.log.read(stream)):
-            if isinstance(each.event, ModelCallFailed | TurnPostponed):
-                return datetime.fromisoformat(each.recorded_at).timestamp()
+        for record in reversed(self._engine.log.read(stream)):
+            if isinstance(record.event, ModelCallFailed | TurnPostponed):
+                return datetime.fromisoformat(record.recorded_at).timestamp()
         return 0.0

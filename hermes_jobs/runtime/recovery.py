@@ -38,15 +38,15 @@ class LogFollower:
         while batch := self._readable():
             news.extend(batch)
             self.position = batch[-1].position
-        if any(isinstance(each.event, TextsForgotten) for each in news):
+        if any(isinstance(record.event, TextsForgotten) for record in news):
             self._engine.sessions.forget_all()
-        cancelled = {each.event.turn for each in news if isinstance(each.event, TurnCancelRequested)}
+        cancelled = {record.event.turn for record in news if isinstance(record.event, TurnCancelRequested)}
         if cancelled:
             self._engine.in_flight.stop("cancelled", lambda act: act.turn in cancelled)
         followed = {
-            each.stream
-            for each in news
-            if not is_session(each.stream) and each.meta.worker != self._engine.worker
+            record.stream
+            for record in news
+            if not is_session(record.stream) and record.meta.worker != self._engine.worker
         }
         if followed and self._engine.file_sync is not None:
             self._engine.file_sync(sorted(followed))

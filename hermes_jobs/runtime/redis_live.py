@@ -186,10 +186,10 @@ class _Publisher(_Loop):
             return
         self._probe(client, under_way)
         with client.pipeline(transaction=False) as pipeline:
-            for each in under_way:
-                if each.subscribers > 0 and (each.sent < each.length or each.over):
+            for transcript in under_way:
+                if transcript.subscribers > 0 and (transcript.sent < transcript.length or transcript.over):
                     with self._lock:
-                        piece = each.unsent()
+                        piece = transcript.unsent()
                     pipeline.publish(self._channel(piece.turn), msgspec.json.encode(piece))
             pipeline.execute()
         self._stopping.wait(PACE)
@@ -197,23 +197,25 @@ class _Publisher(_Loop):
     def _probe(self, client: Redis, under_way: list[_PendingText]) -> None:
         """Count the subscribers: periodically, and at once for a new attempt."""
         now = time.monotonic()
-        if now - self._probed_at < PROBE_EVERY and all(each.subscribers >= 0 for each in under_way):
+        if now - self._probed_at < PROBE_EVERY and all(
+            transcript.subscribers >= 0 for transcript in under_way
+        ):
             return
         self._probed_at = now
-        channels = {each.piece.turn: self._channel(each.piece.turn) for each in under_way}
+        channels = {transcript.piece.turn: self._channel(transcript.piece.turn) for transcript in under_way}
         counted: Any = client.pubsub_numsub(*channels.values()) if channels else []
         subscribers = {name.decode(): count for name, count in counted}
-        for each in under_way:
-            count = subscribers.get(channels[each.piece.turn], 0)
-            if count > each.subscribers:
-                each.sent = 0
-            each.subscribers = count
+        for transcript in under_way:
+            count = subscribers.get(channels[transcript.piece.turn], 0)
+            if count > transcript.subscribers:
+                transcript.sent = 0
+            transcript.subscribers = count
 
     def _disconnect(self) -> None:
         super()._disconnect()
         with self._lock:
-            for each in self._running.values():
-                each.subscribers = -1
+            for transcript in self._running.values():
+                transcript.subscribers = -1
 
 
 class _Subscriber(_Loop):

@@ -157,4 +157,4 @@ def _first(step: Step, now: float) -> _Seen:
 
 def is_elected(worker: str, alive: Sequence[WorkerRow]) -> bool:
     """Whether this worker's relay is active: it has the lowest id of the workers that consume queues."""
-    return worker == min((each.id for each in alive if each.queues), default=None)
+    return worker == min((candidate.id for candidate in alive if candidate.queues), default=None)

@@ -102,7 +102,9 @@ class ModelChooser(msgspec.Struct, frozen=True):
             candidates.append(MAIN_KEY)  # other programs use it for any such endpoint
         elif at.name != "openai":
             url = at.base_url
-        key = next((each for each in candidates if self.secrets.get(each)), candidates[len(keys)])
+        key = next(
+            (candidate for candidate in candidates if self.secrets.get(candidate)), candidates[len(keys)]
+        )
         return Choice(name or _usual_model(at), url, key, at.name)
 
     def _prefixed(self, name: str | None) -> tuple[Provider | None, str]:
@@ -131,10 +133,10 @@ class ModelChooser(msgspec.Struct, frozen=True):
         return next(iter(keyed), PROVIDERS["openai"])
 
     def _with_keys(self) -> list[Provider]:
-        return [each for each in PROVIDERS.values() if each.needs_key and self._has_key(each)]
+        return [provider for provider in PROVIDERS.values() if provider.needs_key and self._has_key(provider)]
 
     def _has_key(self, provider: Provider) -> bool:
-        return any(self.secrets.get(each) for each in provider.keys)
+        return any(self.secrets.get(key) for key in provider.keys)
 
 
 def _usual_model(at: Provider) -> str:
@@ -155,7 +157,7 @@ def missing_key(choice: Choice, secrets: Secrets) -> str | None:
     meant = provider_of_key(value)
     if meant is None or not at.needs_key or meant.name == at.name or choice.key not in KEY_VARIABLES:
         return None
-    shown = next(each for each in meant.key_prefixes if value.startswith(each))
+    shown = next(prefix for prefix in meant.key_prefixes if value.startswith(prefix))
     return (
         f"{choice.key} holds a key of {meant.title} ({shown}…), and {at.title} is asked for {choice.model}: "
         f"put it into {meant.keys[0]}, or set the key of {at.title}."

@@ -90,7 +90,7 @@ class Draft:
         """
         text = read_config(self.path)
         given = from_file(self.path, text, _NOTHING_SECRET)
-        check_timezone(next((each for each in given if each.key == TIMEZONE), None))
+        check_timezone(next((change for change in given if change.key == TIMEZONE), None))
         check_ensembles(models_of(given), self.path.name)
         if read_config(self._config) != self._before:
             raise Misconfigured(

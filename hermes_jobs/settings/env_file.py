@@ -18,8 +18,12 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 def known_secrets() -> Mapping[str, str]:
     """The known variables of secrets, with the purpose of each."""
-    providers = {name: f"key of {each.title}" for each in PROVIDERS.values() for name in each.keys}
-    searches = {each.key: f"key of {each.title}" for each in SEARCH_PROVIDERS.values() if each.key}
+    providers = {
+        name: f"key of {provider.title}" for provider in PROVIDERS.values() for name in provider.keys
+    }
+    searches = {
+        provider.key: f"key of {provider.title}" for provider in SEARCH_PROVIDERS.values() if provider.key
+    }
     others = {
         "AUXILIARY_API_KEY": "key of auxiliary.base_url",
         "EMBEDDINGS_API_KEY": "key of embeddings.base_url",
@@ -89,7 +93,7 @@ def with_variable(text: str, name: str, value: str | None) -> str:
 
 
 def _quoted(value: str) -> str:
-    if value and all(each.isalnum() or each in "-_.:/+=~" for each in value):
+    if value and all(char.isalnum() or char in "-_.:/+=~" for char in value):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

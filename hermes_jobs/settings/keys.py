@@ -170,7 +170,7 @@ def near_keys(name: str, most: int = 3) -> list[str]:
     by_last_part = {key.rpartition(".")[2]: key for key in known_keys()}
     found = get_close_matches(name, candidates, n=most, cutoff=0.6)
     last = get_close_matches(name.rpartition(".")[2], by_last_part, n=most, cutoff=0.75)
-    return list(dict.fromkeys([*found, *(by_last_part[each] for each in last)]))[:most]
+    return list(dict.fromkeys([*found, *(by_last_part[name] for name in last)]))[:most]
 
 
 def _parts_beside(name: str) -> list[str]:
@@ -199,11 +199,13 @@ def accepts_null(accepted: Any) -> bool:
 
 def _part(form: Any, name: str) -> Any:
     """The type of a part of a value of that type: a field, or what a mapping has by that name; else None."""
-    for each in _alternatives(form):
-        if get_origin(each) is dict:
-            return get_args(each)[1] if name else None
-        if isinstance(each, type) and issubclass(each, msgspec.Struct):
-            return next((field.type for field in msgspec.structs.fields(each) if field.name == name), None)
+    for alternative in _alternatives(form):
+        if get_origin(alternative) is dict:
+            return get_args(alternative)[1] if name else None
+        if isinstance(alternative, type) and issubclass(alternative, msgspec.Struct):
+            return next(
+                (field.type for field in msgspec.structs.fields(alternative) if field.name == name), None
+            )
     return None
 
 
@@ -218,11 +220,11 @@ def _parts_that_begin(form: Any, value: Any, above: str, begun: str) -> Iterator
 
 def _named_parts(form: Any, value: Any) -> Iterator[tuple[str, Any]]:
     """The parts of a value of that type, each with its type: fields, and the names that a mapping has."""
-    for each in _alternatives(form):
-        if get_origin(each) is dict:
-            yield from ((name, get_args(each)[1]) for name in sorted(value or ()))
-        elif isinstance(each, type) and issubclass(each, msgspec.Struct):
-            yield from ((field.name, field.type) for field in msgspec.structs.fields(each))
+    for alternative in _alternatives(form):
+        if get_origin(alternative) is dict:
+            yield from ((name, get_args(alternative)[1]) for name in sorted(value or ()))
+        elif isinstance(alternative, type) and issubclass(alternative, msgspec.Struct):
+            yield from ((field.name, field.type) for field in msgspec.structs.fields(alternative))
 
 
 def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:

@@ -246,7 +246,7 @@ def _replaced(
         name, value = prefix + field.name, getattr(section, field.name)
         if name in given:
             values[field.name] = given[name].value
-        elif isinstance(value, Section) and any(each.startswith(f"{name}.") for each in given):
+        elif isinstance(value, Section) and any(key.startswith(f"{name}.") for key in given):
             values[field.name] = replace(value, **_replaced(value, type(value), f"{name}.", given))
     return values
 
@@ -292,7 +292,7 @@ def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> 
 
 def models_of(given: Iterable[Given]) -> ModelsSettings:
     """The section `models` where these values are given."""
-    return ModelsSettings(**_values(ModelsSettings, "models.", {each.key: each for each in given}))
+    return ModelsSettings(**_values(ModelsSettings, "models.", {value.key: value for value in given}))
 
 
 def check_ensembles(models: ModelsSettings, origin: str) -> None:
@@ -303,7 +303,7 @@ def check_ensembles(models: ModelsSettings, origin: str) -> None:
                 f"models.{name}: an alias has the same name ({origin}).", hint="Rename one of the two."
             )
         called = (*ensemble.members, ensemble.aggregator)
-        nested = [each for each in called if models.aliases.get(each, each) in models.ensembles]
+        nested = [member for member in called if models.aliases.get(member, member) in models.ensembles]
         if nested:
             raise Misconfigured(
                 f"models.{name}: {nested[0]!r} is an ensemble itself ({origin}).",

@@ -12,7 +12,7 @@ from hermes_jobs.settings.turn_settings import ENVIRONMENT_OF_COMMANDS, TurnSett
 
 _LOCALE = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+|TZ")
 _VALUE = re.compile(r"[\w.@:/+,<>-]{1,100}", re.ASCII)
-_COERCED = {("LC_CTYPE", each) for each in ("C.UTF-8", "C.utf8", "UTF-8")}
+_COERCED = {("LC_CTYPE", coerced) for coerced in ("C.UTF-8", "C.utf8", "UTF-8")}
 
 
 class PersonLocale(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,7 +45,7 @@ def with_locale(
     """
     others = list(theirs)
     values = dict(carried.values)
-    if mine.variables and any(each.variables != mine.variables for each in others):
+    if mine.variables and any(other.variables != mine.variables for other in others):
         chosen = {
             **mine.variables,
             **settings.terminal.environment,
@@ -54,6 +54,6 @@ def with_locale(
         text = msgspec.json.encode(chosen).decode()
         if ENVIRONMENT_OF_COMMANDS not in carried.requires and settings.secrets.redact(text) == text:
             values[ENVIRONMENT_OF_COMMANDS] = chosen
-    if mine.zone and settings.schedules.timezone is None and any(each.zone != mine.zone for each in others):
+    if mine.zone and settings.schedules.timezone is None and any(other.zone != mine.zone for other in others):
         values[TIMEZONE] = mine.zone
     return TurnSettings(values, carried.requires)

@@ -30,7 +30,7 @@ RESTART = (
 
 def needs_restart(key: str) -> bool:
     """Whether processes that run keep the value of that key."""
-    return any(key == each or key.startswith(f"{each}.") for each in RESTART)
+    return any(key == name or key.startswith(f"{name}.") for name in RESTART)
 
 
 class LiveSettings:

@@ -70,7 +70,7 @@ class TurnSettings(msgspec.Struct, frozen=True):
 
 
 def _in(key: str, names: tuple[str, ...]) -> bool:
-    return any(key == each or key.startswith(f"{each}.") for each in names)
+    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 def travels(key: str) -> bool:

@@ -33,7 +33,7 @@ def python_module(module: str) -> list[str]:
 
 def isolated(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without the entries of PYTHONPATH that mean the current folder, or one below it."""
-    kept = [each for each in environ.get(PYTHONPATH, "").split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117
+    kept = [folder for folder in environ.get(PYTHONPATH, "").split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117
     others = {name: value for name, value in environ.items() if name != PYTHONPATH}
     return {**others, PYTHONPATH: os.pathsep.join(kept)} if kept else others
 

@@ -72,13 +72,13 @@ def entities(text: str) -> frozenset[Entity]:
     if not _canonical().keys().isdisjoint(re.findall(r"\w+", folded)):
         found.append(_people(read))
     found += [read_kind(read) for read_kind, hints in _HINTS if any(hint in folded for hint in hints)]
-    return frozenset(each for each in chain(*found) if len(each.alias) > 1)
+    return frozenset(entity for entity in chain(*found) if len(entity.alias) > 1)
 
 
 def aliases(text: str) -> frozenset[str]:
     """All aliases that a text may mean something by: its words, and groups of them that follow each other."""
     words = [
-        _canonical().get(each, each) for each in re.findall(r"[\w@~./-]*\w", fold(normal(text[:LONGEST])))
+        _canonical().get(word, word) for word in re.findall(r"[\w@~./-]*\w", fold(normal(text[:LONGEST])))
     ]
     groups = (" ".join(words[at : at + size]) for size in range(1, GROUP + 1) for at in range(len(words)))
     return frozenset(list(dict.fromkeys(groups))[:MOST_ALIASES])
@@ -108,7 +108,7 @@ def _hosts(text: str) -> Iterator[Entity]:
         name = found[0]
         yield Entity("host", fold(name), name)
         label = fold(name).partition(".")[0]
-        if any(each.isdigit() for each in label) and not label.isdigit():
+        if any(char.isdigit() for char in label) and not label.isdigit():
             yield Entity("host", label, name)
     role = rf"(?:the|our|my|der|die|unser|el|le|notre)\s+(?P<role>\w+)[ -]?(?P<word>{_any(_HOST_WORDS)})"
     for found in re.finditer(rf"{role}\s*(?:is|ist|es|est|:|=)\s+(?P<name>{_HOST})", text, re.IGNORECASE):
@@ -138,7 +138,7 @@ def _preferences(text: str) -> Iterator[Entity]:
 
 
 _HINTS: tuple[tuple[Callable[[str], Iterator[Entity]], tuple[str, ...]], ...] = (
-    (_hosts, tuple(f".{each}" for each in (*_ENDS.split("|"), *"0123456789"))),
+    (_hosts, tuple(f".{ending}" for ending in (*_ENDS.split("|"), *"0123456789"))),
     (_paths, ("/",)),
     (_projects, ("proje", "proye", "proge", "repo ", "reposit")),
     (_preferences, ("prefer", "favo")),

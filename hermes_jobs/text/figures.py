@@ -76,8 +76,8 @@ def cost_text(cost_usd: float | None, known_usd: float = 0.0) -> str:
 
 def unknown_costs(found: Sequence[Unpriced]) -> str:
     """What a cost leaves out: responses whose own is not known, by model; empty for none."""
-    unpriced = {each.model or UNNAMED: each.requests - each.unreported for each in found}
-    unreported = {each.model or UNNAMED: each.unreported for each in found}
+    unpriced = {row.model or UNNAMED: row.requests - row.unreported for row in found}
+    unreported = {row.model or UNNAMED: row.unreported for row in found}
     parts = [
         *(f"{pluralize(n, 'call')} of {name} without a price" for name, n in unpriced.items() if n),
         *(f"{pluralize(n, 'call')} of {name} without reported usage" for name, n in unreported.items() if n),
@@ -88,7 +88,7 @@ def unknown_costs(found: Sequence[Unpriced]) -> str:
 
 def price_command(found: Sequence[Unpriced]) -> str:
     """The command that sets a price for the first of those models that lacks one; empty for none."""
-    model = next((each.model for each in found if each.model and each.requests > each.unreported), None)
+    model = next((row.model for row in found if row.model and row.requests > row.unreported), None)
     return f"hermes-jobs config set models.prices.{model} '{PRICE}'" if model else ""
 
 

@@ -168,7 +168,9 @@ def _dangling(validator: Validator, content: dict[str, Any]) -> Iterator[str]:
                 resolver.lookup(reference)
             except Unresolvable:
                 yield reference
-        open_parts += [(resolver.in_subresource(each), each) for each in part.subresources()]
+        open_parts += [
+            (resolver.in_subresource(subresource), subresource) for subresource in part.subresources()
+        ]
 
 
 def _message(error: ValidationError) -> str:

@@ -40,8 +40,8 @@ def paired(differences: Sequence[float], seed: int) -> Difference:
     """What these differences say. Raises `ValueError` where there are none."""
     if not differences:
         raise ValueError("there are no pairs")
-    better = sum(each > 0 for each in differences)
-    worse = sum(each < 0 for each in differences)
+    better = sum(difference > 0 for difference in differences)
+    worse = sum(difference < 0 for difference in differences)
     low, high = interval(differences, seed)
     return Difference(
         num_pairs=len(differences),

@@ -46,7 +46,7 @@ def _as_written_there(text: str, old: str, new: str) -> tuple[str, str]:
     """Both with the text's own line endings, where most of its lines end with CRLF."""
     if text.count("\r\n") * 2 <= text.count("\n"):
         return old, new
-    there = tuple(each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
+    there = tuple(block.replace("\r\n", "\n").replace("\n", "\r\n") for block in (old, new))
     return (there[0], there[1]) if there[0] in text else (old, new)
 
 
@@ -79,8 +79,8 @@ def _nearest(text: str, old: str) -> str:
 
 
 def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
-    plain = [" ".join(each.split()) for each in lines]
-    sought = [" ".join(each.split()) for each in wanted]
+    plain = [" ".join(line.split()) for line in lines]
+    sought = [" ".join(line.split()) for line in wanted]
     size = len(sought)
     starts = range(len(plain) - size + 1)
     return next((i for i in starts if any(sought) and plain[i : i + size] == sought), None)

@@ -39,7 +39,7 @@ _IS = r"(?:\s*[:=]\s*|\s+(?:is|ist|es|est)\s+(?:now\s+|jetzt\s+)?(?:called\s+)?)
 _WHAT = r"(?:new\s+|current\s+|neue[rs]?\s+)?(?P<what>favou?rite \w+|\w+(?: \w+)?)"
 _OWNED = rf"(?:(?:the\s+)?(?P<of>\w[\w ]{{0,40}}?)['’]s|my|meine?)\s+{_WHAT}{_IS}"
 _KEYED = rf"(?P<of>){_WHAT}\s*[:=]\s*"
-_ATTRIBUTES = tuple(re.compile(rf"{each}(?P<value>.+)", re.IGNORECASE) for each in (_OWNED, _KEYED))
+_ATTRIBUTES = tuple(re.compile(rf"{pattern}(?P<value>.+)", re.IGNORECASE) for pattern in (_OWNED, _KEYED))
 _OF_PERSON = re.compile(
     r"(?P<value>.+) (?:is|ist) (?:my|the user['’]s|meine?) (?:new )?(?P<what>\w+)", re.IGNORECASE
 )
@@ -70,14 +70,14 @@ def slot_of(text: str) -> Slot | None:
 
 def are_opposed(one: str, other: str) -> bool:
     """Whether two values of a slot cannot both hold: neither has all words of the other."""
-    first, second = (frozenset(re.findall(r"\w+", fold(normal(each)))) for each in (one, other))
+    first, second = (frozenset(re.findall(r"\w+", fold(normal(value)))) for value in (one, other))
     return not first <= second and not second <= first
 
 
 def _slots(read: str) -> Iterator[Slot]:
-    for each in sorted(entities(read)):
-        if each.kind == "host" and " " in each.alias:
-            yield Slot(each.alias, fold(each.name))
+    for entity in sorted(entities(read)):
+        if entity.kind == "host" and " " in entity.alias:
+            yield Slot(entity.alias, fold(entity.name))
     if (found := _LIVES.fullmatch(read)) is not None:
         yield _slot(found["who"], "town", found["value"])
     if (found := _PREFERS.fullmatch(read)) is not None:

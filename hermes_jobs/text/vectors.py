@@ -26,7 +26,7 @@ def packed(values: Iterable[float]) -> bytes:
     """The vector as it is stored; empty for one without a direction."""
     numbers = list(values)
     length = sqrt(sum(map(mul, numbers, numbers)))
-    return _swapped(array("f", (each / length for each in numbers))).tobytes() if length > 0 else b""
+    return _swapped(array("f", (number / length for number in numbers))).tobytes() if length > 0 else b""
 
 
 def signs(vector: bytes) -> bytes:

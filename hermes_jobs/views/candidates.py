@@ -72,7 +72,7 @@ def candidates(
     ways = alternatives(expression)
     most = max(FEWEST, CANDIDATES // len(ways))
     where = Where(scope, echoes=echoes)
-    found = {each.position: each for way in ways for each in _of_way(index, way, where, most)}
+    found = {candidate.position: candidate for way in ways for candidate in _of_way(index, way, where, most)}
     return [found[position] for position in sorted(found, reverse=True)]
 
 
@@ -116,7 +116,7 @@ def _likeliest(index: IndexedMessages, plan: SearchPlan, where: Where, most: int
     if most < len(newest) <= RANKED:
         best = _best(index.rows, plan, newest, most)
         chosen = frozenset(best)
-        newest = [*best, *(each for each in newest if each not in chosen)]
+        newest = [*best, *(position for position in newest if position not in chosen)]
     yield from messages_at(index, newest, echo=where.echoes)
     if len(newest) > RANKED:  # and none of them was enough: what the index finds may not hold a term
         yield from matches(index, plan, where._replace(last=newest[-1] - 1))
@@ -296,7 +296,7 @@ def messages_at(index: IndexedMessages, positions: Sequence[int], *, echo: bool)
             part = positions[start : start + AT_ONCE]
             query = "SELECT * FROM messages WHERE position IN (SELECT value FROM json_each(?))"
             rows = {row["position"]: row for row in cursor.execute(query, (str(list(part)),)).fetchall()}
-            yield from _candidates(index, [rows[each] for each in part], echo=echo)
+            yield from _candidates(index, [rows[position] for position in part], echo=echo)
 
 
 def _candidates(index: IndexedMessages, rows: Sequence[Row], *, echo: bool) -> Iterator[Candidate]:

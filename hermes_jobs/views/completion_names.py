@@ -69,4 +69,4 @@ def _references(connection: sqlite3.Connection, what: What, prefix: str) -> list
     most = REFERENCES if prefix else 1
     found = connection.execute(f"{LISTS[_REFERRED[what]]} LIMIT {most}").fetchall()
     named = [(f"{LAST}~{back}" if back else LAST, text) for back, (_, text) in enumerate(found)]
-    return [each for each in named if each[0].startswith(prefix)]
+    return [name for name in named if name[0].startswith(prefix)]

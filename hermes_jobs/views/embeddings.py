@@ -110,7 +110,10 @@ def select_exchanges(rows: Connection, digests: Iterable[str]) -> Mapping[str, E
         SELECT lineage, digest, positions, chars FROM exchanges
         WHERE digest IN (SELECT value FROM json_each(?))
     """
-    return {each.digest: each for each in (_exchange(*row) for row in rows.execute(query, (_json(digests),)))}
+    return {
+        exchange.digest: exchange
+        for exchange in (_exchange(*row) for row in rows.execute(query, (_json(digests),)))
+    }
 
 
 def _exchange(lineage: str, digest: str, positions: str, chars: int) -> Exchange:

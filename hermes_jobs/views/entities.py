@@ -51,8 +51,8 @@ def _rows(recorded: RecordedEvent) -> Iterator[tuple[str, str, str, str, str, in
             source, lineage = digest_of((text,)), OF_MEMORY
         case _:
             return
-    for each in sorted(entities(text)):
-        yield each.alias, each.name, each.kind, source, lineage, recorded.position
+    for entity in sorted(entities(text)):
+        yield entity.alias, entity.name, entity.kind, source, lineage, recorded.position
 
 
 def select_names(rows: Connection, aliases: Collection[str]) -> tuple[str, ...]:

@@ -26,10 +26,10 @@ def passages(
 
     `least`: the share of the query's words, by how rare they are, that a hit has to hold.
     """
-    chosen = [each for each in answers(index, query, scope) if each.coverage >= least][:limit]
-    shown = {each.message.position for each in chosen}
+    chosen = [answer for answer in answers(index, query, scope) if answer.coverage >= least][:limit]
+    shown = {answer.message.position for answer in chosen}
     found = hits(index.rows, chosen, query, kept)
-    around = [_around(index, each.message) for each in chosen]
+    around = [_around(index, answer.message) for answer in chosen]
     return tuple(
         Passage(
             hit=hit,
@@ -51,9 +51,9 @@ def _once(near: Near | None, shown: set[int]) -> Near | None:
 
 def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) -> tuple[Passage, ...]:
     """The messages at these positions, in that order, each with the messages around it."""
-    found = {each.position: each for each in messages_at(index, positions, echo=False)}
+    found = {message.position: message for message in messages_at(index, positions, echo=False)}
     said = [found[position] for position in positions if position in found]
-    around = [_around(index, each) for each in said]
+    around = [_around(index, message) for message in said]
     return tuple(
         Passage(hit=hit, text=each.text[:TEXT_CHARS], before=near["before"], after=near["after"])
         for hit, each, near in zip(hits(index.rows, map(Answer, said), "", kept), said, around, strict=True)
@@ -79,13 +79,13 @@ def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None
     if message.role == "assistant":
         answer = after[:1]
     else:
-        for each in after:
-            if each[1] == "user":
+        for row in after:
+            if row[1] == "user":
                 break
-            answer = [each]
+            answer = [row]
     before = list(_neighbours(index, message.lineage, row, after=False))
     if message.role == "tool":
-        before = [each for each in before if each[1] == "user"]
+        before = [row for row in before if row[1] == "user"]
     return {"before": _near(index.texts, before[:1]), "after": _near(index.texts, answer)}
 
 
@@ -101,7 +101,7 @@ def _neighbours(
     ).fetchall()
     said: Sequence[tuple[int, Role]] = [(position, role) for position, role in rows if role != "tool"]
     texts = index.texts(position for position, _ in said)
-    return (each for each in said if texts[each[0]].strip())
+    return (row for row in said if texts[row[0]].strip())
 
 
 def _near(texts: Texts, found: Sequence[tuple[int, Role]]) -> Near | None:

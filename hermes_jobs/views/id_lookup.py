@@ -89,7 +89,7 @@ def find_delivery(connection: Connection, given: str) -> str:
     if len(found) == 1:
         return str(found[0][0])
     if found:
-        raise _ambiguous(given, "deliveries", [_named(each, text) for each, text in found], "more of its id")
+        raise _ambiguous(given, "deliveries", [_named(id_, text) for id_, text in found], "more of its id")
     known = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
     raise _unknown(given, "delivery", [each for (each,) in known], "hermes-jobs inbox list --all")
 
@@ -116,17 +116,15 @@ def find_schedule(connection: Connection, given: str, *, removed: bool = False) 
 
 def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
     wanted = title_key(given)
-    found = {each for each, name in there if title_key(name) == wanted} or {
-        each
-        for each, name in there
-        if wanted and (each.startswith(given) or title_key(name).startswith(wanted))
+    found = {id_ for id_, name in there if title_key(name) == wanted} or {
+        id_ for id_, name in there if wanted and (id_.startswith(given) or title_key(name).startswith(wanted))
     }
     if len(found) == 1:
         return str(found.pop())
     if found:
-        named = [_named(each, name) for each, name in there if each in found]
+        named = [_named(id_, name) for id_, name in there if id_ in found]
         raise _ambiguous(given, "schedules", named, "more of its id")
-    names = [text for each in there for text in each]
+    names = [text for row in there for text in row]
     raise _unknown(given, "schedule", names, "hermes-jobs schedule list")
 
 

@@ -49,7 +49,7 @@ def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: K
     are last.
     """
     found = answers(index, query, scope)
-    relaxed = any(each.relaxed for each in found)
+    relaxed = any(answer.relaxed for answer in found)
     groups = list(_by_lineage(_first_page(found, limit) if relaxed else found).values())
     return hits(index.rows, _shares(groups, limit), query, kept)
 
@@ -57,8 +57,8 @@ def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: K
 def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
     """The best `BEST_FIRST`, then the best of other lineages: more of the first ones would push these out."""
     best = ranked[: min(limit, BEST_FIRST)]
-    shown = {each.message.lineage for each in best}
-    others = [each for each in ranked[len(best) :] if each.message.lineage not in shown]
+    shown = {answer.message.lineage for answer in best}
+    others = [answer for answer in ranked[len(best) :] if answer.message.lineage not in shown]
     return [*best, *others[: limit - len(best)]]
 
 
@@ -101,18 +101,20 @@ def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
         loose = _ranked_for_question(index, asked_for, scope)
         if not loose and asked_for.words >= A_SENTENCE:
             loose = _ranked_for_question(index, asked_for.without_must, scope)
-    exact = {each.position: Answer(each) for each in (*first, *second, *echoes)}
-    loose = [exact.get(each.message.position, each) for each in loose]
+    exact = {candidate.position: Answer(candidate) for candidate in (*first, *second, *echoes)}
+    loose = [exact.get(answer.message.position, answer) for answer in loose]
     found = [
         *map(Answer, first),
-        *(each for each in loose if not each.message.echo),
+        *(answer for answer in loose if not answer.message.echo),
         *map(Answer, second),
         *map(Answer, echoes),
-        *(each for each in loose if each.message.echo),
+        *(answer for answer in loose if answer.message.echo),
     ]
-    distinct = {each.message.position: each for each in reversed(found)}
-    ranked = [distinct.pop(each.message.position) for each in found if each.message.position in distinct]
-    lineages = _lineages(index.rows, (each.message.lineage for each in ranked))
+    distinct = {answer.message.position: answer for answer in reversed(found)}
+    ranked = [
+        distinct.pop(answer.message.position) for answer in found if answer.message.position in distinct
+    ]
+    lineages = _lineages(index.rows, (answer.message.lineage for answer in ranked))
     return sorted(ranked, key=lambda each: lineages[each.message.lineage].kind == "scheduled")
 
 
@@ -123,32 +125,34 @@ def _ranked(
 
     Each best first: by score and role; the newer one of equals.
     """
-    values = _weighed(found, scores([each.folded for each in found], terms))
+    values = _weighed(found, scores([candidate.folded for candidate in found], terms))
     order = sorted(range(len(found)), key=lambda at: (-values[at], -found[at].position))
     second = _second_hand(index.rows, found)
     best = [found[at] for at in order]
-    return [each for each in best if each.turn not in second], [each for each in best if each.turn in second]
+    return [candidate for candidate in best if candidate.turn not in second], [
+        candidate for candidate in best if candidate.turn in second
+    ]
 
 
 def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
     """Possible answers to a question, best first: by their own words and those of the passage around them."""
     read, rarities, telling, passages = question_candidates(index, asked_for, scope)
-    folded = [each.folded for each in read]
+    folded = [candidate.folded for candidate in read]
     counts = counts_of_forms([text[:READ] for text in folded], asked_for.wanted)
     values = _weighed(read, fits(folded, counts, rarities))
-    held = dict(zip((each.position for each in read), coverages(counts, telling), strict=True))
-    worth = {each.position: value for each, value in zip(read, values, strict=True) if value > 0}
-    found = [each for each in read if each.position in worth]
+    held = dict(zip((candidate.position for candidate in read), coverages(counts, telling), strict=True))
+    worth = {candidate.position: value for candidate, value in zip(read, values, strict=True) if value > 0}
+    found = [candidate for candidate in read if candidate.position in worth]
     total = _in_context(index.rows, worth, passages)
     if asks_for_now(asked_for):
         _prefer_newer(total)
     second = _second_hand(index.rows, found)
-    for each in found:
-        total[each.position] *= SECOND_HAND if each.turn in second else 1.0
+    for candidate in found:
+        total[candidate.position] *= SECOND_HAND if candidate.turn in second else 1.0
     rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
-    return [Answer(each, looked_for, held[each.position]) for each in best]
+    return [Answer(candidate, looked_for, held[candidate.position]) for candidate in best]
 
 
 def _in_context(
@@ -180,8 +184,9 @@ def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float
     """The score of each, weighted by its role."""
     usual = sum(fitting) / max(len(fitting), 1) or 1.0
     return [
-        (fit or (usual * UNREAD if each.kept or len(each.folded) > READ else 0.0)) * BY_ROLE[each.role]
-        for each, fit in zip(found, fitting, strict=True)
+        (fit or (usual * UNREAD if candidate.kept or len(candidate.folded) > READ else 0.0))
+        * BY_ROLE[candidate.role]
+        for candidate, fit in zip(found, fitting, strict=True)
     ]
 
 
@@ -192,15 +197,15 @@ def _second_hand(rows: Connection, found: Iterable[Candidate]) -> set[str]:
     marks = ", ".join("?" * len(OF_THE_PAST))
     # A call's id is its turn's, its step's and a number.
     query = f"SELECT 1 FROM calls WHERE call > ? || '-' AND call < ? || '.' AND name IN ({marks})"
-    turns = {each.turn for each in found}
+    turns = {candidate.turn for candidate in found}
     return {turn for turn in turns if rows.execute(query, (turn, turn, *OF_THE_PAST)).fetchone()}
 
 
 def _by_lineage(ranked: Iterable[Answer]) -> dict[str, list[Answer]]:
     """Each lineage's answers; the lineage with the best one first."""
     groups: dict[str, list[Answer]] = {}
-    for each in ranked:
-        groups.setdefault(each.message.lineage, []).append(each)
+    for answer in ranked:
+        groups.setdefault(answer.message.lineage, []).append(answer)
     return groups
 
 
@@ -231,8 +236,10 @@ def _lineages(connection: Connection, lineages: Iterable[str]) -> dict[str, _Lin
 def hits(rows: Connection, found: Iterable[Answer], query: str, kept: Kept) -> tuple[SearchHit, ...]:
     """The answers as hits, in the same order."""
     shown = list(found)
-    lineages = _lineages(rows, (each.message.lineage for each in shown))
-    return tuple(_hit(lineages[each.message.lineage], each, each.matcher(query), kept) for each in shown)
+    lineages = _lineages(rows, (answer.message.lineage for answer in shown))
+    return tuple(
+        _hit(lineages[answer.message.lineage], answer, answer.matcher(query), kept) for answer in shown
+    )
 
 
 def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> SearchHit:

@@ -33,7 +33,7 @@ def texts_of(log: EventLog) -> Texts:
 
     def texts(positions: Iterable[int]) -> Mapping[int, str]:
         wanted = frozenset(positions)
-        found = {each.position: text_of(each.event) for each in log.at(wanted)} if wanted else {}
+        found = {record.position: text_of(record.event) for record in log.at(wanted)} if wanted else {}
         if missing := wanted - found.keys():
             raise Corrupt(f"The log has no event at position {min(missing)}, where there was one.")
         return found

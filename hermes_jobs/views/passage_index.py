@@ -64,28 +64,35 @@ class PassageIndex:
         rows = self._connection.executemany
         rows(
             "INSERT INTO entries_of_passages (entries_of_passages, rowid, tokens) VALUES ('delete', ?, ?)",
-            [(each.number, each.stood) for each in touched if each.stood is not None],
+            [(passage.number, passage.stood) for passage in touched if passage.stood is not None],
         )
-        spelled = [(each, *tokenize_passage(each.texts)) for each in touched]
+        spelled = [(passage, *tokenize_passage(passage.texts)) for passage in touched]
         rows(
             "INSERT INTO entries_of_passages (rowid, tokens) VALUES (?, ?)",
-            [(each.number, tokens) for each, tokens, _ in spelled],
+            [(passage.number, tokens) for passage, tokens, _ in spelled],
         )
         # Separate and by number: a statement that may replace several rows makes FTS5 flush its pending rows.
         rows(
             "UPDATE passages SET last = ?, words = ?, open = ? WHERE passage = ?",
             [
-                (each.positions[-1], words, each.open, each.number)
-                for each, _, words in spelled
-                if each.stood is not None
+                (passage.positions[-1], words, passage.open, passage.number)
+                for passage, _, words in spelled
+                if passage.stood is not None
             ],
         )
         rows(
             "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (each.number, each.lineage, each.positions[0], each.positions[-1], words, each.open)
-                for each, _, words in spelled
-                if each.stood is None
+                (
+                    passage.number,
+                    passage.lineage,
+                    passage.positions[0],
+                    passage.positions[-1],
+                    words,
+                    passage.open,
+                )
+                for passage, _, words in spelled
+                if passage.stood is None
             ],
         )
 

@@ -87,7 +87,7 @@ def select_turns(
         conditions.append(WAITS if status == "waiting" else f"NOT {WAITS}")
     chosen = f"SELECT turn FROM turns WHERE {' AND '.join(conditions)} ORDER BY position DESC LIMIT ?"
     turns = _turns(connection, texts, chosen, (*values, limit))
-    return tuple(_with_end(connection, texts, each) for each in turns)
+    return tuple(_with_end(connection, texts, turn) for turn in turns)
 
 
 def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView:

@@ -65,11 +65,11 @@ class Found(NamedTuple):
 def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
     """What there is to read for a question."""
     (newest,) = index.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
-    known = [_weighted(index.rows, each, newest) for each in question.wanted]
+    known = [_weighted(index.rows, word, newest) for word in question.wanted]
     order = _passages(index.rows, known)
     parts = [part for part in (_affordable(index.rows, known), question.must) if part is not None]
     plan = SearchPlan.of(every(parts))
-    few = min((each.places for each in known if each.places), default=0.0) <= RANKABLE
+    few = min((word.places for word in known if word.places), default=0.0) <= RANKABLE
     found = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
     everything = SearchPlan.of(question.must)
     for lineage, first, last in _places(index.rows, list(order)[:BEST]):
@@ -78,9 +78,13 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     found += matches(index, plan, Where(scope, echoes=True), best=few, most=ECHOES) if parts else ()
     must = Matcher(positive_terms(question.must) if question.must is not None else ())
     return Found(
-        [each for each in {each.position: each for each in found}.values() if _holds_all(must, each)],
-        [each.rarity for each in known],
-        [each.telling for each in known],
+        [
+            candidate
+            for candidate in {candidate.position: candidate for candidate in found}.values()
+            if _holds_all(must, candidate)
+        ],
+        [word.rarity for word in known],
+        [word.telling for word in known],
         order,
     )
 
@@ -130,16 +134,16 @@ def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression |
     Function words count only in messages that are found by other words, if there are any. So do beginnings of
     words, which cost more than all the rest.
     """
-    held = [each for each in known if 0 < each.places < inf]
+    held = [word for word in known if 0 < word.places < inf]
     if not held:
-        return any_of([each.wanted.terms[0] for each in known if each.places])
+        return any_of([word.wanted.terms[0] for word in known if word.places])
     parts: list[Expression] = []
     places = 0.0
-    for each in sorted(held, key=lambda each: -each.rarity)[:WORDS]:
-        places += each.places
+    for word in sorted(held, key=lambda word: -word.rarity)[:WORDS]:
+        places += word.places
         if parts and places > PLACES:
             break
-        parts += _occurring(rows, each.wanted.terms)
+        parts += _occurring(rows, word.wanted.terms)
     return any_of(parts)
 
 
@@ -157,19 +161,22 @@ def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, floa
     """The passages with the most of the terms, best first."""
     totals: dict[int, float] = {}
     places = 0.0
-    for each in sorted(known, key=lambda each: -each.rarity):
-        places += each.places
+    for word in sorted(known, key=lambda word: -word.rarity):
+        places += word.places
         if totals and places > PLACES:
             break
-        often = frozenset(_listed(rows, quoted(OFTEN + each.wanted.root))) if each.wanted.root else ()
-        once, twice = each.rarity * saturated(1, 1), each.rarity * saturated(2, 1)
-        for passage in each.passages:
+        often = frozenset(_listed(rows, quoted(OFTEN + word.wanted.root))) if word.wanted.root else ()
+        once, twice = word.rarity * saturated(1, 1), word.rarity * saturated(2, 1)
+        for passage in word.passages:
             totals[passage] = totals.get(passage, 0.0) + (twice if passage in often else once)
     best = nlargest(PASSAGES, totals, key=lambda passage: (totals[passage], passage))
     sizes = _sizes(rows, best)
-    weight = dict(zip(best, by_length([sizes[each] for each in best], 0.0), strict=True))
+    weight = dict(zip(best, by_length([sizes[position] for position in best], 0.0), strict=True))
     worth = {passage: totals[passage] / (1 + weight[passage]) for passage in best}
-    return {each: worth[each] for each in sorted(worth, key=lambda each: (-worth[each], -each))}
+    return {
+        position: worth[position]
+        for position in sorted(worth, key=lambda position: (-worth[position], -position))
+    }
 
 
 def _sizes(rows: Connection, passages: Sequence[int]) -> dict[int, int]:

@@ -220,7 +220,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
             self._again(turn, at)
         for other, due in self.due.items():
             if call in due.after:
-                due.after = tuple(each for each in due.after if each != call)
+                due.after = tuple(other for other in due.after if other != call)
                 self._release(other, at)
 
     def _release(self, call: str, at: float) -> None:

@@ -51,7 +51,7 @@ class Waits:
         connection.executemany("DELETE FROM dues WHERE stream = ?", [(stream,) for stream in dues])
         connection.executemany(
             "INSERT INTO dues VALUES (?, ?)",
-            [(stream, msgspec.json.encode(each)) for stream, each in dues.items() if each.due],
+            [(stream, msgspec.json.encode(waits)) for stream, waits in dues.items() if waits.due],
         )
 
 

@@ -60,5 +60,5 @@ class ResultFiles:
         except Rejected:
             return None
         events = (recorded.event for recorded in self._log.read(stream))
-        finished = (each for each in events if isinstance(each, ToolFinished) and each.call == call)
-        return next((each.content for each in finished), None)
+        finished = (event for event in events if isinstance(event, ToolFinished) and event.call == call)
+        return next((event.content for event in finished), None)

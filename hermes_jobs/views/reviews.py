@@ -138,7 +138,9 @@ def _observed(event: e.ConsolidationEnded) -> str:
 def _refused(event: e.ConsolidationEnded) -> str:
     """What was not written, and why, each for itself."""
     known = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
-    return "; ".join([*known, *(f"observation {each.number} refused: {each.why}" for each in event.refused)])
+    return "; ".join(
+        [*known, *(f"observation {refusal.number} refused: {refusal.why}" for refusal in event.refused)]
+    )
 
 
 def select_reviews(connection: Connection, limit: int | None = None) -> tuple[ReviewView, ...]:
@@ -156,13 +158,13 @@ def select_review(connection: Connection, given: str) -> ReviewView:
         " ORDER BY v.review = ? DESC, v.position DESC LIMIT 3",
         (given, given + "\U0010ffff", given),
     )
-    exact = [each for each in found if each.id == given] or list(found)
+    exact = [review for review in found if review.id == given] or list(found)
     if len(exact) == 1 and given:
         return exact[0]
     if not exact or not given:
         message = f"There is no review {given!r}."
         raise Rejected(message, kind="unknown_review", hint="See `hermes-jobs reviews list`.")
-    names = ", ".join(each.id for each in exact)
+    names = ", ".join(review.id for review in exact)
     raise Rejected(f"{given!r} fits several reviews: {names}.", kind="ambiguous", hint="Give more of its id.")
 
 

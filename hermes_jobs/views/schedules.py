@@ -241,7 +241,7 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         ScheduleView,
         row,
         id=name,
-        **{each: getattr(state, each) for each in folded},
+        **{name: getattr(state, name) for name in folded},
         num_runs=num_runs,
         num_missed=num_missed,
         books=_books(connection, name),

@@ -29,8 +29,8 @@ def _values(value: object) -> Iterator[str]:
                 yield f"{name}:"
                 yield from _values(each)
         case list():
-            for each in value:
-                yield from _values(each)
+            for item in value:
+                yield from _values(item)
         case str():
             yield value
         case _:

@@ -237,7 +237,7 @@ class Spans:
         """The wait for answers: until the call is made again with them."""
         name, arguments = self._requested.get(event.call, (event.server, ""))
         self._end(event.call, recorded.position, outcome="ok", message="asks")
-        self._asked[event.call] = {each.key for each in event.requests}
+        self._asked[event.call] = {request.key for request in event.requests}
         waits = {"outcome": "waiting", "arguments": arguments}
         self._begin(event.call, "question", name, recorded, **waits)
 

@@ -17,7 +17,7 @@ def select_status(log: EventLog, store: Store) -> ViewsStatus:
     current = store.generations.current()
     files = store.generations.all()
     generations = tuple(_generation(file, last, current=file == current) for file in files)
-    behind = any(each.current and each.behind for each in generations)
+    behind = any(generation.current and generation.behind for generation in generations)
     return ViewsStatus(
         last_position=last,
         generations=generations,

@@ -249,7 +249,7 @@ class Store:
             if stopped is None and position < last:
                 raise Corrupt(f"The log ends at position {position} and says that it continues to {last}.")
             return Progress(position, stopped)
-        if not is_replay and any(isinstance(each.event, TextsForgotten) for each in events):
+        if not is_replay and any(isinstance(event.event, TextsForgotten) for event in events):
             raise LogRewound
         self._router.apply(connection, events)
         newest = events[-1]

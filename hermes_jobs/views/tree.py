@@ -35,7 +35,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_at_work(self) -> bool:
         """Whether a sub-agent below the turn has not ended."""
-        return any(each.turn.place is not None and each.turn.place.ended is None for each in self._below())
+        return any(node.turn.place is not None and node.turn.place.ended is None for node in self._below())
 
     def _below(self) -> Iterator[Tree]:
         for child in self.children:
@@ -55,19 +55,19 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
     def find(self, turn: str) -> Tree | None:
         """The part of the tree that begins with that turn."""
-        return next((each for each in self.walk() if each.turn.id == turn), None)
+        return next((node for node in self.walk() if node.turn.id == turn), None)
 
 
 def select_tree(connection: Connection, texts: Texts, turn: str) -> Tree:
     """The whole tree that the turn belongs to, from its root. Raises `Rejected`, kind `unknown_turn`."""
     turns = select_turns_below(connection, texts, turn)
     waiting: dict[str, list[StepView]] = {}
-    for found, step in select_waiting_calls(connection, [each.id for each in turns]):
+    for found, step in select_waiting_calls(connection, [row.id for row in turns]):
         waiting.setdefault(found, []).append(step)
     below: dict[str, list[TurnView]] = {}
-    for each in turns[1:]:
-        assert each.place is not None
-        below.setdefault(each.place.parent_turn, []).append(each)
+    for descendant in turns[1:]:
+        assert descendant.place is not None
+        below.setdefault(descendant.place.parent_turn, []).append(descendant)
     return _tree(turns[0], below, waiting)
 
 
@@ -81,22 +81,22 @@ def select_used_below(connection: Connection, root: str) -> UsageTotals:
 def _tree(
     turn: TurnView, below: Mapping[str, Sequence[TurnView]], waiting: Mapping[str, Sequence[StepView]]
 ) -> Tree:
-    children = tuple(_tree(each, below, waiting) for each in below.get(turn.id, ()))
+    children = tuple(_tree(child, below, waiting) for child in below.get(turn.id, ()))
     return Tree(
         turn=turn,
         children=children,
         waiting=tuple(waiting.get(turn.id, ())),
-        books=_sum([turn.books, *(each.books for each in children)]),
-        num_tool_calls=turn.num_tool_calls + sum(each.num_tool_calls for each in children),
+        books=_sum([turn.books, *(child.books for child in children)]),
+        num_tool_calls=turn.num_tool_calls + sum(child.num_tool_calls for child in children),
     )
 
 
 def _sum(books: Sequence[UsageTotals]) -> UsageTotals:
-    costs = [each.cost_usd for each in books]
-    known = [each for each in costs if each is not None]
+    costs = [book.cost_usd for book in books]
+    known = [cost for cost in costs if cost is not None]
     return UsageTotals(
-        usage=sum((each.usage for each in books), NO_USAGE),
+        usage=sum((book.usage for book in books), NO_USAGE),
         cost_usd=sum(known) if len(known) == len(costs) else None,
-        num_model_calls=sum(each.num_model_calls for each in books),
-        known_cost_usd=sum(each.known_cost_usd for each in books),
+        num_model_calls=sum(book.num_model_calls for book in books),
+        known_cost_usd=sum(book.known_cost_usd for book in books),
     )

@@ -22,7 +22,7 @@ def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
     while batch := log.tail(after, BATCH, stream=turn.stream):
         found.extend(batch)
         after = batch[-1].position
-        if len(batch) < BATCH or any(_is_end(each, turn) for each in batch):
+        if len(batch) < BATCH or any(_is_end(record, turn) for record in batch):
             break
     last = max((at for at, each in enumerate(found) if concerns(each.event, turn.id)), default=-1)
     return found[: last + 1]

@@ -269,5 +269,5 @@ def tree_json(tree: Tree) -> TreeJson:
             usage=usage_json(tree.books.usage),
             cost_usd=tree.books.cost_usd,
         ),
-        children=tuple(tree_json(each) for each in tree.children),
+        children=tuple(tree_json(child) for child in tree.children),
     )

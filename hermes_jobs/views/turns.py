@@ -108,9 +108,9 @@ class Turns:
         connection.executemany(
             "INSERT INTO warnings VALUES (?, ?, ?)",
             [
-                (each.event.turn, each.position, warning_sentence(each.event))
-                for each in events
-                if isinstance(each.event, e.BudgetWarned)
+                (record.event.turn, record.position, warning_sentence(record.event))
+                for record in events
+                if isinstance(record.event, e.BudgetWarned)
             ],
         )
         for turn, row in changed.items():

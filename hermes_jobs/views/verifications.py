@@ -66,7 +66,7 @@ class Verifications:
         for recorded in events:
             event = recorded.event
             if isinstance(event, e.LearningVerified):
-                rows = [_row(recorded, event.review, each) for each in event.findings]
+                rows = [_row(recorded, event.review, finding) for finding in event.findings]
                 connection.executemany(_INSERT, rows)
             elif isinstance(event, e.LearningDecided):
                 undecided = e.Finding(kind=event.kind, name=event.name, standing="open", why=UNDONE)

@@ -217,8 +217,10 @@ class Views:
         """The texts of that session's lineage, in order."""
         said = self.messages(session)
         return tuple(
-            TranscriptMessage(role=each.role, content=each.content, name=each.name, arguments=each.arguments)
-            for each in said
+            TranscriptMessage(
+                role=message.role, content=message.content, name=message.name, arguments=message.arguments
+            )
+            for message in said
         )
 
     # --- messages ---------------------------------------------------------------------------------
@@ -280,7 +282,7 @@ class Views:
     ) -> tuple[str, ...]:
         """See `VectorSearch`."""
         found = self._store.read(lambda rows: nearest_texts(rows, model, vector, digests, limit))
-        return tuple(each.digest for each in found if each.cosine >= least)
+        return tuple(neighbour.digest for neighbour in found if neighbour.cosine >= least)
 
     def nearest_passages(
         self, model: str, vector: bytes, *, outside: str, least: float, limit: int
@@ -291,7 +293,7 @@ class Views:
         def query(rows: Connection) -> tuple[Passage, ...]:
             own = within(rows, scope).outside or ""
             near = nearest_exchanges(rows, model, vector, own, limit)
-            digests = [each.digest for each in near if each.cosine >= least]
+            digests = [neighbour.digest for neighbour in near if neighbour.cosine >= least]
             exchanges = select_exchanges(rows, digests)
             firsts = [exchanges[digest].positions[0] for digest in digests]
             return passages_at(IndexedMessages(rows, self._texts), firsts, self._log.result)

@@ -166,7 +166,7 @@ def resolve_times(draft: TimingDraft, days: Days) -> Times:
     if not draft.clocks:
         raise no_time(draft)
     _refuse_night(draft, days)
-    return At(tuple(sorted({minute_of_day(each, draft.part_name) for each in draft.clocks})))
+    return At(tuple(sorted({minute_of_day(clock, draft.part_name) for clock in draft.clocks})))
 
 
 def no_window(part: DayPart) -> Refusal:
@@ -227,9 +227,9 @@ def _past_hour(past_hour: PastHour, step: int, window: TimeWindow | None) -> Tim
 
 def _refuse_night(draft: TimingDraft, days: Days) -> None:
     """Raises `Refusal` for midnight of a weekday, where the day begins to some and ends to others."""
-    midnight = any(each.meridiem == "midnight" for each in draft.clocks)
+    midnight = any(clock.meridiem == "midnight" for clock in draft.clocks)
     small_hours = draft.part_name == "night" and any(
-        minute_of_day(each, "night") < DAY // 2 for each in draft.clocks
+        minute_of_day(clock, "night") < DAY // 2 for clock in draft.clocks
     )
     clear = isinstance(days, Daily) or (isinstance(days, MonthDays) and not small_hours)
     if (midnight or small_hours) and not clear:

@@ -51,8 +51,10 @@ def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[l
         return readings, end
     part = PARTS[phrase.text("part") or "night"]
     minutes = [
-        minute_of_day(each, part) if each is readings[-1] or each.form != "exact" else each.minutes
-        for each in readings
+        minute_of_day(reading, part)
+        if reading is readings[-1] or reading.form != "exact"
+        else reading.minutes
+        for reading in readings
     ]
     if part == "night" and minutes[-1] < NOON.minutes:
         return readings, end  # the day depends on the rest of the sentence
@@ -87,7 +89,7 @@ def _shared(readings: list[Reading]) -> tuple[Reading, ...]:
     """The times of a list; the last one's am or pm may be meant for those before it. Raises `Refusal`."""
     last = readings[-1]
     if any(reading.by_24_hours for reading in readings):
-        return tuple(each._replace(form="exact") if each.form == "bare" else each for each in readings)
+        return tuple(other._replace(form="exact") if other.form == "bare" else other for other in readings)
     if last.meridiem not in {"am", "pm"}:
         return tuple(readings)
     return tuple(_with_meridiem(reading, last) for reading in readings)

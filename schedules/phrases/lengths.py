@@ -46,9 +46,9 @@ def _short(phrase: Phrase) -> Length | None:
     lengths = [Length(Fraction(number), UNITS[unit]) for number, unit in parts]
     if len(lengths) == 1:
         return lengths[0]
-    if any(each.unit not in SECONDS for each in lengths):
+    if any(length.unit not in SECONDS for length in lengths):
         return None
-    return Length(sum((each.seconds for each in lengths), Fraction(0)), "second")
+    return Length(sum((length.seconds for length in lengths), Fraction(0)), "second")
 
 
 def amount_of(text: str) -> Fraction:

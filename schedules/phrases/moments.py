@@ -173,8 +173,8 @@ def _dated(words: str, here: datetime, ahead: bool) -> Moment | None:
             found = _noon(day, int(year[0]), here)
         else:
             years = range(here.year, here.year + 9) if ahead else range(here.year, here.year - 9, -1)
-            dates = (_noon(f"{day} {each}", each, here) for each in years)
-            fits = (each for each in dates if each is not None and _fits(each, at, here, ahead=ahead))
+            dates = (_noon(f"{day} {candidate}", candidate, here) for candidate in years)
+            fits = (moment for moment in dates if moment is not None and _fits(moment, at, here, ahead=ahead))
             found = next(fits, None)
         if found is not None:
             whole = datetime.combine(found.date(), at, here.tzinfo)

@@ -77,7 +77,7 @@ def _task_precedes(sentence: Sentence, used: tuple[Cluster, ...], cluster: Clust
     return any(
         sentence.kind(at) == "word" and not sentence.match("<polite>", at)
         for at in range(cluster.start)
-        if not any(each.holds(at) for each in used)
+        if not any(span.holds(at) for span in used)
     )
 
 

@@ -67,7 +67,7 @@ def _is_once(draft: TimingDraft) -> bool:
     if draft.named & {"moment", "ahead"}:
         return True
     repeats = draft.repeats
-    yearly = any(each is not None and each.unit == "year" for each in (draft.step, draft.runs))
+    yearly = any(length is not None and length.unit == "year" for length in (draft.step, draft.runs))
     yearly_date = isinstance(draft.day, OnDate) and yearly
     if draft.day is not None and not draft.is_yearly and repeats and not yearly_date:
         raise exclusive("One day", "a repetition")
@@ -86,8 +86,8 @@ def _refuse_other_day(draft: TimingDraft, now: datetime, zone: ZoneInfo, default
 def join(sentence: Sentence, cluster: Cluster, now: datetime, zone: str) -> ResolvedTiming | None:
     """The one calendar of `every morning at 9 and every evening at 6`; None where there is not one."""
     found = [_halves(sentence, cluster, at, now, zone) for at in range(1, len(cluster.items))]
-    joined = [each for each in found if each is not None]
-    return joined[0] if len({each.timing for each in joined}) == 1 else None
+    joined = [reading for reading in found if reading is not None]
+    return joined[0] if len({reading.timing for reading in joined}) == 1 else None
 
 
 def _halves(sentence: Sentence, cluster: Cluster, at: int, now: datetime, zone: str) -> ResolvedTiming | None:
@@ -173,7 +173,7 @@ def _refuse_parted(sentence: Sentence, cluster: Cluster) -> None:
     for number, item in enumerate(cluster.items):
         before, after = Cluster(cluster.items[: number or 1]), Cluster(cluster.items[number:])
         named_again = any(sentence.match("<at>", at) for at in range(item.start + 1, item.end))
-        weekdays = any(each.draft.weekdays for each in after.items[1:])
+        weekdays = any(other.draft.weekdays for other in after.items[1:])
         if number and named_again and "step" in before.names and weekdays:
             raise ambiguous(
                 f"{sentence.shown(item.start, cluster.end)!r} leaves open to which time the days belong.",
@@ -183,8 +183,8 @@ def _refuse_parted(sentence: Sentence, cluster: Cluster) -> None:
 
 def _without_described(sentence: Sentence, timings: list[Cluster]) -> list[Cluster]:
     """The timings without those that say when a meeting is, where one other names day and time."""
-    described = [each for each in timings if sentence.match("<event>", each.start - 1)]
-    others = [each for each in timings if each not in described]
+    described = [timing for timing in timings if sentence.match("<event>", timing.start - 1)]
+    others = [timing for timing in timings if timing not in described]
     if len(others) != 1 or others[0].is_time_alone:
         return timings
     draft = others[0].merged
@@ -252,7 +252,7 @@ def _described(sentence: Sentence, timing: Cluster) -> Refusal:
 
 
 def _several(sentence: Sentence, timings: list[Cluster]) -> Refusal:
-    shown = " and ".join(repr(sentence.shown(each.start, each.end)) for each in timings)
+    shown = " and ".join(repr(sentence.shown(timing.start, timing.end)) for timing in timings)
     return contradictory(
         f"The sentence says several times when: {shown}.", "Ask for one timing; put other times in quotes."
     )

@@ -106,7 +106,7 @@ class Phrase(NamedTuple):
 
     def numbers(self, slot: str, pattern: str) -> list[int]:
         """The numbers in a slot that lists several, each of which matches the pattern."""
-        return [number_of(each) for each in self.sentence.texts(pattern, *self.span(slot))]
+        return [number_of(text) for text in self.sentence.texts(pattern, *self.span(slot))]
 
 
 class Sentence:

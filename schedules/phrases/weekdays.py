@@ -29,11 +29,11 @@ def day_names(phrase: Phrase, slot: str) -> DayNames:
     """The weekdays in the slot: `Monday`, `Mon, Wed and Fri`, `Monday to Friday`, `weekdays and Sundays`."""
     ranges = [_day_range(text) for text in phrase.sentence.texts("<day_range>", *phrase.span(slot))]
     return DayNames(
-        frozenset().union(*(each.weekdays for each in ranges)),
-        any(each.plural for each in ranges),
-        all(each.short for each in ranges),
-        any(each.ranged for each in ranges),
-        sum(each.number for each in ranges),
+        frozenset().union(*(days.weekdays for days in ranges)),
+        any(days.plural for days in ranges),
+        all(days.short for days in ranges),
+        any(days.ranged for days in ranges),
+        sum(days.number for days in ranges),
     )
 
 

@@ -111,18 +111,18 @@ def _last_day(days: tuple[int, ...]) -> list[str]:
 
 def _weekly(days: Weekly) -> str:
     if days.every > 1:
-        return f"every {days.every} weeks on {joined([WEEKDAYS[each] for each in days.weekdays])}"
+        return f"every {days.every} weeks on {joined([WEEKDAYS[weekday] for weekday in days.weekdays])}"
     return f"every {'weekday' if days.weekdays == WORKDAYS else _named(days.weekdays)}"
 
 
 def _one_of(weekdays: tuple[int, ...]) -> str:
     if weekdays == WORKDAYS:
         return "weekday"
-    return joined([WEEKDAYS[each] for each in weekdays], "or")
+    return joined([WEEKDAYS[weekday] for weekday in weekdays], "or")
 
 
 def _named(weekdays: tuple[int, ...]) -> str:
-    return joined([WEEKDAYS[each] for each in weekdays])
+    return joined([WEEKDAYS[weekday] for weekday in weekdays])
 
 
 def _of_months(which: str, every: int, months: str) -> str:
@@ -178,7 +178,7 @@ def _is_ordered(calendar: Calendar) -> bool:
         lists.append(calendar.days.ordinals)
     if isinstance(calendar.days, MonthDays):
         lists.append(calendar.days.days)
-    return all(earlier < later for each in lists for earlier, later in pairwise(each))
+    return all(earlier < later for values in lists for earlier, later in pairwise(values))
 
 
 def _read(text: str) -> Timing:
@@ -197,13 +197,13 @@ def _read_calendar(text: str) -> Calendar:
     bounds = _BOUNDS.fullmatch(text)
     if bounds is None:
         raise Unreadable(text)
-    starting, until = (date.fromisoformat(each) if each else None for each in bounds.group(2, 3))
+    starting, until = (date.fromisoformat(bound) if bound else None for bound in bounds.group(2, 3))
     if matched := _WINDOW.fullmatch(bounds[1]):
         step = _within(60, _seconds(matched[1], matched[2])) // 60
         times: Times = Every(step, _minute(matched[3]), _minute(matched[4]))
         named = matched[5]
     elif matched := _TIMES.fullmatch(bounds[1]):
-        times, named = At(tuple(_minute(each) for each in parted(matched[2]))), matched[1]
+        times, named = At(tuple(_minute(time) for time in parted(matched[2]))), matched[1]
     else:
         raise Unreadable(text)
     days, months = _read_days(named)

@@ -60,23 +60,27 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     entries = in_order(places)
     found: dict[Entry, MemoryProposal] = {}
     why = harmful or {}
-    worse = [MemoryProposal("harmful", each, why[each.version]) for each in entries if each.version in why]
+    worse = [
+        MemoryProposal("harmful", entry, why[entry.version]) for entry in entries if entry.version in why
+    ]
     safe = (*_same(entries), *_expired(places), *_crowded(places))
-    for each in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
-        gone = each.other is not None and each.other in found and found[each.other].rule != "crowded"
-        if each.entry not in found and not gone:
-            found[each.entry] = each
+    for proposal in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
+        gone = (
+            proposal.other is not None and proposal.other in found and found[proposal.other].rule != "crowded"
+        )
+        if proposal.entry not in found and not gone:
+            found[proposal.entry] = proposal
     return tuple(found.values())
 
 
 def _same(entries: Iterable[Entry]) -> Iterator[MemoryProposal]:
     by_reading: defaultdict[str, list[Entry]] = defaultdict(list)
-    for each in entries:
-        by_reading[reading(each.text)].append(each)
+    for entry in entries:
+        by_reading[reading(entry.text)].append(entry)
     for alike in by_reading.values():
         best, *others = sorted(alike, key=_worth)
-        for each in others:
-            yield MemoryProposal("same", each, f"it says the same as “{best.text}”", best)
+        for other in others:
+            yield MemoryProposal("same", other, f"it says the same as “{best.text}”", best)
 
 
 def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
@@ -85,32 +89,32 @@ def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
 
 
 def _expired(places: Placement) -> Iterator[MemoryProposal]:
-    for each, why in places.left_out.items():
+    for entry, why in places.left_out.items():
         if why != ELSEWHERE:
-            yield MemoryProposal("expired", each, why)
+            yield MemoryProposal("expired", entry, why)
 
 
 def _crowded(places: Placement) -> Iterator[MemoryProposal]:
-    for each in places.recalled:
-        if each.kind == "identity":
-            yield MemoryProposal("crowded", each, "prompts have no room for it")
+    for entry in places.recalled:
+        if entry.kind == "identity":
+            yield MemoryProposal("crowded", entry, "prompts have no room for it")
 
 
 def _by_slots(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
     """Contradicted entries: those that give a slot another value than the newest one that fills it."""
     by_slot: defaultdict[str, list[tuple[Entry, str]]] = defaultdict(list)
-    for each in entries:
-        slot = slot_of(each.text)
+    for entry in entries:
+        slot = slot_of(entry.text)
         if slot is not None:
-            by_slot[slot.name].append((each, slot.value))
+            by_slot[slot.name].append((entry, slot.value))
     for filled in by_slot.values():
         newest, value = max(filled, key=lambda one: (one[0].day, one[0].touched))
-        yield from (_contradicted(each, newest) for each, other in filled if are_opposed(other, value))
+        yield from (_contradicted(older, newest) for older, other in filled if are_opposed(other, value))
 
 
 def _by_words(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
     """Contained and contradicted entries. Only entries with a rare word in common are compared."""
-    words = [roots(each.text) for each in entries]
+    words = [roots(entry.text) for entry in entries]
     holding = Counter(root for own in words for root in own)
     by_root: defaultdict[str, list[int]] = defaultdict(list)
     for at, own in enumerate(words):

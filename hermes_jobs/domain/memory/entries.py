@@ -106,10 +106,10 @@ def known_entries(memory: Memory, writes: Iterable[Recorded]) -> tuple[Entry, ..
 def with_uses(entries: Sequence[Entry], uses: Mapping[int, Uses]) -> tuple[Entry, ...]:
     """The entries with their uses, by the versions of the writes that made them."""
     return tuple(
-        replace(each, uses=uses[each.version].uses, used_at=uses[each.version].used_at)
-        if each.version in uses
-        else each
-        for each in entries
+        replace(entry, uses=uses[entry.version].uses, used_at=uses[entry.version].used_at)
+        if entry.version in uses
+        else entry
+        for entry in entries
     )
 
 
@@ -189,7 +189,7 @@ class Placement(NamedTuple):
     def whole(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The texts of a target that the prompt has."""
         return tuple(
-            each.text for each, rule in self.prompt.items() if rule is None and each.target == target
+            entry.text for entry, rule in self.prompt.items() if rule is None and entry.target == target
         )
 
 
@@ -206,14 +206,14 @@ def placed(
     What a rule of the scan names takes room in the prompt, where a note stands in its place, unless the text
     is among those `allowed`.
     """
-    out = {each: why for each in entries if (why := _elsewhere(each, lineage, since))}
-    there = [each for each in entries if each not in out]
-    chosen = {each for target in TARGETS for each in _fitting(there, target, limits.of(target))}
-    tail = [each for each in there if each not in chosen]
-    out |= dict.fromkeys((each for each in tail if _has_expired(each, since)), EXPIRED)
+    out = {entry: why for entry in entries if (why := _elsewhere(entry, lineage, since))}
+    there = [entry for entry in entries if entry not in out]
+    chosen = {entry for target in TARGETS for entry in _fitting(there, target, limits.of(target))}
+    tail = [entry for entry in there if entry not in chosen]
+    out |= dict.fromkeys((entry for entry in tail if _has_expired(entry, since)), EXPIRED)
     return Placement(
-        {each: None if each.text in allowed else _rule(each.text) for each in there if each in chosen},
-        tuple(each for each in tail if each not in out),
+        {entry: None if entry.text in allowed else _rule(entry.text) for entry in there if entry in chosen},
+        tuple(entry for entry in tail if entry not in out),
         out,
     )
 
@@ -247,7 +247,7 @@ def _has_expired(entry: Entry, since: Since) -> bool:
 def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> Iterable[Entry]:
     """Those of a target that fit, the first in rank first."""
     room = limit + len(SEPARATOR)
-    own = (each for each in entries if each.target == target and not each.is_observation)
+    own = (candidate for candidate in entries if candidate.target == target and not candidate.is_observation)
     for entry in sorted(own, key=lambda each: each.rank):
         size = len(entry.text) + len(SEPARATOR)
         if size <= room:

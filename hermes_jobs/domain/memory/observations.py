@@ -88,7 +88,7 @@ def observations(
 
     `answers` are the elements of its list, `turns` those that it was shown.
     """
-    by_id = {each.id: each for each in turns}
+    by_id = {turn.id: turn for turn in turns}
     found: list[Observation] = []
     refused: list[e.RefusedObservation] = []
     for number, answer in enumerate(answers, start=1):
@@ -103,8 +103,11 @@ def observations(
 def _with_single_slots(found: Sequence[Observation]) -> Iterable[Observation]:
     """The observations; a slot that several of one answer have is none: the model says that all of them
     hold."""
-    counts = Counter(named(each.slot) for each in found)
-    return (replace(each, slot="") if counts[named(each.slot)] > 1 else each for each in found)
+    counts = Counter(named(observation.slot) for observation in found)
+    return (
+        replace(observation, slot="") if counts[named(observation.slot)] > 1 else observation
+        for observation in found
+    )
 
 
 def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) -> Observation:
@@ -118,9 +121,9 @@ def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) 
         number=number,
         text=_text(answer.get("text")),
         day=_day(answer.get("date"), evidence, turns.values()),
-        turns=tuple(each.id for each in evidence),
+        turns=tuple(turn.id for turn in evidence),
         session=evidence[0].session,
-        said_at=max(each.at for each in evidence),
+        said_at=max(turn.at for turn in evidence),
         about=_about(answer.get("about")),
         slot=_slot(answer.get("slot")),
     )
@@ -138,20 +141,20 @@ def _text(given: object) -> str:
 def _evidence(given: object, turns: Mapping[str, PortionTurn]) -> tuple[PortionTurn, ...]:
     if not isinstance(given, list) or not given:
         raise _Refused("no_evidence")
-    if not all(isinstance(each, str) and each in turns for each in given):
+    if not all(isinstance(turn, str) and turn in turns for turn in given):
         raise _Refused("unknown_turn")
-    return tuple(turns[each] for each in dict.fromkeys(given))
+    return tuple(turns[turn] for turn in dict.fromkeys(given))
 
 
 def _day(given: object, evidence: Sequence[PortionTurn], read: Iterable[PortionTurn]) -> str:
     """The day that is given; without one, that of the last turn that says so."""
     if given in {None, ""}:
-        return max(each.day for each in evidence)
+        return max(turn.day for turn in evidence)
     try:
         day = date.fromisoformat(given).isoformat() if isinstance(given, str) else ""
     except ValueError:
         day = ""
-    if not day or day > max(each.day for each in read):
+    if not day or day > max(turn.day for turn in read):
         raise _Refused("bad_date")
     return day
 
@@ -159,10 +162,10 @@ def _day(given: object, evidence: Sequence[PortionTurn], read: Iterable[PortionT
 def _about(given: object) -> tuple[str, ...]:
     if given is None:
         return ()
-    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise _Refused("malformed")
-    names = dict.fromkeys(" ".join(each.split()) for each in given)
-    return tuple(each for each in names if 0 < len(each) <= LONGEST_NAME)[:MOST_ABOUT]
+    names = dict.fromkeys(" ".join(name.split()) for name in given)
+    return tuple(name for name in names if 0 < len(name) <= LONGEST_NAME)[:MOST_ABOUT]
 
 
 def _slot(given: object) -> str:
@@ -183,20 +186,20 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
     known = 0
     there = {reading(text) for target in TARGETS for text in memory.entries(target)}
     slots, saved = Slots(memory.observations), 0
-    for each in sorted(found, key=lambda one: (one.day, one.said_at, one.number)):
-        if reading(each.text) in there:
+    for observation in sorted(found, key=lambda one: (one.day, one.said_at, one.number)):
+        if reading(observation.text) in there:
             known += 1
             continue
-        observed = Observed(each.day, each.said_at, each.slot)
-        rivals = slots.rivals(each.text, observed)
-        why = _refusal(each, limit, is_superseded=rivals.has_newer)
+        observed = Observed(observation.day, observation.said_at, observation.slot)
+        rivals = slots.rivals(observation.text, observed)
+        why = _refusal(observation, limit, is_superseded=rivals.has_newer)
         if why is not None:
             refused.append(why)
             continue
-        events.extend(_events(each, review, rivals.older))
+        events.extend(_events(observation, review, rivals.older))
         saved += 1
-        slots.take_in(each.text, observed, rivals.older)
-        there = there.difference(map(reading, rivals.older)) | {reading(each.text)}
+        slots.take_in(observation.text, observed, rivals.older)
+        there = there.difference(map(reading, rivals.older)) | {reading(observation.text)}
     writes = (StreamEvents(STREAM, tuple(events)),) if events else ()
     return Written(writes, saved, known, tuple(refused))
 

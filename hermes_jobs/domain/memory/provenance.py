@@ -92,8 +92,8 @@ def forms_of(number: int, events: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
     size = 0
     while size != len(found):
         size = len(found)
-        for each in events:
-            forms = _forms(each) if each.target == event.target else set()
+        for record in events:
+            forms = _forms(record) if record.target == event.target else set()
             if forms & found:
                 found |= forms
     return tuple(sorted(found, key=lambda text: (-len(text), text)))

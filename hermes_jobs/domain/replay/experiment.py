@@ -97,7 +97,7 @@ def evolve(
             return replace(
                 experiment,
                 version=version,
-                unchecked=tuple(each for each in experiment.unchecked if each != event.step),
+                unchecked=tuple(step for step in experiment.unchecked if step != event.step),
                 checked={**experiment.checked, event.step: event},
             )
         case e.CellsJudged():
@@ -141,7 +141,7 @@ def _answered(experiment: Experiment, call: ReplayCall, event: e.ReplayCallEnded
     if definition.judge is None:
         return experiment
     calls = tuple(_judgements(experiment, cell))
-    known = {**experiment.calls, **{each.id: each for each in calls}}
+    known = {**experiment.calls, **{replay_call.id: replay_call for replay_call in calls}}
     return replace(experiment, open=(*experiment.open, *calls), calls=known)
 
 
@@ -150,7 +150,7 @@ def _judgements(experiment: Experiment, cell: Cell) -> Iterator[ReplayCall]:
     num_variants = len(required_plan(experiment).variants)
     for variant in range(1, num_variants) if cell.variant == 0 else [cell.variant]:
         pair = (cell._replace(variant=0), cell._replace(variant=variant))
-        if all(each in experiment.answers for each in pair):
+        if all(cell in experiment.answers for cell in pair):
             call = ReplayCall(id="", variant=variant, turn=cell.turn, sample=cell.sample, number=JUDGE)
             call = replace(call, id=step_id(experiment, call))
             if call.id not in experiment.calls:
@@ -220,7 +220,7 @@ def judged_places(experiment: Experiment) -> JudgedPlaces:
 
 def shown(answer: e.ReplayCallEnded) -> str:
     """An answer as judges see it, with the tools that it asks for."""
-    calls = (f"[It asks for the tool {each.name}: {each.arguments}]" for each in answer.tool_calls)
+    calls = (f"[It asks for the tool {call.name}: {call.arguments}]" for call in answer.tool_calls)
     return "\n".join((*filter(None, (answer.content,)), *calls))
 
 

@@ -88,7 +88,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         """The new answers that a followed call continues from."""
         steps = (step_id(self, replace(call, number=number)) for number in range(1, call.number))
         found = (self.outcomes[step] for step in steps)
-        return tuple(each for each in found if isinstance(each, e.ReplayCallEnded))
+        return tuple(outcome for outcome in found if isinstance(outcome, e.ReplayCallEnded))
 
 
 def stream_of(replay: str) -> str:
@@ -243,7 +243,7 @@ def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         replay: Replay = load(stream)
         required_plan(replay)
-        has_failed = any(isinstance(each, e.ReplayCallFailed) for each in replay.outcomes.values())
+        has_failed = any(isinstance(outcome, e.ReplayCallFailed) for outcome in replay.outcomes.values())
         waits = has_failed or any(call.lacks for call in replay.open)
         if replay.stopped is None and not waits and budget_usd in {None, replay.budget_usd}:
             return DecisionResult()

@@ -101,7 +101,7 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
 def _first_failure(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
     """What a check says of the first of these answers that does not keep it; empty for none."""
     checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
-    failed = (each.kept[at].told for each in checked if each is not None and not each.kept[at].ok)
+    failed = (check.kept[at].told for check in checked if check is not None and not check.kept[at].ok)
     return next(failed, "")
 
 
@@ -138,7 +138,7 @@ def _differences(experiment: Experiment, number: int) -> dict[str, Difference]:
 
 def _paired(experiment: Experiment, number: int, measure: Measure) -> list[float]:
     def difference(experiment: Experiment, cell: Cell) -> float | None:
-        values = [measure(experiment, each) for each in (cell, cell._replace(variant=0))]
+        values = [measure(experiment, compared) for compared in (cell, cell._replace(variant=0))]
         return None if None in values else (values[0] or 0.0) - (values[1] or 0.0)
 
     return _by_turn(experiment, number, difference)
@@ -193,19 +193,19 @@ def _calls(experiment: Experiment, cell: Cell) -> list[e.ReplayCallEnded]:
         for number in range(1, last.number + 1)
     )
     found = (experiment.outcomes.get(step) for step in steps)
-    return [each for each in found if isinstance(each, e.ReplayCallEnded)]
+    return [answer for answer in found if isinstance(answer, e.ReplayCallEnded)]
 
 
 def _cost(experiment: Experiment, cell: Cell) -> float | None:
-    costs = [each.cost_usd for each in _calls(experiment, cell)]
+    costs = [call.cost_usd for call in _calls(experiment, cell)]
     return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def _output_tokens(experiment: Experiment, cell: Cell) -> float | None:
     calls = _calls(experiment, cell)
-    return float(sum(each.usage.output_tokens for each in calls)) if calls else None
+    return float(sum(call.usage.output_tokens for call in calls)) if calls else None
 
 
 def _seconds(experiment: Experiment, cell: Cell) -> float | None:
     calls = _calls(experiment, cell)
-    return sum(each.seconds for each in calls) if calls else None
+    return sum(call.seconds for call in calls) if calls else None

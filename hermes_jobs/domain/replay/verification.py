@@ -102,7 +102,7 @@ def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
         if experiment.plan is not None or experiment.is_concluded or experiment.request is None:
             return DecisionResult()
         findings = tuple(
-            e.Finding(kind=each.kind, name=each.name, standing="open", why=why) for each in items
+            e.Finding(kind=item.kind, name=item.name, standing="open", why=why) for item in items
         )
         event = e.LearningVerified(review=experiment.request.review, findings=findings)
         return DecisionResult.of(stream, event)
@@ -137,7 +137,7 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
     cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
     found = {cell: compared(experiment, cell) for cell in cells}
     known = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
-    text = Counter(each.why for each in found.values() if each.verdict is None or each.verdict == "worse")
+    text = Counter(pair.why for pair in found.values() if pair.verdict is None or pair.verdict == "worse")
     standing, why = _standing(experiment, known, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
     return e.Finding(
         kind=item.kind,
@@ -145,8 +145,8 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
         standing=standing,
         why=why,
         pairs=len(cells),
-        better=sum(each == "better" for each in known.values()),
-        worse=sum(each == "worse" for each in known.values()),
+        better=sum(verdict == "better" for verdict in known.values()),
+        worse=sum(verdict == "worse" for verdict in known.values()),
         unknown=len(cells) - len(known),
         tokens_with=_tokens(experiment, cells),
         tokens_without=_tokens(experiment, [cell._replace(variant=0) for cell in cells]),
@@ -175,7 +175,7 @@ def _standing(
 
 def compared(experiment: Experiment, cell: Cell) -> Compared:
     """The answer of a cell beside the one without what is verified."""
-    own, other = (_outcome(experiment, each) for each in (cell, cell._replace(variant=0)))
+    own, other = (_outcome(experiment, compared) for compared in (cell, cell._replace(variant=0)))
     if not isinstance(other, e.ReplayCallEnded):
         return Compared(None, f"without it there is no answer{_failure(other)}")
     if not isinstance(own, e.ReplayCallEnded):
@@ -226,7 +226,9 @@ def _output(answer: e.ReplayCallEnded) -> int:
 
 def _tokens(experiment: Experiment, cells: Sequence[Cell]) -> float:
     found = (_outcome(experiment, cell) for cell in cells)
-    return fmean([float(_output(each)) for each in found if isinstance(each, e.ReplayCallEnded)] or [0.0])
+    return fmean(
+        [float(_output(answer)) for answer in found if isinstance(answer, e.ReplayCallEnded)] or [0.0]
+    )
 
 
 # --- a person's decision ------------------------------------------------------------------------
@@ -242,7 +244,7 @@ def decide(
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
-        found = any((kind, name) == (each.kind, each.name) for each in experiment.findings)
+        found = any((kind, name) == (finding.kind, finding.name) for finding in experiment.findings)
         if experiment.request is None or not found:
             raise Rejected(f"Nothing was found of {kind}:{name} yet.", kind="not_verified")
         known = experiment.decided.get((kind, name))
@@ -264,7 +266,7 @@ def undone(stream: str, kind: e.LearnedKind, name: str, by: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
-        about = {(each.kind, each.name) for each in _verified(experiment)}
+        about = {(item.kind, item.name) for item in _verified(experiment)}
         is_other = experiment.plan is not None and (kind, name) not in about
         if experiment.request is None or is_other or (kind, name) in experiment.decided:
             return DecisionResult()

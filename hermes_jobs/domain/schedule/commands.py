@@ -186,7 +186,7 @@ def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
     zone_of(plan.timezone)
     if plan.session is not None:
         _check_session(plan.session, load)
-    deliver = tuple(dict.fromkeys(parse_target(each).text for each in plan.deliver))
+    deliver = tuple(dict.fromkeys(parse_target(target).text for target in plan.deliver))
     return msgspec.structs.replace(plan, name=clean_name(plan.name), text=text, deliver=deliver)
 
 

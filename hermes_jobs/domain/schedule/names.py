@@ -16,7 +16,7 @@ from hermes_jobs.errors import Rejected
 def existing(streams: Sequence[str], load: StateLoader) -> tuple[Schedule, ...]:
     """The schedules of these streams that were not removed."""
     loaded: tuple[Schedule, ...] = tuple(load(stream) for stream in streams)
-    return tuple(each for each in loaded if each.plan is not None and not each.removed)
+    return tuple(schedule for schedule in loaded if schedule.plan is not None and not schedule.removed)
 
 
 def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
@@ -24,17 +24,23 @@ def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
     `unknown_schedule`.
     """
     wanted = title_key(given)
-    names = {each.id: title_key(each.plan.name) for each in schedules if each.plan is not None}
+    names = {
+        schedule.id: title_key(schedule.plan.name) for schedule in schedules if schedule.plan is not None
+    }
     found = (
-        [each for each in schedules if each.id == given]
-        or [each for each in schedules if names[each.id] == wanted]
+        [schedule for schedule in schedules if schedule.id == given]
+        or [schedule for schedule in schedules if names[schedule.id] == wanted]
         or [
-            each
-            for each in schedules
-            if wanted and (each.id.startswith(given) or names[each.id].startswith(wanted))
+            schedule
+            for schedule in schedules
+            if wanted and (schedule.id.startswith(given) or names[schedule.id].startswith(wanted))
         ]
     )
-    named = ", ".join(f"{each.id} “{each.plan.name}”" for each in found or schedules if each.plan is not None)
+    named = ", ".join(
+        f"{schedule.id} “{schedule.plan.name}”"
+        for schedule in found or schedules
+        if schedule.plan is not None
+    )
     if not found:
         there = f"There are {named}." if named else "There are none."
         raise Rejected(f"There is no schedule {given!r}.", kind="unknown_schedule", hint=there)
@@ -88,9 +94,9 @@ def name_from(text: str) -> str:
 
 def unused(name: str, others: Iterable[str]) -> str:
     """The name, with a number appended if it is taken."""
-    taken = {title_key(each) for each in others}
+    taken = {title_key(other) for other in others}
     names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
-    return next(each for each in names if title_key(each) not in taken)
+    return next(candidate for candidate in names if title_key(candidate) not in taken)
 
 
 def title_of(plan: Plan, due: float) -> str:

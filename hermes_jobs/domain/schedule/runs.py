@@ -124,7 +124,7 @@ def due_events(schedule: Schedule, due: float, now: float, run: Run) -> Iterator
     if chosen is None:
         yield _missed(schedule, due, found.newest[-1], found.count, _after(rule, found.newest[-1]))
         return
-    earlier = [each for each in found.newest if each < chosen]
+    earlier = [due_at for due_at in found.newest if due_at < chosen]
     if earlier:
         yield _missed(schedule, due, earlier[-1], found.count - len(found.newest) + len(earlier), chosen)
     yield _decided(schedule, schedule.plan, chosen, now, run, _after(rule, chosen))

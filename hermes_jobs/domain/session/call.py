@@ -32,8 +32,8 @@ class OpenInput(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unanswered(self) -> tuple[InputRequest, ...]:
         """The requests without an answer."""
-        answered = {each.key for each in self.answers}
-        return tuple(each for each in self.request.requests if each.key not in answered)
+        answered = {answer.key for answer in self.answers}
+        return tuple(request for request in self.request.requests if request.key not in answered)
 
 
 class OpenTask(msgspec.Struct, frozen=True, kw_only=True):

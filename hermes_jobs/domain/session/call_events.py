@@ -72,7 +72,8 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
         return replace(session, current=turn)
     calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
     results = (
-        ToolMessage(each.request.id, each.request.name, each.result or "", each.failed) for each in calls
+        ToolMessage(finished.request.id, finished.request.name, finished.result or "", finished.failed)
+        for finished in calls
     )
     closed = rounds.round_closed(turn)
     nudge = (

@@ -54,7 +54,7 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
             session = replace(session, children=(*session.children, *opened))
             return replace_turn(session, with_call(turn, waiting))
         case e.ChildEnded():
-            left = tuple(each for each in session.children if each.ref.session != event.child)
+            left = tuple(child for child in session.children if child.ref.session != event.child)
             session = replace(session, children=left)
             found = waiting_call(session, event.turn, event.call)
             if found is None:
@@ -85,8 +85,8 @@ def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent
         yield e.ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
         return
     refs = tuple(
-        e.ChildRef(session=each.session, turn=each.turn, goal=each.goal[:GOAL_CHARS], role=each.role)
-        for each in command.children
+        e.ChildRef(session=child.session, turn=child.turn, goal=child.goal[:GOAL_CHARS], role=child.role)
+        for child in command.children
     )
     yield e.ChildrenStarted(turn=turn.id, call=call.id, children=refs, waits=command.waits)
     if not command.waits:
@@ -131,7 +131,7 @@ def lost(child: OpenChild) -> e.ChildEnded:
 
 def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, ...]]:
     """The result of a call whose children have all ended, in the order in which they were begun."""
-    ends = {each.child: each for each in call.child_ends}
+    ends = {end.child: end for end in call.child_ends}
     answers = [
         section(ref, ends[ref.session], f"{number}/{len(call.children)}")
         for number, ref in enumerate(call.children, 1)
@@ -142,7 +142,7 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
     finished = e.ToolFinished(
         turn=turn.id,
         call=call.id,
-        ok=any(each.status == "completed" for each in call.child_ends),
+        ok=any(end.status == "completed" for end in call.child_ends),
         content=with_warning(repeats_before(turn, call.id), call.id, call.request, shown),
         attempt=call.attempt,
         spilled_to=result_path(call.id) if is_large else None,
@@ -176,7 +176,7 @@ def section(ref: e.ChildRef, ended: e.ChildEnded, name: str) -> str:
 
 def open_below(session: Session, turn: str) -> Sequence[OpenChild]:
     """The children that the turn began and that have not ended."""
-    return [each for each in session.children if each.began.id == turn]
+    return [child for child in session.children if child.began.id == turn]
 
 
 def _count(number: int, noun: str) -> str:

@@ -104,7 +104,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
 
 
 def _restored(session: Session, event: e.FilesRestored) -> Session:
-    paths = (*session.restored_files, *(each.path for each in event.files))
+    paths = (*session.restored_files, *(file.path for file in event.files))
     return replace(session, restored_files=tuple(dict.fromkeys(paths)))
 
 

@@ -47,7 +47,7 @@ def _read(field: InputField, text: str) -> Any:
         case "choice":
             return _chosen(field, text)
         case "choices":
-            return [_chosen(field, each.strip()) for each in text.split(",") if each.strip()]
+            return [_chosen(field, part.strip()) for part in text.split(",") if part.strip()]
 
 
 def checked(fields: Sequence[InputField], content: str) -> str:
@@ -90,20 +90,20 @@ def shown(field: InputField, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(shown(field, each) for each in value)
-    titles = {each.value: each.title for each in field.choices}
+        return ", ".join(shown(field, item) for item in value)
+    titles = {choice.value: choice.title for choice in field.choices}
     return titles.get(value) or str(value)
 
 
 def _chosen(field: InputField, text: str) -> str:
     """The value that a number in the list, a value or its title means."""
-    values = [each.value for each in field.choices]
+    values = [choice.value for choice in field.choices]
     if text not in values and text.isdecimal() and 0 < int(text) <= len(values):
         return values[int(text) - 1]
     wanted = text.casefold()
-    for each in field.choices:
-        if wanted in {each.value.casefold(), each.title.casefold()}:
-            return each.value
+    for choice in field.choices:
+        if wanted in {choice.value.casefold(), choice.title.casefold()}:
+            return choice.value
     return text
 
 
@@ -120,9 +120,9 @@ def _fits(field: InputField, value: Any) -> Any:
             pass
         case "choice", str():
             _offered(field, value)
-        case "choices", list() if all(isinstance(each, str) for each in value):
-            for each in value:
-                _offered(field, each)
+        case "choices", list() if all(isinstance(item, str) for item in value):
+            for item in value:
+                _offered(field, item)
             _within(field, len(value), " choices")
         case _:
             raise _wrong(
@@ -179,8 +179,8 @@ def _within(field: InputField, number: float, unit: str) -> None:
 
 
 def _offered(field: InputField, value: str) -> None:
-    if value not in {each.value for each in field.choices}:
-        values = ", ".join(each.value for each in field.choices)
+    if value not in {choice.value for choice in field.choices}:
+        values = ", ".join(choice.value for choice in field.choices)
         raise _wrong(field, f"has to be one of {values}, not {value!r}")
 
 

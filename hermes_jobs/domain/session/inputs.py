@@ -66,10 +66,10 @@ def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEven
         state=command.state,
         live=command.live,
     )
-    for each in command.requests:
-        if each.refusal or not turn.is_attended:
-            by = "policy" if each.refusal else "unattended"
-            yield e.InputAnswered(turn=turn.id, call=call.id, key=each.key, action="decline", by=by)
+    for asked in command.requests:
+        if asked.refusal or not turn.is_attended:
+            by = "policy" if asked.refusal else "unattended"
+            yield e.InputAnswered(turn=turn.id, call=call.id, key=asked.key, action="decline", by=by)
 
 
 def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:
@@ -103,8 +103,8 @@ def expire(command: c.ExpireInput, session: Session) -> Iterator[e.SessionEvent]
     call = turn.call(command.step)
     if call is None or call.input is None:
         return
-    for each in call.input.unanswered:
-        yield e.InputAnswered(turn=turn.id, call=call.id, key=each.key, action="cancel", by="timeout")
+    for unanswered in call.input.unanswered:
+        yield e.InputAnswered(turn=turn.id, call=call.id, key=unanswered.key, action="cancel", by="timeout")
 
 
 def _under_way(command: c.RequestInput, session: Session) -> tuple[Turn, Call]:
@@ -127,11 +127,11 @@ def _under_way(command: c.RequestInput, session: Session) -> tuple[Turn, Call]:
 def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputRequest]:
     turn = require_open_turn(session, command.turn)
     found = [
-        (call, each)
+        (call, unanswered)
         for call in turn.calls
         if call.input is not None and call.waits_for_input
-        for each in call.input.unanswered
-        if command.call in {None, call.id} and command.key in {None, each.key}
+        for unanswered in call.input.unanswered
+        if command.call in {None, call.id} and command.key in {None, unanswered.key}
     ]
     if not found:
         raise Rejected(f"Turn {turn.id} has no such call waiting for input.", kind="not_waiting")
@@ -149,8 +149,8 @@ def as_mcp(answered: OpenInput) -> bytes:
     """The answers as JSON in the form of the specification: an object by key of `action` and `content`."""
     return msgspec.json.encode(
         {
-            each.key: {"action": each.action}
-            | ({"content": msgspec.Raw(each.content.encode())} if each.content else {})
-            for each in answered.answers
+            previous.key: {"action": previous.action}
+            | ({"content": msgspec.Raw(previous.content.encode())} if previous.content else {})
+            for previous in answered.answers
         }
     )

@@ -52,9 +52,9 @@ def count_call(
     plain = _plain(result, call)
     is_new = last is None or last.result != plain
     count = 1 if last is None or is_new else last.count + 1
-    others = (each for each in repeats if each is not last)
+    others = (repeat for repeat in repeats if repeat is not last)
     if changes and is_new:
-        others = (msgspec.structs.replace(each, count=0) for each in others)
+        others = (msgspec.structs.replace(other, count=0) for other in others)
     return (*others, RepeatedCall(asked.name, _canonical(asked.arguments), plain, count))
 
 
@@ -77,7 +77,9 @@ def _plain(result: str, call: str) -> str:
 
 def _last(repeats: Sequence[RepeatedCall], asked: ToolCall) -> RepeatedCall | None:
     arguments = _canonical(asked.arguments)
-    return next((each for each in repeats if (each.name, each.arguments) == (asked.name, arguments)), None)
+    return next(
+        (repeat for repeat in repeats if (repeat.name, repeat.arguments) == (asked.name, arguments)), None
+    )
 
 
 def _canonical(arguments: str) -> str:

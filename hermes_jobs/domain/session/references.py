@@ -95,8 +95,10 @@ def resumed(reference: Reference) -> Reference:
 
 def message(references: Sequence[Reference], limit: int) -> str:
     """All answers as one message, at most about `limit` characters of them; and who is left out, and why."""
-    answers = [each for each in references if each.text is not None]
-    left_out = "; ".join(f"{each.model}: {each.failure}" for each in references if each.failure is not None)
+    answers = [reference for reference in references if reference.text is not None]
+    left_out = "; ".join(
+        f"{reference.model}: {reference.failure}" for reference in references if reference.failure is not None
+    )
     if not answers:
         return ALONE.format(left_out=left_out)
     count = "Another model has" if len(answers) == 1 else f"{len(answers)} other models have"

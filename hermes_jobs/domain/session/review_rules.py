@@ -23,7 +23,7 @@ def evolve(session: Session, event: e.ReviewEvent) -> Session:
             reviews=(*session.reviews, review),
             review_counters=reviews.fired(session.review_counters, event.kind),
         )
-    waiting = tuple(each for each in session.reviews if each.id != event.review)
+    waiting = tuple(other for other in session.reviews if other.id != event.review)
     if isinstance(event, e.ReviewStarted):
         return replace(session, reviews=waiting, active_review=event.review)
     running = None if session.active_review == event.review else session.active_review
@@ -81,7 +81,7 @@ def of_curator(session: Session, events: Iterable[e.SessionEvent]) -> Iterator[e
 
 def cancel(command: c.CancelReview, session: Session) -> Iterator[e.SessionEvent]:
     """Cancel a waiting review. Raises `Rejected` if it does not wait."""
-    if all(each.id != command.review for each in session.reviews):
+    if all(review.id != command.review for review in session.reviews):
         state = "has begun" if session.active_review == command.review else "has ended"
         raise Rejected(f"Review {command.review} {state}.", kind="not_waiting")
     yield e.ReviewFailed(review=command.review, kind="cancelled", message=f"Cancelled by {command.by}.")

@@ -43,7 +43,7 @@ def _default_plan(turn: Turn, event: ModelReplied) -> tuple[PlannedCall, ...]:
 
 def with_call(turn: Turn, call: Call) -> Turn:
     """The turn with its call of that id replaced."""
-    return replace(turn, calls=tuple(call if each.id == call.id else each for each in turn.calls))
+    return replace(turn, calls=tuple(call if other.id == call.id else other for other in turn.calls))
 
 
 def round_is_complete(turn: Turn) -> bool:

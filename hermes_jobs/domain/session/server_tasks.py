@@ -38,7 +38,7 @@ def _polled(call: Call, event: e.ServerTaskPolled) -> Call:
     task = replace(task, poll_at=event.poll_at)
     if not event.reached:
         return replace(call, task=task)
-    answered = () if call.input is None else tuple(each.key for each in call.input.answers)
+    answered = () if call.input is None else tuple(answer.key for answer in call.input.answers)
     task = replace(task, seen_at=event.at, answered=(*task.answered, *answered))
     return replace(call, task=task, input=None)
 

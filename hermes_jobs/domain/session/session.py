@@ -162,7 +162,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def find(self, turn: str) -> Turn | None:
         """The running or waiting turn with that id."""
         open_turns = (self.current, *self.waiting) if self.current else self.waiting
-        return next((each for each in open_turns if each.id == turn), None)
+        return next((candidate for candidate in open_turns if candidate.id == turn), None)
 
 
 def fork_of(parent: Session, stream: str) -> Session:
@@ -233,7 +233,7 @@ def not_ended(session: Session, turn_id: str, kind: str = "not_ended") -> Reject
 def require_no_children(session: Session) -> None:
     """Raise `Rejected`, kind `busy`, while children of the session are at work."""
     if session.children:
-        names = ", ".join(each.ref.session for each in session.children)
+        names = ", ".join(child.ref.session for child in session.children)
         raise Rejected(
             f"Sub-agents of session {session.id} are still at work: {names}.",
             kind="busy",
@@ -245,7 +245,9 @@ def replace_turn(session: Session, turn: Turn) -> Session:
     """The session with its running or waiting turn of that id replaced."""
     if session.current is not None and session.current.id == turn.id:
         return replace(session, current=turn)
-    return replace(session, waiting=tuple(turn if each.id == turn.id else each for each in session.waiting))
+    return replace(
+        session, waiting=tuple(turn if other.id == turn.id else other for other in session.waiting)
+    )
 
 
 def append_messages(session: Session, turn: Turn, *said: Message) -> Session:

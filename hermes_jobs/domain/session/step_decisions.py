@@ -120,8 +120,8 @@ def _prefetched(command: c.FinishPrefetch, session: Session) -> Iterator[e.Sessi
     if command.started is not None and session.started is None:
         yield command.started
     if turn.if_busy == "collect":
-        for each in takewhile(lambda waiting: _is_collected(turn, waiting), session.waiting):
-            yield e.TurnMerged(turn=each.id, into=turn.id)
+        for waiting in takewhile(lambda other: _is_collected(turn, other), session.waiting):
+            yield e.TurnMerged(turn=waiting.id, into=turn.id)
     yield from command.responses
     yield command.prefetched
 
@@ -168,7 +168,7 @@ def _referred(
     turn = fold(session, (outcome,)).current
     if isinstance(outcome, e.ReferenceReplied) or turn is None or turn.open_references:
         return outcome
-    return replace(outcome, alone=all(each.text is None for each in turn.references))
+    return replace(outcome, alone=all(reference.text is None for reference in turn.references))
 
 
 def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:

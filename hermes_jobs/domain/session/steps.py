@@ -140,7 +140,7 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
     if not turn.started:
         return (_turn_step(session, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
     if turn.open_references:
-        return tuple(_reference(session, turn, each) for each in turn.open_references)
+        return tuple(_reference(session, turn, reference) for reference in turn.open_references)
     if turn.calls:
         return tuple(_tool(session, turn, call) for call in _due_calls(turn))
     if turn.answer is not None:
@@ -153,7 +153,7 @@ def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
         return (_compression(session),)
     if turn.running:
         return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
-    asked = tuple(_reference(session, turn, each) for each in turn.references if each.running)
+    asked = tuple(_reference(session, turn, reference) for reference in turn.references if reference.running)
     return asked or tuple(_tool(session, turn, call) for call in turn.calls if call.running or call.has_task)
 
 
@@ -198,14 +198,14 @@ def _title(session: Session) -> tuple[Step, ...]:
 def _listeners(session: Session) -> tuple[Step, ...]:
     return tuple(
         Step(
-            id=f"{session.lineage}-{each.kind}-{each.cursor}",
+            id=f"{session.lineage}-{listener.kind}-{listener.cursor}",
             stream=session.stream,
-            kind=cast(StepKind, f"listener.{each.kind}"),
-            attempt=each.attempt,
-            not_before=each.retry_at,
+            kind=cast(StepKind, f"listener.{listener.kind}"),
+            attempt=listener.attempt,
+            not_before=listener.retry_at,
         )
-        for each in session.listeners
-        if each.has_backlog
+        for listener in session.listeners
+        if listener.has_backlog
     )
 
 

@@ -44,7 +44,7 @@ def seen(text: str) -> str:
 
 def _joins(before: str, after: str) -> bool:
     ends = (before[-1:], after[:1])
-    return all(each and unicodedata.category(each) in _JOINED for each in ends)
+    return all(char and unicodedata.category(char) in _JOINED for char in ends)
 
 
 def clean_title(title: str) -> str:
@@ -53,7 +53,7 @@ def clean_title(title: str) -> str:
     Raises `Rejected`, kind `usage`, where nothing is left or it is longer than `MAX_LENGTH`.
     """
     clean = " ".join(seen(printable(re.sub(r"\s", " ", title))).split())
-    if not any(unicodedata.category(each)[0] in "LNPS" for each in clean):
+    if not any(unicodedata.category(char)[0] in "LNPS" for char in clean):
         raise Rejected("The title is empty.", kind="usage", hint="Give it a few words.")
     if len(clean) > MAX_LENGTH:
         raise Rejected(
@@ -93,4 +93,4 @@ def numbered(title: str) -> str | None:
 def title_key(title: str) -> str:
     """The key under which titles are unique: case, spaces and Unicode form do not count."""
     text = unicodedata.normalize("NFKC", title).casefold()
-    return " ".join("".join(each for each in text if unicodedata.category(each) != "Cf").split())
+    return " ".join("".join(char for char in text if unicodedata.category(char) != "Cf").split())

@@ -167,17 +167,17 @@ class Turn(StepState, frozen=True, kw_only=True):
     @property
     def is_idle(self) -> bool:
         """Whether none of its model and tool calls is running, here or as a task of a server."""
-        asked = any(each.running for each in self.references)
+        asked = any(reference.running for reference in self.references)
         return not (self.running or asked or any(call.running or call.has_task for call in self.calls))
 
     @property
     def open_references(self) -> tuple[Reference, ...]:
         """The references that are due or running."""
-        return tuple(each for each in self.references if each.is_open)
+        return tuple(reference for reference in self.references if reference.is_open)
 
     def reference(self, step: str) -> Reference | None:
         """The reference with that id."""
-        return next((each for each in self.references if each.id == step), None)
+        return next((reference for reference in self.references if reference.id == step), None)
 
     def call(self, call_id: str) -> Call | None:
         """The call of the open round with that id."""
@@ -297,7 +297,7 @@ def moved(turn: Turn, model: str) -> Turn:
 
 def with_reference(turn: Turn, reference: Reference) -> Turn:
     """The turn with its reference of that id replaced."""
-    changed = (reference if each.id == reference.id else each for each in turn.references)
+    changed = (reference if other.id == reference.id else other for other in turn.references)
     return replace(turn, references=tuple(changed))
 
 

@@ -50,7 +50,7 @@ class Curation(msgspec.Struct, frozen=True, kw_only=True):
 
     def about(self, skill: str) -> CurationProposal | None:
         """The proposal that concerns the skill."""
-        return next((each for each in self.proposals if skill in each.versions), None)
+        return next((proposal for proposal in self.proposals if skill in proposal.versions), None)
 
 
 def stream_of(review: str) -> str:
@@ -68,8 +68,8 @@ def evolve(curation: Curation, event: e.CurationEvent) -> Curation:
             )
         case e.ProposalApplied():
             proposals = tuple(
-                replace(each, applied=True) if each.number == event.number else each
-                for each in curation.proposals
+                replace(proposal, applied=True) if proposal.number == event.number else proposal
+                for proposal in curation.proposals
             )
             return replace(curation, version=version, proposals=proposals)
         case _:

@@ -83,7 +83,7 @@ def _was_moved(found: FolderFiles, past: Sequence[Skill], laid_out: Skill | None
     """Whether a person put the folder where it lies; else it lies where the skill once was."""
     if laid_out is not None and laid_out.exists:
         return found.category != laid_out.category
-    return all(each.category != found.category for each in past if each.exists)
+    return all(earlier.category != found.category for earlier in past if earlier.exists)
 
 
 class _Merge(msgspec.Struct, frozen=True):
@@ -120,10 +120,10 @@ def _base(
     path: str, there: SkillFile, past: Sequence[Skill], held: Mapping[str, Holding]
 ) -> SkillFile | None:
     """What the person began from; the file itself where it is only old, None where it is new."""
-    before = [each.files[path] for each in past if path in each.files]
+    before = [earlier.files[path] for earlier in past if path in earlier.files]
     holding = held.get(path)
     if holding is not None and holding.contents:
-        since = [each.files.get(path) for each in past[holding.followed + 1 :]]
+        since = [earlier.files.get(path) for earlier in past[holding.followed + 1 :]]
         if there in since and past[holding.followed].files.get(path) != there:
             return there  # it was written by a process that died before it could note that
         saved = Content(there, holding.saved_at)
@@ -137,8 +137,8 @@ def _base(
 
 def _nearest(files: Sequence[SkillFile], to: SkillFile) -> SkillFile:
     """The file with the most lines in common, the last among equals."""
-    text = nearest((each.content for each in files), to.content)
-    return next(each for each in reversed(files) if each.content == text)
+    text = nearest((file.content for file in files), to.content)
+    return next(file for file in reversed(files) if file.content == text)
 
 
 def _shares(newest: SkillFile, older: SkillFile, saved: SkillFile) -> bool:
@@ -148,7 +148,7 @@ def _shares(newest: SkillFile, older: SkillFile, saved: SkillFile) -> bool:
 
 def is_stale(path: str, file: SkillFile, past: Sequence[Skill]) -> bool:
     """Whether the log had the file so at some time, or has taken it in, so, before."""
-    if any(each.files.get(path) == file for each in past):
+    if any(earlier.files.get(path) == file for earlier in past):
         return True
     writes = [
         (version, before.files.get(path), after.files.get(path))
@@ -164,10 +164,10 @@ def is_stale(path: str, file: SkillFile, past: Sequence[Skill]) -> bool:
 def _is_merge_of(
     path: str, file: SkillFile, before: SkillFile | None, after: SkillFile | None, past: Sequence[Skill]
 ) -> bool:
-    if before is None or after is None or any(each.base64 for each in (file, before, after)):
+    if before is None or after is None or any(version.base64 for version in (file, before, after)):
         return False
     base = nearest(
-        dict.fromkeys(each.files[path].content for each in past if path in each.files), file.content
+        dict.fromkeys(earlier.files[path].content for earlier in past if path in earlier.files), file.content
     )
     return _brought_together(path, base or "", before.content, file.content) == after.content
 

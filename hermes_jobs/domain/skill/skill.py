@@ -106,7 +106,7 @@ def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
             proposals = (*_proposals_without(skill, path=event.request.path), _proposal(skill, event))
             return replace(skill, version=version, proposals=proposals)
         case e.SkillApproved() | e.SkillDenied():
-            proposals = tuple(each for each in skill.proposals if each.version != event.proposal)
+            proposals = tuple(proposal for proposal in skill.proposals if proposal.version != event.proposal)
             return replace(skill, version=version, proposals=proposals)
         case _:
             after = _written(skill, event)
@@ -145,7 +145,7 @@ def _is_conflict(event: e.SkillWritten) -> bool:
 
 def _proposals_without(skill: Skill, path: str) -> tuple[SkillProposal, ...]:
     """A newer proposal for a file stands in for the one before."""
-    return tuple(each for each in skill.proposals if each.path != (path or MAIN_FILE))
+    return tuple(proposal for proposal in skill.proposals if proposal.path != (path or MAIN_FILE))
 
 
 def _proposal(skill: Skill, event: e.SkillProposed) -> SkillProposal:
@@ -191,7 +191,7 @@ def _with(skill: Skill, path: str, file: SkillFile) -> Files:
 def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
     """What can be taken back after the event: its own write too, unless it takes back another."""
     if event.undoes is not None:
-        return tuple(each for each in skill.past if each.version < event.undoes)
+        return tuple(earlier for earlier in skill.past if earlier.version < event.undoes)
     now = Past(version=skill.version + 1, category=skill.category, files=skill.files, origin=skill.origin)
     return (*skill.past, now)[-UNDOABLE:]
 
@@ -210,7 +210,7 @@ def undone(skill: Skill) -> e.SkillWritten:
 def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
     """The event that takes back the writes of these versions at once. Raises `Rejected` where others wrote
     the skill since, or where they were taken back."""
-    own = [each for each in skill.past if each.version in versions]
+    own = [earlier for earlier in skill.past if earlier.version in versions]
     if not own or list(skill.past[-len(own) :]) != own:
         raise Rejected(
             f"The skill {skill.name!r} was changed since, or that was taken back.",

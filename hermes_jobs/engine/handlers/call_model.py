@@ -162,7 +162,7 @@ class CallModel:
         """The calls that need approval, and those that are approved by a standing rule."""
         asked = zip(reply.tool_calls, reply.plan, strict=True)
         for at, (call, plan) in enumerate(asked):
-            changed_before = any(each.effect == "write" for each in reply.plan[:at])
+            changed_before = any(plan.effect == "write" for plan in reply.plan[:at])
             if is_blocked(turn.repeats, call) and not changed_before:
                 continue
             verdict = self._toolbox.of(session).verdict(call, tool_context(session, turn, plan.call, rules))

@@ -68,9 +68,9 @@ def consolidation_request(
 ) -> ModelRequest:
     """The request about these turns; `known` are entries of the memory that may say the same."""
     said = "\n".join(
-        f'<turn id="{each.id}" date="{each.day}">\n<person>\n{each.asked}\n</person>\n'
-        f"<assistant>\n{each.answered}\n</assistant>\n</turn>"
-        for each in turns
+        f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.asked}\n</person>\n'
+        f"<assistant>\n{turn.answered}\n</assistant>\n</turn>"
+        for turn in turns
     )
     there = "\n".join(f"- {' '.join(entry.split())}" for entry in known)
     before = f"<known>\n{there}\n</known>\n" if there else ""
@@ -170,7 +170,7 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return ended(state.stream, outcome, found, booked, self.limit)
 
     def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
-        said = "\n".join(f"{each.asked}\n{each.answered}" for each in turns)
+        said = "\n".join(f"{turn.asked}\n{turn.answered}" for turn in turns)
         model = self.chosen.name or self.own_model(state.lineage)
         return consolidation_request(turns, self.known(said), model=model, lineage=state.lineage)
 

@@ -82,7 +82,7 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return ended(state.stream, self._failed(self.embedder, state, step, asked, error))
         vector_of = dict(zip(asked, answer.vectors, strict=True))
         still = self.texts(plan.texts)  # what was forgotten meanwhile gets no vector
-        vectors = [vector_of.get(still.get(each.digest, ""), b"") for each in plan.texts]
+        vectors = [vector_of.get(still.get(text.digest, ""), b"") for text in plan.texts]
         estimated = Usage(sum(map(tokens, asked))) if answer.usage == NO_USAGE else NO_USAGE
         outcome = e.EmbeddingEnded(
             step=step.id,

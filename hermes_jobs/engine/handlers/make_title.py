@@ -70,7 +70,7 @@ class MakeTitle(msgspec.Struct, frozen=True, eq=False):
         if not title:
             return None
         wanted = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
-        return next((each for each in wanted if self.is_free(session, each)), None)
+        return next((candidate for candidate in wanted if self.is_free(session, candidate)), None)
 
 
 def title_of(reply: str) -> str:

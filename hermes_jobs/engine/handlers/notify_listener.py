@@ -118,4 +118,4 @@ class NotifyMemoryProvider:
 def due_of(session: Session, step: Step) -> tuple[Subscription, ...]:
     """The subscriptions of that step that have a backlog."""
     kind = step.kind.partition(".")[2]
-    return tuple(each for each in session.listeners if each.kind == kind and each.has_backlog)
+    return tuple(listener for listener in session.listeners if listener.kind == kind and listener.has_backlog)

@@ -67,7 +67,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         recalled = self._recalled(session, turn, started)
-        responses = tuple(_booked(turn, step, each) for each in recalled.paid)
+        responses = tuple(_booked(turn, step, paid) for paid in recalled.paid)
         prefetched = self._prefetched(session, turn, started, recalled)
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 

@@ -86,7 +86,7 @@ class Summariser:
 
     def booked(self, turn: str | None, step: str) -> tuple[ResponseBooked, ...]:
         """The responses so far, as events; `turn` pays for them, if any."""
-        return tuple(replace(each, turn=turn, step=step) for each in self.responses)
+        return tuple(replace(response, turn=turn, step=step) for response in self.responses)
 
     def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
         if failed is not None and (failed.error.usage != NO_USAGE or failed.error.kind in UNREPORTED):

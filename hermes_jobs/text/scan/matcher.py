@@ -109,7 +109,7 @@ def _lower(text: str) -> str:
     low = text.lower()
     if len(low) == len(text):
         return low
-    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
+    return "".join(small if len(small := char.lower()) == 1 else char for char in text)
 
 
 def _around(low: str, word: str) -> Iterator[Span]:

@@ -65,9 +65,9 @@ def normalizations(text: str) -> tuple[Normalization, ...]:
     edits = list(_bare_edits(text))
     found = [_edited(plain, edits) if edits else plain]
     for edits_of, guessed in _DISGUISES:
-        for each in tuple(found):
-            if edits := list(edits_of(each.text)):
-                other = _edited(each, edits, guessed=guessed or each.guessed)
+        for item in tuple(found):
+            if edits := list(edits_of(item.text)):
+                other = _edited(item, edits, guessed=guessed or item.guessed)
                 if all(other.text != known.text for known in found):
                     found.append(other)
     return tuple(found)
@@ -133,7 +133,7 @@ def _bare(character: str) -> str:
     if is_invisible(character):
         return ""
     parts = unicodedata.normalize("NFKD", _SIGNS.get(character, character))
-    kept = "".join(each for each in parts if each not in _MARKS)
+    kept = "".join(part for part in parts if part not in _MARKS)
     return unicodedata.normalize("NFKC", kept)
 
 

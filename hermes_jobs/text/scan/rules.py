@@ -51,7 +51,7 @@ class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.unless and compiled(self.unless).search(words):
             return True
         line = before.rpartition("\n")[2]
-        return any(compiled(f"(?:{each})$").search(line) for each in self.unless_preceded_by)
+        return any(compiled(f"(?:{pattern})$").search(line) for pattern in self.unless_preceded_by)
 
 
 class ScanRules:
@@ -138,7 +138,7 @@ def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mappi
         also=tuple(_filled(raw.also, words).split()),
         pattern=_filled(raw.pattern, fragments),
         unless=_filled(raw.unless, fragments),
-        unless_preceded_by=tuple(_filled(each, fragments) for each in preceded if each),
+        unless_preceded_by=tuple(_filled(pattern, fragments) for pattern in preceded if pattern),
     )
 
 

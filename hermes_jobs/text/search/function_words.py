@@ -69,10 +69,10 @@ _OF_NOW = """
 @cache
 def function_roots() -> frozenset[str]:
     """What stands for them in passages: stems, and pairs of characters of a script without spaces."""
-    return frozenset((*(stem(fold(each)) for each in _WORDS.split()), *_PAIRS.split()))
+    return frozenset((*(stem(fold(word)) for word in _WORDS.split()), *_PAIRS.split()))
 
 
 @cache
 def roots_of_now() -> frozenset[str]:
     """What stands for words such as `currently`."""
-    return frozenset(stem(fold(each)) for each in _OF_NOW.split())
+    return frozenset(stem(fold(word)) for word in _OF_NOW.split())

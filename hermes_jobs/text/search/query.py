@@ -204,13 +204,13 @@ class _Parser:
 
 def every(parts: Sequence[Expression]) -> Expression | None:
     """All of them as one expression; None for none."""
-    flat = [each for part in parts for each in (part.parts if isinstance(part, All) else (part,))]
+    flat = [leaf for part in parts for leaf in (part.parts if isinstance(part, All) else (part,))]
     return _joined(All, flat)
 
 
 def any_of(parts: Sequence[Expression]) -> Expression | None:
     """One of them as one expression; None for none."""
-    flat = [each for part in parts for each in (part.parts if isinstance(part, AnyOf) else (part,))]
+    flat = [leaf for part in parts for leaf in (part.parts if isinstance(part, AnyOf) else (part,))]
     return _joined(AnyOf, flat)
 
 

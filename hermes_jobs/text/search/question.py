@@ -51,7 +51,7 @@ class Question(msgspec.Struct, frozen=True):
     @property
     def words(self) -> float:
         """About how many words it has; two characters of a script without spaces are taken for one."""
-        pairs = sum(each.root is not None and is_unspaced(each.root) for each in self.wanted)
+        pairs = sum(word.root is not None and is_unspaced(word.root) for word in self.wanted)
         return len(self.wanted) - pairs / 2
 
     @property
@@ -63,7 +63,7 @@ class Question(msgspec.Struct, frozen=True):
 
 def asks_for_now(question: Question) -> bool:
     """Whether it asks for what holds at present, and not for what held once."""
-    return any(each.root in roots_of_now() for each in question.wanted)
+    return any(word.root in roots_of_now() for word in question.wanted)
 
 
 def question(query: str) -> Question | None:
@@ -78,8 +78,8 @@ def question(query: str) -> Question | None:
         if token.quoted:
             must.append(token.term)
             continue
-        for each in _wanted(token.term):
-            wanted.setdefault(each.root or each.terms[0].text, each)
+        for form in _wanted(token.term):
+            wanted.setdefault(form.root or form.terms[0].text, form)
     return Question(every(must), tuple(wanted.values())[:MAX_WANTED]) if wanted else None
 
 

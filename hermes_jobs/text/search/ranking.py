@@ -110,8 +110,8 @@ def counts_of_forms(folded: Sequence[str], wanted: Sequence[Wanted]) -> list[lis
 
 def terms_in(folded: str, wanted: Sequence[Wanted]) -> tuple[Term, ...]:
     """The terms of what is wanted, in the forms in which they stand in the text."""
-    written = _forms_of([each.root for each in wanted if each.root is not None], _words(folded))
-    others = (term for each in wanted if len(each.terms) == 1 for term in each.terms)
+    written = _forms_of([word.root for word in wanted if word.root is not None], _words(folded))
+    others = (term for word in wanted if len(word.terms) == 1 for term in word.terms)
     return tuple(dict.fromkeys((*map(Term, written), *others)))
 
 

@@ -70,10 +70,10 @@ def forms(word: str) -> tuple[str, ...]:
     if len(word) < SHORTEST - 1 or _LATIN.fullmatch(word) is None:
         return (word,)
     bases = [base, base[:-1]] if base.endswith(("i", "e")) else [base]
-    written = [each + suffix for each in bases for suffix in _SUFFIXES]
+    written = [start + suffix for start in bases for suffix in _SUFFIXES]
     if base[-1] in _DOUBLES:
         written += [base + base[-1] + suffix for suffix in _SUFFIXES_DOUBLED]
-    return tuple(dict.fromkeys((word, *(each for each in written if stem(each) == base))))
+    return tuple(dict.fromkeys((word, *(form for form in written if stem(form) == base))))
 
 
 def _step_1(word: str) -> str:
@@ -142,7 +142,7 @@ def _without_e(word: str) -> str:
 def _longest(word: str, endings: tuple[str, ...]) -> str | None:
     if not word.endswith(endings):  # as with most words
         return None
-    return max((each for each in endings if word.endswith(each)), key=len)
+    return max((ending for ending in endings if word.endswith(ending)), key=len)
 
 
 def _shape(word: str) -> str:

@@ -64,7 +64,7 @@ class InputRequested(Event, frozen=True, kw_only=True):
 
     def without(self, key: str) -> InputRequested | None:
         """The same without a request that was answered; None where that was the last one."""
-        left = tuple(each for each in self.requests if each.key != key)
+        left = tuple(request for request in self.requests if request.key != key)
         return msgspec.structs.replace(self, requests=left) if left else None
 
 
