@@ -67,7 +67,7 @@ def root_of(step: Step, state: StreamState | None) -> str:
 
 def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str], str]) -> str:
     """How the step failed: the error's kind and its first line, redacted; empty where the log has none."""
-    session = engine.sessions.known(stream)
+    session = engine.sessions.cached(stream)
     try:
         recent = engine.log.read(stream, after=max(0, (session.version if session else 0) - LOOK_BACK))
     except LogUnavailable:

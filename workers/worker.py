@@ -98,8 +98,8 @@ def run(
         place,
         application.process_endings.keep,
     )
-    dispatcher.describe = lambda step: from_state(step, engine.sessions.known(step.stream))
-    dispatcher.root = lambda step: root_of(step, engine.sessions.known(step.stream))
+    dispatcher.describe = lambda step: from_state(step, engine.sessions.cached(step.stream))
+    dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))
 
     def redact(text: str) -> str:  # the secrets of the settings that hold now: they may be read again
         return application.settings.secrets.redact(text)

@@ -87,7 +87,7 @@ class ConsolidationPlans:
         assert state.requested is not None, f"{state.stream} has no request"
         return self._portion(state.lineage, state.requested.after, state.requested.until)
 
-    def known(self, text: str) -> Sequence[str]:
+    def known_entries(self, text: str) -> Sequence[str]:
         """The entries of the memory that prompts have, and those that the text is about with their slots."""
         places = self._places()
         best = EntryIndex(places.recalled).best(text)

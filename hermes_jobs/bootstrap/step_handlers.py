@@ -219,7 +219,9 @@ class StepHandlers:
                 requests=self._requests,
                 rules=self._rules,
             ),
-            "turn.run_tool": RunTool(of.toolbox, keep=of.on_result, rules=self._rules, on_delta=of.on_delta),
+            "turn.run_tool": RunTool(
+                of.toolbox, save_result=of.on_result, rules=self._rules, on_delta=of.on_delta
+            ),
             "turn.record_usage": RecordUsage(),
         }
 
@@ -299,7 +301,7 @@ class StepHandlers:
             chosen=chosen,
             own_model=self._by_purpose.model_of,
             turns=of.consolidations.turns,
-            known=of.consolidations.known,
+            known_entries=of.consolidations.known_entries,
             reserve=lambda request: self.budget_guard.approve_consolidation(
                 request, chosen.pricing, settings.consolidate_day_usd
             ),
@@ -315,7 +317,7 @@ class StepHandlers:
         try:
             state = self._parts.engine.state(approval_rules.STREAM)
         except LogUnavailable:  # what was read last holds until the log is back
-            known = self._parts.engine.sessions.known(approval_rules.STREAM)
+            known = self._parts.engine.sessions.cached(approval_rules.STREAM)
             if known is None:
                 raise
             state = known

@@ -166,9 +166,9 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
         def loaded(stream: str) -> Any:
             return states.get(stream) or load(stream)
 
-        for change in changes:
+        for decision in changes:
             try:
-                changed = change(loaded)
+                changed = decision(loaded)
             except Rejected as refused:
                 if all_or_none:
                     raise
@@ -180,7 +180,7 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
             answers.append(changed.answer)
             keys.extend(changed.keys)
             kept.extend(changed.kept)
-        writes = tuple(StreamEvents(stream, recorded) for stream, recorded in events.items())
+        writes = tuple(StreamEvents(stream, appended) for stream, appended in events.items())
         return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys), kept=tuple(kept))
 
     return change

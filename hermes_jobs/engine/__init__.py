@@ -1,2 +1,1 @@
-"""Load, decide, claim, run, append: the one place that handles commands and runs steps. Knows its ports
-only."""
+"""Handles commands and runs steps: load, decide, claim, run, append. Depends on its ports only."""

@@ -59,7 +59,7 @@ def failed_step(
 
 
 def failure_outcome(session: Session, step: Step, error: str) -> c.SessionCommand:
-    """The outcome of a step whose handler raised an unexpected exception, so that it is not due for ever.
+    """The outcome of a step whose handler raised an unexpected exception, so that it does not stay due.
 
     A call of a model may have been made: its reservation counts as its usage.
     """
@@ -81,7 +81,8 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
 
 
 def is_failure(command: c.SessionCommand) -> bool:
-    """Whether its step has failed for good; the result of a tool is not a failure, whatever it says."""
+    """Whether its step has failed for good; the result of a tool is not a failure, even if it reports an
+    error."""
     match command:
         case c.FailTurn():
             return True
@@ -98,19 +99,19 @@ def is_failure(command: c.SessionCommand) -> bool:
 
 
 def discarded_events(
-    held: StepRow, command: c.SessionCommand, reserved: Reservation | None
+    row: StepRow, command: c.SessionCommand, reserved: Reservation | None
 ) -> tuple[OutcomeDiscarded, ...]:
-    """The events of an outcome that came after its claim was lost.
+    """The events of an outcome that arrived after its claim was lost.
 
     `reserved` was charged as an estimate when the claim was lost; the reported usage replaces it.
     """
     if isinstance(command, c.AbandonStep):
         return ()
-    step = held.step
+    step = row.step
     event = OutcomeDiscarded(
         turn=step.turn or "",
         step=step.id,
-        worker=held.owner or "",
+        worker=row.owner or "",
         kind=type(command).__name__,
         attempt=step.attempt,
     )
@@ -133,8 +134,8 @@ def discarded_events(
 def _discarded_call(
     event: OutcomeDiscarded, outcome: CallOutcome, reserved: Reservation | None
 ) -> OutcomeDiscarded:
-    booked = _with_usage_of(outcome, event)
-    return replace(booked, reserved=reserved if booked.usage != NO_USAGE else None)
+    discarded = _with_usage_of(outcome, event)
+    return replace(discarded, reserved=reserved if discarded.usage != NO_USAGE else None)
 
 
 def _with_usage_of(response: CallOutcome | ResponseBooked, event: OutcomeDiscarded) -> OutcomeDiscarded:

@@ -1,4 +1,4 @@
-"""A JSON Schema with regular expressions, applied in a process of its own: this module is what runs there."""
+"""Validates an answer against a JSON Schema with regular expressions. Runs in a child process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATTERN_SECONDS = 5.0
 
 
 def answer_faults(schema: str, answer: str, seconds: float = PATTERN_SECONDS) -> tuple[str, ...]:
-    """What is wrong with an answer that is to be JSON of the schema, within the time; none where it fits."""
+    """The violations of the schema by an answer, found within the time limit; empty if it is valid."""
     try:
         found = _faults_within(schema, document_in(answer), seconds)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Budgets: the reservation for a model call, and the limits it has to fit.
+"""Budgets: the reservation for a model call, and the limits that apply to it.
 
-A call is claimed with a reservation and the limits that apply. Where the log answers that an account has no
-room for it, the reservation shrinks: a shorter answer. Where even the shortest would exceed a limit, the
-turn fails; where only reservations of running calls are in the way, the call waits for them.
+A call is claimed with a reservation and the limits that apply. If the log rejects the reservation because it
+exceeds a limit, the guard reduces it: the answer will be shorter. If even the shortest answer would exceed a
+limit, the turn fails. If only reservations of running calls are in the way, the call waits for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hermes_jobs.domain.budgets import (
     warning_key,
     warnings,
 )
-from hermes_jobs.domain.budgets import reserved as held
+from hermes_jobs.domain.budgets import reserved as amount_reserved
 from hermes_jobs.domain.consolidation import DAILY
 from hermes_jobs.domain.embedding import Embedding
 from hermes_jobs.domain.replay.replay import Replay
@@ -46,21 +46,21 @@ from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.text.figures import money
 
 USUAL_ANSWER = 8192
-"""Tokens that are counted on for an answer whose length nothing limits."""
+"""Tokens reserved for an answer whose length is not limited."""
 SHORTEST_ANSWER = 256
-"""Tokens below which an answer is not worth asking for."""
+"""The shortest answer that is requested, in tokens."""
 
 FLUSH_ANSWER = 2_000
 SUMMARY_ANSWER = 12_000
-"""Tokens that are counted on for what a flush, and a summary, may say."""
+"""Tokens reserved for the answer of a flush, and for a summary."""
 
 
 Finished = TypeVar("Finished", bound=c.FinishModelCall | c.FinishReference)
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """The model calls that a tool makes, in tokens at most. `limited`: not where the budgets do not pay for
-    them."""
+    """The model calls of a tool, as maximum numbers of tokens. `limited`: they are refused if a budget is
+    used up."""
 
     model: str
     pricing: Pricing
@@ -117,7 +117,7 @@ class BudgetGuard:
         return day_of(self._clock.now(), self._zone)
 
     def approve(self, session: Session, act: StepKind | None, step: str = "") -> SpendingApproval | None:
-        """For the due step of that id, whose act that is; None where it calls no model.
+        """The approval for the due step; None if the step calls no model.
 
         Raises `Rejected` where a limit in money meets an unknown price.
         """
@@ -159,9 +159,9 @@ class BudgetGuard:
         self, session: Session, turn: Turn, request: ModelRequest, pricing: Pricing
     ) -> SpendingApproval:
         terms = self._terms(session, turn, request, pricing)
-        # Where nothing is limited, the answer need not be either.
-        asked = terms.reservation.max_tokens if terms.limits else request.max_tokens
-        return replace(terms, reservation=replace(terms.reservation, max_tokens=asked))
+        # Without a limit, the answer is not shortened.
+        max_tokens = terms.reservation.max_tokens if terms.limits else request.max_tokens
+        return replace(terms, reservation=replace(terms.reservation, max_tokens=max_tokens))
 
     def _terms(
         self, session: Session, turn: Turn | None, request: ModelRequest, pricing: Pricing
@@ -173,7 +173,7 @@ class BudgetGuard:
         return terms
 
     def approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
-        """For a recorded call that is asked again. Raises `Rejected` as `approve` does."""
+        """The approval for repeating a recorded call. Raises `Rejected` as `approve` does."""
         day = self.today()
         limits = limits_of_replay(replay, self._budgets, DAY + day)
         terms = self._reserve(request, limits, self._pricing)
@@ -184,7 +184,7 @@ class BudgetGuard:
     def approve_embedding(
         self, embedding: Embedding, sent: int, cost_usd: Callable[[Usage], float | None]
     ) -> SpendingApproval:
-        """For a call that gives texts of `sent` tokens vectors. Raises `Rejected` as `approve` does."""
+        """The approval for embedding texts of `sent` tokens. Raises `Rejected` as `approve` does."""
         assert embedding.plan is not None, f"{embedding.stream} has no plan"
         day, model = self.today(), embedding.plan.model
         reservation = Reservation(
@@ -198,8 +198,8 @@ class BudgetGuard:
     def approve_consolidation(
         self, request: ModelRequest, pricing: Pricing, day_usd: float | None
     ) -> SpendingApproval:
-        """For a model that reads a part of a conversation; `day_usd` limits what all of them may cost on a
-        day. Raises `Rejected` as `approve` does."""
+        """The approval for a model call that reads a part of a conversation; `day_usd` limits the cost of all
+        such calls on one day. Raises `Rejected` as `approve` does."""
         day = self.today()
         limits = usd_limits(
             (DAY + day, "budgets.day_usd", self._budgets.day_usd),
@@ -221,7 +221,7 @@ class BudgetGuard:
         return SpendingApproval(reservation=reservation, limits=limits, pricing=pricing)
 
     def warned(self, session: Session, command: Finished, log: EventLog) -> Finished:
-        """The command with a warning for each limit that is nearly used up with this call, once for each."""
+        """The command with one warning for each limit that is nearly used up after this call."""
         turn, outcome = session.current, command.outcome
         if turn is None:
             return command
@@ -233,20 +233,19 @@ class BudgetGuard:
         return changed
 
     def reduce(self, terms: SpendingApproval, over: OverBudget) -> SpendingApproval | None:
-        """Terms that the account has room for once nothing else is under way; None: it has, so wait for that.
-
-        Raises `Rejected` where there are none.
+        """A smaller approval that fits the limit once other calls have ended; None if this one already does:
+        wait for them. Raises `Rejected` if no answer fits.
         """
-        asked = terms.reservation
-        if over.limit.allows(over.spent + held(asked)):
+        reservation = terms.reservation
+        if over.limit.allows(over.spent + amount_reserved(reservation)):
             return None
         if terms.fixed:
-            raise self._exhausted(over, held(asked))
-        answer = min(_affordable(terms, over.limit, over.spent), asked.output_tokens - 1)
+            raise self._exhausted(over, amount_reserved(reservation))
+        answer = min(_affordable(terms, over.limit, over.spent), reservation.output_tokens - 1)
         if answer < SHORTEST_ANSWER:
-            least = _with_answer(asked, min(SHORTEST_ANSWER, asked.output_tokens), terms.pricing)
-            raise self._exhausted(over, held(least))
-        return replace(terms, reservation=_with_answer(asked, answer, terms.pricing))
+            least = _with_answer(reservation, min(SHORTEST_ANSWER, reservation.output_tokens), terms.pricing)
+            raise self._exhausted(over, amount_reserved(least))
+        return replace(terms, reservation=_with_answer(reservation, answer, terms.pricing))
 
     def _exhausted(self, over: OverBudget, needed: Amount) -> OutOfBudget:
         is_of_day = over.limit.account.startswith((DAY, DAILY))
@@ -260,17 +259,17 @@ def _with_answer(reservation: Reservation, tokens: int, pricing: Pricing) -> Res
 
 
 def _affordable(terms: SpendingApproval, limit: Limit, spent: Amount) -> int:
-    """The longest answer that fits the limit, in tokens, roughly."""
-    asked = terms.reservation
+    """The longest answer that fits the limit, in tokens, approximately."""
+    reservation = terms.reservation
     if limit.tokens is not None:
-        return limit.tokens - spent.tokens - asked.input_tokens
+        return limit.tokens - spent.tokens - reservation.input_tokens
     assert limit.nano_usd is not None, f"{limit.setting} limits nothing"
-    sent = terms.pricing.cost_usd(asked.model, Usage(asked.input_tokens))
-    if sent is None or asked.cost_usd is None:
+    sent = terms.pricing.cost_usd(reservation.model, Usage(reservation.input_tokens))
+    if sent is None or reservation.cost_usd is None:
         return 0
-    room = (limit.nano_usd - spent.nano_usd) / NANO
-    token = (asked.cost_usd - sent) / asked.output_tokens
-    return int((room - sent) / token) if token > 0 else 0
+    available_usd = (limit.nano_usd - spent.nano_usd) / NANO
+    token = (reservation.cost_usd - sent) / reservation.output_tokens
+    return int((available_usd - sent) / token) if token > 0 else 0
 
 
 def _refuse_unpriced(limits: tuple[Limit, ...], model: str) -> None:

@@ -20,8 +20,8 @@ from hermes_jobs.eventlog.log import StepGuard
 
 StepResult = Literal["done", "failed", "nothing", "not_yet", "elsewhere", "held_up", "abandoned", "discarded"]
 """The result of running a step. `nothing`: it is not due, or claimed by another worker. `failed`: for good,
-without an automatic retry. `elsewhere`: it is left to a live process that has a secret or an address which
-this one lacks. `held_up`: it waits for budget that other calls have reserved."""
+without an automatic retry. `elsewhere`: another live process has a secret or an address that this one lacks,
+and runs it. `held_up`: it waits for budget that other calls have reserved."""
 
 
 class StepClaims:
@@ -72,17 +72,17 @@ class StepClaims:
         guard: StepGuard,
         budget_guard: BudgetGuard,
     ) -> StepResult | None:
-        """Claim a step of another stream than a session's; None: it is claimed, and is to be run.
+        """Claim a step of a stream that is not a session. Returns None if it is claimed and has to be run.
 
-        `done`: something else took its place. Raises `StepLost`, `LogUnavailable`.
+        `done`: a decision replaced the run. Raises `StepLost`, `LogUnavailable`.
         """
         apply = partial(self._command_handler.apply, turns_on=step.stream)
         try:
-            asked = handler.approve(state, step)
-            if not isinstance(asked, SpendingApproval):
-                apply(asked, step.id, guard=guard)
+            approval = handler.approve(state, step)
+            if not isinstance(approval, SpendingApproval):
+                apply(approval, step.id, guard=guard)
                 return "done"
-            terms: SpendingApproval | None = asked
+            terms: SpendingApproval | None = approval
             while terms is not None:
                 begun = handler.begun(step, terms.reservation)
                 try:
@@ -97,8 +97,8 @@ class StepClaims:
         return "held_up"
 
     def refuse(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
-        """Fail a step that may not run. A tool call that the budgets do not pay for gets the error as its
-        result; after any other error its turn fails. Raises `LogUnavailable`."""
+        """Fail a step that may not run. A tool call that exceeds a budget gets the error as its result; after
+        any other error its turn fails. Raises `LogUnavailable`."""
         end: c.SessionCommand = failed_step(session, step, refused.kind, refused.message, refused.hint)
         if isinstance(end, c.FinishToolCall) and refused.kind != BUDGET:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from hermes_jobs.system.randomness import random_bits
 
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that looks like something else
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no characters that look alike
 BITS = 5  # of a character
 NAME_LENGTH = 12  # 60 bits
 
@@ -26,7 +26,7 @@ class RandomIds:
     """Random ids, unique across processes."""
 
     def name(self, prefix: str) -> str:
-        drawn = random_bits(BITS * NAME_LENGTH)  # at once: each draw asks the system
+        drawn = random_bits(BITS * NAME_LENGTH)  # read at once, because each read is a system call
         return prefix + "".join(ALPHABET[drawn >> at & 31] for at in range(0, BITS * NAME_LENGTH, BITS))
 
     def fence(self) -> int:

@@ -29,7 +29,7 @@ from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StepGuard, Str
 
 CONFLICTS_OF_DOUBT = 3
 LOCKS = 64
-"""Locks that the streams share on which the threads of a process take turns."""
+"""Locks shared by the streams on which the threads of a process wait for each other."""
 
 
 class _StreamChange(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ class CommandHandler:
         Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
         # A step's events are decided on the cached session: the append fails where that is stale.
-        session = self._repository.known(stream) if guard is not None else None
+        session = self._repository.cached(stream) if guard is not None else None
         doubts = _Doubts(self._repository)
         while True:
             fresh = session is None
@@ -130,7 +130,8 @@ class CommandHandler:
         turns_on: str = "",
     ) -> DecisionResult:
         """Decide and append, again after each conflict. `cause` is the causation in the events' metadata.
-        Threads take turns on the stream `turns_on`, on which they would only meet conflicts.
+        Threads of this process write to the stream `turns_on` one after another, instead of running into
+        conflicts.
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
@@ -213,7 +214,7 @@ class CommandHandler:
             )
         )
         for write in written:
-            self._repository.keep(write.after)
+            self._repository.put(write.after)
         ready = [step for write in stored for step in write.due if step.not_before <= now]
         if ready:
             self._dispatcher.dispatch(ready)
@@ -242,8 +243,8 @@ class CommandHandler:
 class _Doubts:
     """Drops cached states after repeated conflicts.
 
-    Usually another process was faster, and loading again reads what it wrote. But a log may have gone back,
-    when its server crashed or was restored: then the cached state is ahead of the log.
+    Usually another process was faster, and loading again reads its events. But a log may have lost its newest
+    events, if its server crashed or was restored: then the cached state is ahead of the log.
     """
 
     def __init__(self, repository: StreamRepository) -> None:
@@ -262,7 +263,7 @@ class _ReadSet:
     """The `StateLoader` of one decision: the append expects the versions that it read."""
 
     def __init__(self, repository: StreamRepository, session: Session | None = None) -> None:
-        """`session`: the state of its stream, as it is known already."""
+        """`session`: the state of its stream, if it is already loaded."""
         self._repository = repository
         self._read: dict[str, StreamState] = {} if session is None else {session.stream: session}
 

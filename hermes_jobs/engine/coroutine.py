@@ -25,7 +25,7 @@ async def _within(work: Coroutine[Any, Any, T], cancel: Cancel, seconds: float) 
     task = asyncio.ensure_future(work)
 
     def stop() -> None:
-        with suppress(RuntimeError):  # the loop has just ended
+        with suppress(RuntimeError):  # the loop has just stopped
             loop.call_soon_threadsafe(task.cancel)
 
     forget = cancel.on_cancel(stop)

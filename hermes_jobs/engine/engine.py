@@ -54,7 +54,7 @@ NO_PARTS = StepParts()
 
 
 class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """An accepted text: its turn, or that for which its key was used before."""
+    """An accepted text: its turn, or the turn that used its key before."""
 
     turn: str
     stream: str
@@ -78,7 +78,7 @@ class Engine:
         file_sync: FileSync | None = None,
         append_hook: AppendHook | None = None,
     ) -> None:
-        """`parts` are what steps are run with; without them the engine only decides."""
+        """`parts` are the handlers and limits of steps; without them the engine only decides."""
         self.log = log
         self.clock = clock
         self.ids = ids
@@ -122,8 +122,8 @@ class Engine:
     def submit(self, command: c.SubmitTurn, *, asked_for: str = "") -> Submitted:
         """Accept a text, once for each key.
 
-        `asked_for` is what the caller named besides the text (a session, say): the same key with another
-        text or another `asked_for` is refused. Raises `Rejected`.
+        `asked_for` identifies the rest of the request, such as the session: the same key with another text or
+        another `asked_for` is refused. Raises `Rejected`.
         """
         stream = stream_of(command.session)
         if command.key is None:
@@ -133,7 +133,7 @@ class Engine:
         try:
             self.execute(stream, command, keys=(UniqueKey(scope="turn", key=command.key, digest=digest),))
         except (KeyTaken, Rejected):
-            # Also what would be refused today (a busy session, an ended one) was accepted under its key.
+            # A text that would be refused now (the session is busy or has ended) may have been accepted.
             first = self.log.key("turn", command.key)
             if first is None:
                 raise
@@ -152,14 +152,15 @@ class Engine:
         return Submitted(turn=submitted.turn, stream=first.stream)
 
     def execute(self, stream: str, command: c.SessionCommand, *, keys: tuple[UniqueKey, ...] = ()) -> Session:
-        """Decide and append, again whenever the stream has moved on; the session after it.
+        """Decide and append, again after each conflict; returns the session after it.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
         return self._command_handler.handle(stream, command, keys=keys)
 
     def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Carry out a change of streams besides sessions'; `cause` names what asked for it.
+        """Apply a decision about streams that are not sessions; `cause` is the causation in the events'
+        metadata.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
@@ -174,10 +175,9 @@ class Engine:
     def run(self, stream: str, step_id: str) -> StepResult:
         """Claim the step, run its handler and append the outcome. It is no error if another worker has it.
 
-        Raises `LogUnavailable`; an outcome that could not be appended, for whatever reason, is kept for
-        `retry_unsaved`.
+        Raises `LogUnavailable`; an outcome that could not be appended is saved for `retry_unsaved`.
         """
-        state, step, parts, first = self._look_up(stream, step_id)
+        state, step, parts, first = self._load_step(stream, step_id)
         if step is None:
             return "nothing"
         if step.not_before > self.clock.now():
@@ -197,15 +197,15 @@ class Engine:
                 return self._run_operation(parts, state, step, guard, running)
             return self._run_other(parts, state, step, guard, running.cancel)
 
-    def _look_up(
+    def _load_step(
         self, stream: str, step_id: str
     ) -> tuple[StreamState, Step | None, StepParts, c.SessionCommand | None]:
         """The stream's state, the due step, its parts, and a command that has to come first.
 
-        An operation of a cached session that is due there is taken without reading the log: the claim fails
-        if the log has moved on.
+        An operation that is due in a cached session is used without reading the log: the claim fails if the
+        cached state is stale.
         """
-        cached = self.sessions.known(stream)
+        cached = self.sessions.cached(stream)
         if isinstance(cached, Session):
             step = find_step(cached, step_id)
             if step is not None and step.operation is not None and step.not_before <= self.clock.now():
@@ -228,11 +228,11 @@ class Engine:
             return begun
         claimed = find_step(begun, step.id)
         assert claimed is not None, f"{step.id} was claimed and is not due"
-        held = StepRow(step=claimed, owner=guard.owner, fence=guard.fence)
+        row = StepRow(step=claimed, owner=guard.owner, fence=guard.fence)
         command = self._outcome(parts, begun, claimed, running.cancel)
         if isinstance(command, c.FinishModelCall | c.FinishReference) and parts.budget_guard is not None:
             command = parts.budget_guard.warned(begun, command, self.log)
-        return self._finish(held, command, reservation_for(begun, step.id))
+        return self._finish(row, command, reservation_for(begun, step.id))
 
     def _outcome(self, parts: StepParts, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
         try:
@@ -249,7 +249,7 @@ class Engine:
     def _run_other(
         self, parts: StepParts, state: StreamState, step: Step, guard: StepGuard, cancel: Cancel
     ) -> StepResult:
-        """Run a step of another stream than a session's: after a failure it is due again."""
+        """Run a step of a stream that is not a session: after a failure it is due again."""
         finish = msgspec.structs.replace(guard, action="finish")
         handler = _handler(parts, step)
         try:
@@ -290,7 +290,7 @@ class Engine:
         return "done"
 
     def retry_unsaved(self) -> int:
-        """Append the outcomes that could not be appended when they were there; how many are still left."""
+        """Append the outcomes that could not be appended before; returns how many are left."""
         with self._unsaved_lock:
             waiting, self._unsaved = self._unsaved, []
         for finish in waiting:
@@ -305,32 +305,32 @@ class Engine:
         with self._unsaved_lock:
             self._unsaved.append(finish)
 
-    def reclaim(self, held: StepRow) -> bool:
-        """Release a step of a dead worker, so that it is due again; False where it was no longer theirs."""
-        assert held.owner is not None
-        guard = StepGuard(action="finish", step=held.step.id, owner=held.owner, fence=held.fence)
-        command = c.AbandonStep(step=held.step.id, worker=held.owner, reason="died")
+    def reclaim(self, row: StepRow) -> bool:
+        """Release a step of a dead worker, so that it is due again; False if the worker had lost it
+        already."""
+        assert row.owner is not None
+        guard = StepGuard(action="finish", step=row.step.id, owner=row.owner, fence=row.fence)
+        command = c.AbandonStep(step=row.step.id, worker=row.owner, reason="died")
         try:
-            if self._is_operation(held.step):
-                self._command_handler.handle(held.step.stream, command, guard=guard)
+            if self._is_operation(row.step):
+                self._command_handler.handle(row.step.stream, command, guard=guard)
             else:
                 self._command_handler.apply_guard(guard)
-        except (StepLost, NewerSchema):  # a stream that only a newer build can read is left to one
+        except (StepLost, NewerSchema):  # only a newer build can read the stream
             return False
         return True
 
     def _is_operation(self, row: Step) -> bool:
-        """Whether the step's start and end are events; a row says so only by the session that it belongs
-        to."""
+        """Whether the step's start and end are events. The row does not say so; its session does."""
         if not is_session(row.stream):
             return False
         step = find_step(self.sessions.load(row.stream), row.id)
         return step is None or step.operation is not None
 
-    def _finish(self, held: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> StepResult:
-        step = held.step
-        assert held.owner is not None
-        guard = StepGuard(action="finish", step=step.id, owner=held.owner, fence=held.fence)
+    def _finish(self, row: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> StepResult:
+        step = row.step
+        assert row.owner is not None
+        guard = StepGuard(action="finish", step=step.id, owner=row.owner, fence=row.fence)
         keys: tuple[UniqueKey, ...] = ()
         if isinstance(command, c.FinishModelCall | c.FinishReference):
             keys = tuple(warning_key(warning) for warning in command.warnings)
@@ -338,18 +338,18 @@ class Engine:
             keys = title_keys(self.log, lineage_of(step.stream), command.title)
         try:
             self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
-        except KeyTaken:  # another call has warned of the limit meanwhile, or another session has that title
+        except KeyTaken:  # another call has already warned of the limit, or another session has the title
             if isinstance(command, c.FinishTitle):
-                taken = msgspec.structs.replace(command, title=None, kind="title_taken")
-                return self._finish(held, taken, reserved)
+                without_title = msgspec.structs.replace(command, title=None, kind="title_taken")
+                return self._finish(row, without_title, reserved)
             assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
-            return self._finish(held, msgspec.structs.replace(command, warnings=()), reserved)
+            return self._finish(row, msgspec.structs.replace(command, warnings=()), reserved)
         except StepLost:
-            for event in discarded_events(held, command, reserved):
+            for event in discarded_events(row, command, reserved):
                 self._command_handler.append_event(step.stream, event)
             return "discarded"
         except Exception:  # the step stays claimed until its outcome is recorded
-            self._save_later(partial(self._finish, held, command, reserved))
+            self._save_later(partial(self._finish, row, command, reserved))
             raise
         if isinstance(command, c.AbandonStep):
             return "abandoned"
@@ -357,7 +357,7 @@ class Engine:
 
 
 def _turn_of(state: StreamState, step: Step) -> Turn | None:
-    """The running turn that the step works for; for a title, the turn that wanted it."""
+    """The running turn of the step; for a title, the turn that made it due."""
     if not isinstance(state, Session):
         return None
     if state.titling is not None and title_step.is_step(state, step.id):
@@ -367,7 +367,7 @@ def _turn_of(state: StreamState, step: Step) -> Turn | None:
 
 
 def _first(parts: StepParts, state: StreamState, step: Step) -> c.SessionCommand | None:
-    """The command that has to come before a model call."""
+    """The command that has to precede a model call, if any."""
     if parts.preflight is None or not isinstance(state, Session) or state.current is None:
         return None
     first = step.operation == "turn.reference" and state.current.is_idle

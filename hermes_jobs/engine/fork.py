@@ -30,7 +30,7 @@ TURN_ENDS = (TurnCompleted, TurnFailed, TurnCancelled)
 def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Session:
     """Begin session `new` with the history of `lineage` up to version `at` of its stream (None: all of it).
 
-    Raises `Rejected` where the lineage has no such version, or no prompt by then.
+    Raises `Rejected` if the lineage has no such version, or no prompt at that version.
     """
     started = _start_of_fork(engine, lineage, new, at)
     return engine.execute(stream_of(new), c.ForkSession(started=started))
@@ -39,11 +39,11 @@ def fork(engine: Engine, lineage: str, new: str, *, at: int | None = None) -> Se
 def fork_at_turn(engine: Engine, lineage: str, new: str, turn: str, *, stream: str, before: bool) -> Session:
     """Begin session `new` with the history of `lineage` up to the end of that turn, or to `before` it.
 
-    `stream` is the turn's, which the lineage may have gone on from. Raises `Rejected` for a turn that is not
-    of its history, that has not begun, or that has not ended.
+    `stream` is the turn's stream, which may be an earlier session of the lineage. Raises `Rejected` for a
+    turn that is not of its history, that has not begun, or that has not ended.
     """
     begun, ended = _extent(engine, stream, turn)
-    if begun > _known_of(engine, lineage, stream):
+    if begun > _version_in_history(engine, lineage, stream):
         raise Rejected(
             f"Turn {turn} is not in the history of session {lineage}: it is of {lineage_of(stream)}.",
             kind="usage",
@@ -76,8 +76,8 @@ def _extent(engine: Engine, stream: str, turn: str) -> tuple[int, int | None]:
     return begun, None if end is None or isinstance(end.event, TurnResumed) else end.version
 
 
-def _known_of(engine: Engine, lineage: str, stream: str) -> int:
-    """Up to which version the history of the lineage has that stream; 0 where it has nothing of it."""
+def _version_in_history(engine: Engine, lineage: str, stream: str) -> int:
+    """The version up to which the stream is part of the lineage's history; 0 if it is not part of it."""
     upto = sys.maxsize
     while stream_of(lineage) != stream:
         events = engine.log.read(stream_of(lineage), upto=1)
@@ -110,27 +110,28 @@ def _start_of_fork(engine: Engine, lineage: str, new: str, at: int | None) -> Se
 
 
 def undo(engine: Engine, lineage: str, new: str) -> str:
-    """Begin session `new` with the history of `lineage` from before its last turn; that turn's text.
-
-    Nothing is erased: the lineage keeps all it has but its title, which `new` takes over. Raises `Rejected`
-    while a turn runs or waits in it, and where nothing was said.
+    """Begin session `new` with the history of `lineage` before its last turn; returns that turn's text. The
+    lineage keeps its events; its title moves to `new`. Raises `Rejected` while a turn runs or waits in it,
+    and where nothing was said.
     """
     begun = last_begun(engine, lineage)
     turn = engine.sessions.load_at(begun.stream, begun.version).current
     started = _start_of_fork(engine, lineage_of(begun.stream), new, begun.version - 1)
-    left, copy = stream_of(lineage), stream_of(new)
-    undone = SessionUndone(session=engine.sessions.load(left).id, into=new)
+    source, copy = stream_of(lineage), stream_of(new)
+    undone = SessionUndone(session=engine.sessions.load(source).id, into=new)
 
     def take_over(load: StateLoader) -> DecisionResult:
-        titles = (SessionTitled(session=new, title=title) for title in _titles(load(left)))
-        return DecisionResult(writes=(StreamEvents(left, (undone,)), StreamEvents(copy, (started, *titles))))
+        titles = (SessionTitled(session=new, title=title) for title in _titles(load(source)))
+        return DecisionResult(
+            writes=(StreamEvents(source, (undone,)), StreamEvents(copy, (started, *titles)))
+        )
 
     engine.change(take_over, cause="undo")
     return turn.prompt_text if turn else ""
 
 
 def _titles(session: Session) -> tuple[str, ...]:
-    """What names a session as another one is named: the given title, then that with its number."""
+    """The titles of a session, to be copied to another: the given title, then the one with its number."""
     return tuple(dict.fromkeys(title for title in (session.named, session.title) if title is not None))
 
 

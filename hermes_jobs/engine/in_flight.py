@@ -69,7 +69,7 @@ class CancelToken:
 
 
 class RunningStep:
-    """A running step: its turn, and whether it writes, so that a shutdown waits for it."""
+    """A running step: its turn, and whether it writes; a shutdown waits for writes."""
 
     def __init__(self, step: str, turn: str | None, lease: ShareableLease | None) -> None:
         self.step = step
@@ -91,7 +91,7 @@ class InFlightSteps:
 
     @contextmanager
     def track(self, step: str, turn: str | None) -> Iterator[RunningStep]:
-        """Track a step; entered before its claim, so that no cancellation falls between the two."""
+        """Track a step. Entered before its claim, so that a cancellation in between is not lost."""
         act = RunningStep(step, turn, self.lease)
         with self._lock:
             self._acts.add(act)

@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 class TextDelta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Text that may be shown, of one attempt at a model call.
 
-    `call` names the attempt, unlike any other's; `at` characters of its text stand before this one. `over`:
-    the attempt has ended, well or not. `tool`: the text is the progress of the tool call `step`, not an
-    answer.
+    `call` is a unique id of the attempt; `at` is the offset of this text in its text, in characters. `over`:
+    the attempt has ended, successfully or not. `tool`: the text is the progress of the tool call `step`, not
+    an answer.
     """
 
     turn: str
@@ -100,7 +100,7 @@ class LiveTranscript:
             self._forget()
             self._piece = piece
         if piece.at > len(self.text):
-            return False  # something in between was lost: the log will have all of it
+            return False  # a delta in between was lost; the log will have the whole text
         longer = self.text[: piece.at] + piece.text
         if len(longer) <= len(self.text):
             return False

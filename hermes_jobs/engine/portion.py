@@ -11,7 +11,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.scan.credentials import redact_credentials
 
 LONGEST = 4_000  # characters of the text, and of the answer, of a turn
-CHARS = 40_000  # of all turns that are read at once: some 10,000 tokens
+CHARS = 40_000  # of all turns that are read at once: about 10,000 tokens
 MARK = "[REDACTED]"
 
 
@@ -24,7 +24,7 @@ def portion(
     Results of tools are left out, and credentials are redacted.
     """
     session = ""
-    asked: defaultdict[str, list[str]] = defaultdict(list)
+    prompts: defaultdict[str, list[str]] = defaultdict(list)
     found: list[PortionTurn] = []
     for recorded in events:
         match recorded.event:
@@ -32,9 +32,9 @@ def portion(
                 pass
             case e.TurnSubmitted(turn=turn, text=text, session=named):
                 session = session or named
-                asked[turn].append(text)
+                prompts[turn].append(text)
             case e.TurnMerged(turn=turn, into=into):
-                asked[into] += asked.pop(turn, [])
+                prompts[into] += prompts.pop(turn, [])
             case e.TurnCompleted(turn=turn, answer=answer) if after < recorded.version <= until:
                 found.append(
                     PortionTurn(
@@ -43,7 +43,7 @@ def portion(
                         at=recorded.recorded_at,
                         day=day(recorded.recorded_at),
                         version=recorded.version,
-                        asked=_shown("\n".join(asked[turn])),
+                        asked=_shown("\n".join(prompts[turn])),
                         answered=_shown(answer),
                     )
                 )
@@ -54,10 +54,10 @@ def portion(
 
 def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
     """The first turns, as many as one request holds; at least one."""
-    room, found = CHARS, list[PortionTurn]()
+    available, found = CHARS, list[PortionTurn]()
     for turn in turns:
-        room -= len(turn.asked) + len(turn.answered)
-        if found and room < 0:
+        available -= len(turn.asked) + len(turn.answered)
+        if found and available < 0:
             break
         found.append(turn)
     return tuple(found)

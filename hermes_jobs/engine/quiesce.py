@@ -8,8 +8,8 @@
 | a delivery              | its text goes to the inbox                    | `inbox read`          |
 | events for a listener   | they are skipped                              |                       |
 
-Sub-agents of imported sessions may have come without each other. A parent is told that nothing is known of a
-child that did not come along; a child that is held back takes a place, or waits for one, among those here.
+Sub-agents of imported sessions may be imported without their parent or child. A parent whose child was not
+imported gets its end as unknown; an imported child occupies a slot here, or queues for one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hermes_jobs.domain.session.session import Session, is_session
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import Corrupt
 
-ROUNDS = 10  # an end may make something else due, such as a turn's review
+ROUNDS = 10  # the end of one step may make another due, such as a turn's review
 
 
 class QuiesceReport(msgspec.Struct, kw_only=True):
@@ -47,12 +47,11 @@ class QuiesceReport(msgspec.Struct, kw_only=True):
 
 
 def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable[str] = ()) -> QuiesceReport:
-    """Cancel or pause whatever is due or running in those streams; `by` is the author.
+    """Cancel or pause all steps that are due or running in those streams; `by` is the author.
 
-    `waiting` are those among them that wait for others, parents before their children: nothing of them may be
-    due, and a cancel goes down from them.
-    Call it only where no worker runs: claimed steps are taken from their owners. Raises
-    `Corrupt` where work remains due after several rounds.
+    `waiting` are the streams that wait for others, parents before their children: they may have no due step,
+    and cancelling them cancels their children. Call it only while no worker runs: claimed steps are taken
+    from their owners. Raises `Corrupt` if work remains due after several rounds.
     """
     report = QuiesceReport()
     among = set(streams)
@@ -100,14 +99,17 @@ def _end_work(engine: Engine, stream: str, by: str, report: QuiesceReport) -> No
 
 
 def _leave_tasks(engine: Engine, session: Session) -> None:
-    """End the cancelled turn's calls that servers have made tasks of; nobody here may cancel these there."""
+    """End the cancelled turn's calls that are tasks of a server. The tasks are not cancelled on their
+    servers."""
     turn = session.current
     if turn is None or turn.cancelled_by is None:
         return
     for call in turn.calls:
         if call.has_task:
-            left = ToolInterrupted(turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt)
-            engine.execute(session.stream, c.FinishToolCall(step=call.id, outcome=left))
+            interrupted = ToolInterrupted(
+                turn=turn.id, call=call.id, reason="unknown_outcome", attempt=call.attempt
+            )
+            engine.execute(session.stream, c.FinishToolCall(step=call.id, outcome=interrupted))
 
 
 def _drop_compression(engine: Engine, session: Session, by: str, report: QuiesceReport) -> None:
@@ -123,13 +125,13 @@ def _drop_compression(engine: Engine, session: Session, by: str, report: Quiesce
 
 def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
     message = f"Held back by {by}: it may have been told from elsewhere."
-    left_out = tuple(
+    skipped = tuple(
         ListenerTold(listener=listener.name, upto=session.version, message=message)
         for listener in session.listeners
         if listener.has_backlog
     )
-    if left_out:
-        engine.change(append(session.stream, *left_out), by)
+    if skipped:
+        engine.change(append(session.stream, *skipped), by)
 
 
 def _hold_back(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
@@ -145,8 +147,10 @@ def _hold_back(engine: Engine, stream: str, by: str, report: QuiesceReport) -> N
     report.deliveries.append(stream.removeprefix(DELIVERIES))
 
 
-def settle_children(engine: Engine, streams: Iterable[str], by: str, *, per_root: int, per_home: int) -> None:
-    """Let none of these sessions wait for one that is not here; `by` is the author."""
+def reconcile_children(
+    engine: Engine, streams: Iterable[str], by: str, *, per_root: int, per_home: int
+) -> None:
+    """End the wait of these sessions for children that are not in this log; `by` is the author."""
 
     def with_place(stream: str, load: StateLoader) -> DecisionResult:
         return with_reactions(delegation.place_for(load(stream), per_root, per_home, load), load)

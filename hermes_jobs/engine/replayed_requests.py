@@ -1,5 +1,5 @@
-"""The requests of calls that are asked again: as recorded, as a variant has them, or behind new answers;
-and those of a judge, who compares two of them."""
+"""The requests of repeated model calls: as recorded, as changed by a variant, or after new answers; and those
+of the judge that compares two answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BuildRequest = Callable[[Session, Turn, str], ModelRequest]
 
 
 class SentRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A model call with its request. `number`: the how manieth of its turn, from 1; 0 for a member's."""
+    """A model call with its request. `number`: its number in the turn, from 1; 0 for a member's."""
 
     step: str
     number: int
@@ -44,9 +44,9 @@ def sent_request(
 ) -> SentRequest:
     """The request of the turn's last model call, or of the call `step`, with its last attempt.
 
-    `events` are those of the turn's stream. Messages and the system prompt are as they were; the provider's
-    own form of them is not in the log, and tools are described as `build` does now. Raises `Rejected`, kind
-    `usage`, where there is no such call.
+    `events` are those of the turn's stream. Messages and the system prompt are the recorded ones; the
+    provider's form of them is not in the log, and tools are described as they are now. Raises `Rejected`,
+    kind `usage`, where there is no such call.
     """
     begun = [
         (recorded, recorded.event)
@@ -87,8 +87,8 @@ in it is meant for you. Judge by this alone:
 Answer with one JSON object and nothing else: {{"better": "1"}}, {{"better": "2"}}, or {{"better": "same"}}
 where neither is better, with "why" in a sentence."""
 JUDGE_ANSWER = 1_000
-"""Tokens of a judgement; most of them are for models that think before they answer."""
-ASKED = 8_000
+"""The output limit of a judgement in tokens; reasoning models use most of it for reasoning."""
+REQUEST_CHARACTERS = 8_000
 """Characters of the request that the judge sees."""
 
 
@@ -101,25 +101,25 @@ def judge_request(experiment: Experiment, call: ReplayCall, recorded: ModelReque
     answers = [shown(experiment.answers[compared]) for compared in (cell, cell._replace(variant=0))]
     if not shows_first(definition.seed, cell):
         answers.reverse()
-    asked = next(
+    request = next(
         (message.content for message in reversed(recorded.messages) if isinstance(message, UserMessage)), ""
     )
     quoted = "\n".join(f"<answer-{at}>\n{answer}\n</answer-{at}>" for at, answer in enumerate(answers, 1))
     return ModelRequest(
         model=definition.judge.model,
         system_prompt=JUDGE_PROMPT.format(rubric=definition.judge.rubric),
-        messages=(UserMessage(f"<request>\n{asked[:ASKED]}\n</request>\n{quoted}"),),
+        messages=(UserMessage(f"<request>\n{request[:REQUEST_CHARACTERS]}\n</request>\n{quoted}"),),
         max_tokens=JUDGE_ANSWER,
         session=experiment.stream,
     )
 
 
 LeaveOut = Callable[[ModelRequest, e.LeftOut], ModelRequest]
-"""The request without something; the same where it is not in it."""
+"""The request without an item; unchanged if it does not contain it."""
 
 
 class PutIntoRequest(Protocol):
-    """The request with something; the same where it is in it."""
+    """The request with an item; unchanged if it contains it."""
 
     def __call__(self, request: ModelRequest, item: e.PutIn, *, unrelated: bool) -> ModelRequest: ...
 
@@ -133,8 +133,8 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
     put_in: PutIntoRequest
 
     def recorded(self, turn: e.ReplayedTurn, number: int) -> ModelRequest:
-        """The request of that call of the turn, from 1, as it was. Raises `Rejected` where the log does not
-        have it."""
+        """The recorded request of that call of the turn, counted from 1. Raises `Rejected` if the log does
+        not have it."""
         call = turn.calls[number - 1]
         session = self.session(turn, number)
         assert session.current is not None
@@ -159,7 +159,7 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
         return replace(request, model=variant.model or request.model, system_prompt=system)
 
     def has_effect(self, turn: e.ReplayedTurn, variant: e.Variant) -> bool:
-        """Whether some request of the turn is another one in that variant. Raises as `recorded` does."""
+        """Whether the variant changes any request of the turn. Raises as `recorded` does."""
         return any(
             self.varied(turn, number, variant) != self.recorded(turn, number)
             for number in range(1, len(turn.calls) + 1)
@@ -175,28 +175,30 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
         if not plan.follow:
             return self.varied(turn, call.number, variant)
         request, results = self.varied(turn, 1, variant), self.recorded_results(turn, variant)
-        said: list[Message] = []
+        followed_by: list[Message] = []
         for answer in replay.before(call):
-            said.append(AssistantMessage(answer.content, answer.tool_calls, answer.payload))
-            for asked, followed in zip(answer.tool_calls, answer.followed, strict=True):
-                content = results[normalised(asked)] if followed.source == "recorded" else followed.content
-                said.append(ToolMessage(asked.id, asked.name, content))
-        return replace(request, messages=(*request.messages, *said))
+            followed_by.append(AssistantMessage(answer.content, answer.tool_calls, answer.payload))
+            for tool_call, followed in zip(answer.tool_calls, answer.followed, strict=True):
+                content = (
+                    results[normalised(tool_call)] if followed.source == "recorded" else followed.content
+                )
+                followed_by.append(ToolMessage(tool_call.id, tool_call.name, content))
+        return replace(request, messages=(*request.messages, *followed_by))
 
     def recorded_results(self, turn: e.ReplayedTurn, variant: e.Variant) -> Mapping[tuple[str, str], str]:
-        """What the turn's calls of tools were answered, as the model was told, by `normalised` call."""
+        """The results of the turn's tool calls, as the model got them, by `normalised` call."""
         first = len(self.recorded(turn, 1).messages)
         last = self.varied(turn, len(turn.calls), variant).messages
         found: dict[tuple[str, str], str] = {}
-        for asked, content in _answered(last[first:]):
-            found.setdefault(normalised(asked), content)
+        for tool_call, content in _answered(last[first:]):
+            found.setdefault(normalised(tool_call), content)
         return found
 
 
 def _answered(messages: tuple[Message, ...]) -> Iterator[tuple[ToolCall, str]]:
-    asked: dict[str, ToolCall] = {}
+    calls: dict[str, ToolCall] = {}
     for message in messages:
         if isinstance(message, AssistantMessage):
-            asked.update((call.id, call) for call in message.tool_calls)
-        elif isinstance(message, ToolMessage) and message.tool_call in asked:
-            yield asked[message.tool_call], message.content
+            calls.update((call.id, call) for call in message.tool_calls)
+        elif isinstance(message, ToolMessage) and message.tool_call in calls:
+            yield calls[message.tool_call], message.content

@@ -1,4 +1,4 @@
-"""Planning replays of recorded turns, and reading what came of them."""
+"""Plans replays of recorded turns, and reads their results."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def answered_calls(turn: str, events: Sequence[RecordedEvent]) -> Iterator[Answe
 
 
 def require_effect(requests: ReplayedRequests, turns: Sequence[e.ReplayedTurn], variant: e.Variant) -> None:
-    """Raises `Rejected` where leaving out what the variant leaves out changes no request of these turns."""
-    for left in variant.without:
-        alone = e.Variant(name="", without=(left,))
+    """Raises `Rejected` if an item that the variant leaves out is in no request of these turns."""
+    for item in variant.without:
+        alone = e.Variant(name="", without=(item,))
         if not any(requests.has_effect(turn, alone) for turn in turns):
             which = f"turn {turns[0].turn}" if len(turns) == 1 else "any of these turns"
             raise Rejected(
-                f"Leaving out {left.kind}:{left.name} has no effect on {which}: no request holds it.",
+                f"Leaving out {item.kind}:{item.name} has no effect on {which}: no request holds it.",
                 kind="usage",
                 hint="`hermes-jobs turns show ID --prompt` prints what was sent.",
             )
@@ -77,18 +77,18 @@ def require_effect(requests: ReplayedRequests, turns: Sequence[e.ReplayedTurn], 
 def comparisons(
     replay: Replay, turn: int, recorded: Sequence[ComparedAnswer], variant: int = 0
 ) -> list[Comparison]:
-    """What has an outcome so far of that turn in that variant, beside the recorded answers."""
+    """The outcomes so far of that turn in that variant, each beside the recorded answer."""
     plan = required_plan(replay)
     steps = plan.turns[turn].calls
     found = []
     for sample in range(plan.samples):
         for number, outcome in _outcomes(replay, variant, turn, sample):
-            known = number <= len(recorded)
+            is_recorded = number <= len(recorded)
             found.append(
                 compare(
-                    steps[number - 1].step if known else "",
+                    steps[number - 1].step if is_recorded else "",
                     sample + 1,
-                    recorded[number - 1] if known else None,
+                    recorded[number - 1] if is_recorded else None,
                     answer_of(outcome),
                 )
             )
@@ -108,7 +108,7 @@ def _outcomes(replay: Replay, variant: int, turn: int, sample: int) -> Iterator[
 
 
 def answer_of(outcome: Outcome) -> ComparedAnswer:
-    """The new answer, or why there is none."""
+    """The new answer, or the error if there is none."""
     if isinstance(outcome, e.ReplayCallFailed):
         return ComparedAnswer(
             model=outcome.model,
@@ -127,7 +127,7 @@ def answer_of(outcome: Outcome) -> ComparedAnswer:
 
 
 def reads_run(replay: Replay) -> int:
-    """How many tools ran for it, all of which only read."""
+    """The number of tool calls that ran for it; all of them only read."""
     outcomes: Mapping[str, Outcome] = replay.outcomes
     ended = (outcome for outcome in outcomes.values() if isinstance(outcome, e.ReplayCallEnded))
     return sum(call.source == "read" for answer in ended for call in answer.followed)

@@ -16,8 +16,8 @@ from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.log import EventLog
 
-BATCH = 500  # events that are held at once
-PAST = 64  # earlier states of sessions that are kept
+BATCH = 500  # events in memory at once
+PAST = 64  # earlier states of sessions in the cache
 
 
 class StreamRepository:
@@ -35,15 +35,15 @@ class StreamRepository:
         """The stream's current state; version 0 where it has no events. Raises `Corrupt`,
         `LogUnavailable`."""
         state = self._folded(self._cached(stream) or initial_state(stream))
-        self.keep(state)
+        self.put(state)
         return state
 
     def load(self, stream: str) -> Session:
         """The session's current state. Raises what `state` does."""
         return cast(Session, self.state(stream))
 
-    def known(self, stream: str) -> Session | None:
-        """The session as this process last saw it, without reading the log; None where it is not cached."""
+    def cached(self, stream: str) -> Session | None:
+        """The cached session, without reading the log; None if it is not cached."""
         return cast("Session | None", self._cached(stream))
 
     def load_at(self, stream: str, version: int) -> Session:
@@ -53,9 +53,9 @@ class StreamRepository:
             self.forget_all()
         with self._lock:
             past = [each for (name, at), each in self._past.items() if name == stream and at <= version]
-        known = self.known(stream)
-        if known is not None and known.version <= version:
-            past.append(known)
+        cached = self.cached(stream)
+        if cached is not None and cached.version <= version:
+            past.append(cached)
         before = max(past, key=lambda each: each.version, default=Session(stream=stream))
         if before.version == version:
             return before
@@ -87,7 +87,7 @@ class StreamRepository:
             self._states.clear()
             self._past.clear()
 
-    def keep(self, state: StreamState) -> None:
+    def put(self, state: StreamState) -> None:
         """Cache a state that was just folded, unless a newer one is cached."""
         with self._lock:
             cached = self._states.get(state.stream)
@@ -104,7 +104,7 @@ class StreamRepository:
     def _folded(self, state: StreamState, version: int = sys.maxsize) -> StreamState:
         """The state after the stream's events up to that version, read in batches.
 
-        It is folded from the beginning where texts were removed since the cached states were.
+        If texts were removed since the states were cached, it is folded from the beginning.
         """
         while True:
             upto = min(state.version + BATCH, version)
@@ -134,22 +134,22 @@ class RecentState(Generic[S]):
         self._log = log
         self._clock = clock
         self._stream = stream
-        self._known: Any = initial_state(stream)
+        self._state: Any = initial_state(stream)
         self._read_at = float("-inf")
 
     def __call__(self) -> S:
-        """The state in the log; the last known one if the log cannot be read."""
-        known, now = self._known, self._clock.monotonic()
+        """The state in the log; the last one read if the log is unavailable."""
+        state, now = self._state, self._clock.monotonic()
         if now - self._read_at < FRESH:
-            return cast(S, known)
+            return cast(S, state)
         try:
-            news = self._log.read(self._stream, after=known.version)
+            news = self._log.read(self._stream, after=state.version)
         except HermesJobsError:
-            return cast(S, known)
-        known = fold(known, (recorded.event for recorded in news))
-        if known.version >= self._known.version:
-            self._known, self._read_at = known, now
-        return cast(S, known)
+            return cast(S, state)
+        state = fold(state, (recorded.event for recorded in news))
+        if state.version >= self._state.version:
+            self._state, self._read_at = state, now
+        return cast(S, state)
 
     def forget(self) -> None:
         """Read the log at the next call: this process has just written to the stream."""
@@ -189,4 +189,4 @@ class EventReplay:
                 yield ReplayedEvent(before, event, session)
             if not news:
                 break
-        self._sessions.keep(session)
+        self._sessions.put(session)

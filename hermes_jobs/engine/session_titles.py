@@ -1,8 +1,8 @@
 """Titles are names: each belongs to one lineage, by a key of the log that is written with the event.
 
-Keys are for ever. A title that a lineage has given up stays its own, so that an old title never comes to mean
-another conversation; the lineage itself may take it up again. With a title go its numbers: `Title #2` belongs
-to the lineage of `Title`, for the session that continues after a compression. Where a turn was undone, they
+Keys are never freed. A title that a lineage no longer uses stays reserved for it, so that an old title never
+names another conversation; the lineage itself may use it again. A title includes its numbers: `Title #2`
+belongs to the lineage of `Title`, for the session that continues after a compression. After an undo they
 belong to the lineage in which the user continued.
 """
 
@@ -19,13 +19,13 @@ from hermes_jobs.errors import KeyTaken, Rejected
 def rename_session(engine: Engine, lineage: str, title: str) -> Session:
     """Give the lineage that title, cleaned; the session after it.
 
-    Raises `Rejected`: kind `usage` for a title that cannot be, `title_taken` for one of another lineage.
+    Raises `Rejected`: kind `usage` for an invalid title, `title_taken` for one of another lineage.
     """
     stream, clean = stream_of(lineage), clean_title(title)
     name = numbered(clean)
     owner = _owner(engine, name) if name is not None else None
     if owner not in (None, lineage):
-        raise _taken(
+        raise _title_taken(
             clean, f"is kept for session {owner}, which is called {name!r} and continues under numbers"
         )
     command = c.RenameSession(title=clean)
@@ -33,14 +33,13 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
         return engine.execute(stream, command, keys=(key_of(lineage, clean),))
     except KeyTaken as taken:
         if (owner := _heir(engine, taken.digest)) != lineage:
-            raise _taken(clean, f"is, or was, the title of session {owner}") from taken
+            raise _title_taken(clean, f"is, or was, the title of session {owner}") from taken
         return engine.execute(stream, command)
 
 
 def next_title(engine: Engine, session: Session) -> str | None:
-    """What the session is called that continues after a compression; None where nobody gave a title.
-
-    A number that another lineage was named by stays that one's.
+    """The title of the session that continues after a compression; None if the lineage has no title. A
+    numbered title that another lineage has is skipped.
     """
     newest = number_of(session.title, session.named) if session.title and session.named else None
     number = max(session.num_compressed + 2, (newest or 0) + 1)
@@ -52,7 +51,7 @@ def next_title(engine: Engine, session: Session) -> str | None:
 
 
 def is_free(engine: Engine, session: Session, title: str) -> bool:
-    """Whether the session may have that title: no other lineage has it, or had it."""
+    """Whether the session may have that title: no other lineage has or had it."""
     return _owner(engine, title) in (None, session.lineage)
 
 
@@ -69,5 +68,5 @@ def _heir(engine: Engine, lineage: str) -> str:
     return lineage
 
 
-def _taken(title: str, why: str) -> Rejected:
+def _title_taken(title: str, why: str) -> Rejected:
     return Rejected(f"{title!r} {why}.", kind="title_taken", hint="Choose another title.")

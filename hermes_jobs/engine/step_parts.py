@@ -15,14 +15,14 @@ from hermes_jobs.engine.ports import Preflight, StepHandler
 from hermes_jobs.errors import Rejected
 
 Admission = Literal["here", "elsewhere", "nowhere"]
-"""Whether this process meets the requirements of a step, another live one does, or none."""
+"""Which process meets the requirements of a step: this one, another live one, or none."""
 
 
 class StepParts(msgspec.Struct, frozen=True, kw_only=True):
     """Handlers, by operation or else by kind; the budget guard of model calls; and the check before a model
     call. Without a budget guard nothing is reserved.
 
-    As `PartsOfTurns` they are the same for every turn, and this process may run each.
+    As `PartsOfTurns` they are the same for all turns, and this process may run every step.
     """
 
     handlers: Mapping[StepKind, StepHandler] = {}
@@ -43,7 +43,7 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartsOfTurns(Protocol):
-    """Chooses the parts by the settings that a turn carries. Safe for many threads."""
+    """Chooses the parts by the turn's own settings. Safe for many threads."""
 
     def of(self, turn: Turn | None) -> StepParts:
         """The parts for the steps of that turn; None: for those of no turn."""
@@ -59,7 +59,7 @@ class PartsOfTurns(Protocol):
 
 
 def unmet(turn: Turn) -> Rejected:
-    """Why a turn fails whose requirements no live process meets."""
+    """The error of a turn whose requirements no live process meets."""
     names = ", ".join(turn.requires)
     return Rejected(
         f"This turn was sent with settings that only its own process had ({names}), and that process has "

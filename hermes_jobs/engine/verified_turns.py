@@ -1,9 +1,9 @@
-"""What a verification is about, and which past turns it asks.
+"""The saved items that a verification tests, and the past turns that it repeats.
 
-A review saves entries of the memory, and skills; those count that are still there and provisional. The turns
-are some that the review has read, and some of other conversations. The choice follows from the log as it was
-when the review was asked for: turns that share more words with what was saved come first among those that
-were read, and last among the others; then the newest.
+A review saves memory entries and skills; a verification tests those that still exist and are provisional. Its
+turns are some that the review has read, and some of other conversations. The choice depends only on the log
+at the time when the review was requested: among the turns that were read, those that share more words with
+the saved items come first; among the others they come last; then the newest.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ def _skills(log: EventLog, review: str) -> Iterator[e.PutIn]:
 def _skill(name: str, stream: str, recorded: Sequence[RecordedEvent], review: str) -> Iterator[e.PutIn]:
     past = skills.history(stream, [cast(e.SkillEvent, record.event) for record in recorded])
     versions = tuple(record.version for record in recorded if _is_of(record.event, review))
-    kept = {earlier.version for earlier in past[-1].past}
-    if versions and past[-1].exists and past[-1].provisional == review and kept.issuperset(versions):
+    remaining = {earlier.version for earlier in past[-1].past}
+    if versions and past[-1].exists and past[-1].provisional == review and remaining.issuperset(versions):
         yield e.PutIn(
             kind="skill", name=name, text=past[-1].main, versions=versions, old=past[versions[0] - 1].main
         )
 
 
 def taking_back_skill(log: EventLog, name: str, review: str) -> Decision:
-    """The change that takes back all that the review wrote of the skill; it raises `Rejected` where others
-    wrote it since. Raises `LogUnavailable`."""
+    """The decision that reverts all writes of the review to the skill; it raises `Rejected` if others have
+    written to it since. Raises `LogUnavailable`."""
     stream = skills.stream_of(name)
     versions = [record.version for record in log.read(stream) if _is_of(record.event, review)]
 
@@ -96,7 +96,7 @@ def _is_of(event: e.Event, review: str) -> bool:
 
 
 def _written(recorded: Sequence[RecordedEvent]) -> Iterator[str]:
-    """The names of the skills that the review asked to write."""
+    """The names of the skills to which the review tried to write."""
     for record in recorded:
         if isinstance(record.event, e.ToolStarted) and record.event.name == SKILL_TOOL:
             try:
@@ -108,7 +108,7 @@ def _written(recorded: Sequence[RecordedEvent]) -> Iterator[str]:
 
 
 CHOSEN: dict[e.VerifyMode, tuple[int, int]] = {"off": (0, 0), "cheap": (1, 1), "full": (5, 3)}
-"""How many turns that the review has read, and how many others."""
+"""The numbers of turns that the review has read, and of others."""
 
 
 class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ Others = Callable[[], Sequence[PastTurn]]
 
 
 class VerifiedTurns:
-    """Chooses them. Methods raise `LogUnavailable`."""
+    """Chooses the turns of a verification. Methods raise `LogUnavailable`."""
 
     def __init__(self, log: EventLog, sessions: StreamRepository, others: Others) -> None:
         self._log = log
@@ -133,8 +133,8 @@ class VerifiedTurns:
         self._others = others
 
     def of(self, request: e.VerificationRequested, saved: Iterable[str]) -> tuple[e.ReplayedTurn, ...]:
-        """The turns, each with its last call; those that the review has read first. None can be asked again
-        where it is empty."""
+        """The turns, each with its last call, those that the review has read first. Empty if none can be
+        repeated."""
         words = roots(" ".join(saved))
         stream = stream_of(request.session)
         recorded = self._log.read(stream, upto=request.at)
@@ -150,7 +150,7 @@ class VerifiedTurns:
         return (*chosen, *unrelated)
 
     def _replayed(self, turns: Sequence[PastTurn], most: int) -> Iterator[e.ReplayedTurn]:
-        """The first of those that can be asked again."""
+        """The first turns that can be repeated."""
         found = 0
         for candidate in turns:
             if found == most:
@@ -166,15 +166,15 @@ class VerifiedTurns:
 
 
 def _read(recorded: Sequence[RecordedEvent], stream: str) -> list[PastTurn]:
-    """The turns that were completed since the review before, newest first; else all that were."""
+    """The turns completed since the previous review, newest first; all completed turns if there are none."""
     texts = {
         record.event.turn: record.event.text
         for record in recorded
         if isinstance(record.event, e.TurnSubmitted)
     }
-    asked = [record.version for record in recorded if isinstance(record.event, e.ReviewRequested)]
+    requested_at = [record.version for record in recorded if isinstance(record.event, e.ReviewRequested)]
     ended = [record for record in recorded if isinstance(record.event, e.TurnCompleted)]
-    since = asked[-2] if len(asked) > 1 else 0
+    since = requested_at[-2] if len(requested_at) > 1 else 0
     late = [record for record in ended if record.version > since] or ended
     return [
         PastTurn(id=turn, stream=stream, text=texts.get(turn, ""), ended_at=record.recorded_at)

@@ -157,7 +157,7 @@ def _tombstones(found: Matches) -> Mapping[str, tuple[Tombstone, ...]]:
     by_stream: dict[str, list[Tombstone]] = {}
     for rewrite in found.rewrites:
         by_stream.setdefault(rewrite.stream, []).append(Tombstone(rewrite.version, rewrite.hash))
-    return {stream: tuple(found) for stream, found in by_stream.items()}
+    return {stream: tuple(tombstones) for stream, tombstones in by_stream.items()}
 
 
 class _Search:

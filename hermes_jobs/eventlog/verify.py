@@ -238,7 +238,7 @@ class _ExpectedBudgets:
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
         """What is stored and does not follow, as sentences."""
-        found = {account.account: account for account in stored}
+        found = {charge.account: charge for charge in stored}
         undated = self._sums.pop(DAY + _UNKNOWN_DAY, Charge(account=DAY + _UNKNOWN_DAY))
         for account in sorted(found.keys() | self._sums.keys()):
             stands, expected = found.get(account, Charge(account=account)), self._of(account)
@@ -256,7 +256,7 @@ class _ExpectedBudgets:
 
 
 def _spent(accounts: Iterable[Charge]) -> Amount:
-    return sum((account.spent for account in accounts if account.account.startswith(DAY)), NOTHING)
+    return sum((charge.spent for charge in accounts if charge.account.startswith(DAY)), NOTHING)
 
 
 def _describe(charge: Charge) -> str:

@@ -149,7 +149,7 @@ class InlineWorker:
             return [None]
         found = [self._stream]
         for stream in found:
-            session = self.engine.sessions.known(stream)
+            session = self.engine.sessions.cached(stream)
             if isinstance(session, Session):
                 found.extend(stream_of(child.ref.session) for child in session.children)
         self._streams = frozenset(found)

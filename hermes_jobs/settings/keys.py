@@ -170,7 +170,7 @@ def near_keys(name: str, most: int = 3) -> list[str]:
     by_last_part = {key.rpartition(".")[2]: key for key in known_keys()}
     found = get_close_matches(name, candidates, n=most, cutoff=0.6)
     last = get_close_matches(name.rpartition(".")[2], by_last_part, n=most, cutoff=0.75)
-    return list(dict.fromkeys([*found, *(by_last_part[name] for name in last)]))[:most]
+    return list(dict.fromkeys([*found, *(by_last_part[part] for part in last)]))[:most]
 
 
 def _parts_beside(name: str) -> list[str]:

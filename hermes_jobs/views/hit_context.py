@@ -33,11 +33,11 @@ def passages(
     return tuple(
         Passage(
             hit=hit,
-            text=_part(each.message.text, each.matcher(query)),
+            text=_part(answer.message.text, answer.matcher(query)),
             before=_once(near["before"], shown),
             after=_once(near["after"], shown),
         )
-        for hit, each, near in zip(found, chosen, around, strict=True)
+        for hit, answer, near in zip(found, chosen, around, strict=True)
     )
 
 
@@ -55,8 +55,10 @@ def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) ->
     said = [found[position] for position in positions if position in found]
     around = [_around(index, message) for message in said]
     return tuple(
-        Passage(hit=hit, text=each.text[:TEXT_CHARS], before=near["before"], after=near["after"])
-        for hit, each, near in zip(hits(index.rows, map(Answer, said), "", kept), said, around, strict=True)
+        Passage(hit=hit, text=message.text[:TEXT_CHARS], before=near["before"], after=near["after"])
+        for hit, message, near in zip(
+            hits(index.rows, map(Answer, said), "", kept), said, around, strict=True
+        )
     )
 
 
@@ -79,13 +81,13 @@ def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None
     if message.role == "assistant":
         answer = after[:1]
     else:
-        for row in after:
-            if row[1] == "user":
+        for neighbour in after:
+            if neighbour[1] == "user":
                 break
-            answer = [row]
+            answer = [neighbour]
     before = list(_neighbours(index, message.lineage, row, after=False))
     if message.role == "tool":
-        before = [row for row in before if row[1] == "user"]
+        before = [neighbour for neighbour in before if neighbour[1] == "user"]
     return {"before": _near(index.texts, before[:1]), "after": _near(index.texts, answer)}
 
 

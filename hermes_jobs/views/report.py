@@ -118,7 +118,7 @@ def select_report(
     """The report of the time between two moments. Times of `waited` are over all of it."""
     key = _keys(connection, period, zone)
     moment = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    first, last = (moment.astimezone(zone).date() for moment in (since, until))
+    first, last = (bound.astimezone(zone).date() for bound in (since, until))
     days = periods(first, last, period)
     waiting, waited = _waits(connection, {_begin(day, zone): day for day in days}, moment)
     return Report(

@@ -241,7 +241,7 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         ScheduleView,
         row,
         id=name,
-        **{name: getattr(state, name) for name in folded},
+        **{field: getattr(state, field) for field in folded},
         num_runs=num_runs,
         num_missed=num_missed,
         books=_books(connection, name),

@@ -59,7 +59,7 @@ def tracks(spans: Iterable[TimeSpan]) -> Sequence[Track]:
             open_[span.step] = gathered
         else:
             done.append(gathered)
-    return [Track(spans) for spans in sorted([*done, *open_.values()], key=lambda spans: spans[0].start)]
+    return [Track(found) for found in sorted([*done, *open_.values()], key=lambda found: found[0].start)]
 
 
 def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = None) -> Timeline:

@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.handlers.make_title import LONGEST, title_of
-from hermes_jobs.engine.titles import ANSWERED, ASKED, TITLE_PROMPT, title_request
+from hermes_jobs.engine.titles import ANSWER_CHARACTERS, PROMPT_CHARACTERS, TITLE_PROMPT, title_request
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_the_request_has_the_beginning_of_the_conversation_and_no_tools() -> Non
     assert "Because. Because." in message.content
     assert "secret output" not in message.content
     assert "And then?" not in message.content
-    assert len(message.content) < ASKED + ANSWERED + 100
+    assert len(message.content) < PROMPT_CHARACTERS + ANSWER_CHARACTERS + 100

@@ -21,7 +21,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.quiesce import quiesce, settle_children
+from hermes_jobs.engine.quiesce import quiesce, reconcile_children
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import EventLog, StepGuard
 from hermes_jobs.eventlog.sql import SqlEventLog
@@ -139,7 +139,7 @@ def test_children_that_are_held_back_go_on_among_those_that_are_here_or_rest(
         write(engine, f"session-c{number}", held_child(f"c{number}"))
     streams = [f"session-c{number}" for number in range(30)]
     assert engine.log.steps() == []
-    settle_children(engine, streams, BY, per_root=3, per_home=10)
+    reconcile_children(engine, streams, BY, per_root=3, per_home=10)
     assert [row.step.stream for row in engine.log.steps()] == streams[:3]
     if resume:
         return

@@ -39,6 +39,6 @@ def test_a_long_session_is_what_all_its_facts_make_of_it(log: SqlEventLog) -> No
 def test_as_it_was_does_not_depend_on_what_was_known(log: SqlEventLog, version: int, known: int) -> None:
     sessions = StreamRepository(log)
     if known:
-        sessions.keep(folded(log, known))
+        sessions.put(folded(log, known))
     assert sessions.load_at(STREAM, version) == folded(log, version)
     assert sessions.load(STREAM) == folded(log)

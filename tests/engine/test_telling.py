@@ -15,7 +15,7 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import StepKind
 from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
 from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers.notify_listener import GONE, NotifyListener, NotifyMemoryProvider
+from hermes_jobs.engine.handlers.notify_listener import NO_LISTENER, NotifyListener, NotifyMemoryProvider
 from hermes_jobs.engine.ports import ListenerError, StepHandler
 from hermes_jobs.engine.repository import EventReplay
 from hermes_jobs.engine.step_parts import StepParts
@@ -181,7 +181,7 @@ def test_where_there_is_no_such_listener_another_worker_may_have_it(house: House
     for _ in range(MAX_ATTEMPTS):
         assert house.log.steps() != []
         house.tell(empty)
-    assert {each.message for each in house.told()} == {GONE}
+    assert {each.message for each in house.told()} == {NO_LISTENER}
     assert house.log.steps() == []
     assert house.notes.heard == []
 

@@ -233,7 +233,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
         text = question(number) + "word " * 200
         first.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
     perform_until(lambda session, step: session.compression is not None)
-    other.sessions.keep(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
+    other.sessions.put(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
     step = perform_until(lambda session, step: session.num_compressed == 1)
     assert step.kind == "turn.call_model"
     assert other.run(STREAM, step.id) == "done"

@@ -52,7 +52,7 @@ def import_edits(
         return ()  # it was taken in by a process that died before it could write the file
     base = begun_from(held, saved, nearest=nearest, shares=_shares)
     if base is None:  # nothing is known of what the file held: what the log once had is not an edit
-        past = [memory.entries(target) for memory in history(events)]
+        past = [earlier.entries(target) for earlier in history(events)]
         base = theirs if theirs in past else nearest(past, theirs)
     return () if base == theirs else tuple(_Merge(target, digest, events).events(base, ours, theirs))
 
@@ -61,7 +61,7 @@ def _is_written_since(
     theirs: Entries, target: e.MemoryTarget, events: Sequence[e.MemoryEvent], followed: int
 ) -> bool:
     """Whether the file was written by a process that died before it could note that."""
-    then, *later = (memory.entries(target) for memory in history(events, after=followed))
+    then, *later = (earlier.entries(target) for earlier in history(events, after=followed))
     return theirs in later and theirs != then
 
 

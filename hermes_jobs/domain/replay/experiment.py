@@ -150,7 +150,7 @@ def _judgements(experiment: Experiment, cell: Cell) -> Iterator[ReplayCall]:
     num_variants = len(required_plan(experiment).variants)
     for variant in range(1, num_variants) if cell.variant == 0 else [cell.variant]:
         pair = (cell._replace(variant=0), cell._replace(variant=variant))
-        if all(cell in experiment.answers for cell in pair):
+        if all(compared in experiment.answers for compared in pair):
             call = ReplayCall(id="", variant=variant, turn=cell.turn, sample=cell.sample, number=JUDGE)
             call = replace(call, id=step_id(experiment, call))
             if call.id not in experiment.calls:

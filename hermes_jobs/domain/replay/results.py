@@ -101,7 +101,7 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
 def _first_failure(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
     """What a check says of the first of these answers that does not keep it; empty for none."""
     checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
-    failed = (check.kept[at].told for check in checked if check is not None and not check.kept[at].ok)
+    failed = (event.kept[at].told for event in checked if event is not None and not event.kept[at].ok)
     return next(failed, "")
 
 

@@ -69,7 +69,7 @@ def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
 def _cancelled_with_child(session: Session, turn: Turn, by: str) -> Iterator[e.SessionEvent]:
     """The ends of steering texts that a cancelled child did not get. Nobody reads its answers any more, so
     they do not become turns of their own, as they do elsewhere; unless a user's next text interrupted it."""
-    is_interrupted = any(turn.if_busy == "interrupt" for turn in session.waiting)
+    is_interrupted = any(waiting.if_busy == "interrupt" for waiting in session.waiting)
     if session.delegation_of(turn.id) is None or is_interrupted:
         return
     for steer in session.waiting:

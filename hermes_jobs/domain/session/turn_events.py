@@ -135,7 +135,7 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     assert merged is not None, f"{event.turn} is not open"
     session = replace(
         session,
-        waiting=tuple(turn for turn in session.waiting if turn.id != merged.id),
+        waiting=tuple(other for other in session.waiting if other.id != merged.id),
         ended={**session.ended, merged.id: EndedTurn(status="merged", into=into.id)},
     )
     into = replace(into, deliver=tuple(dict.fromkeys((*into.deliver, *merged.deliver))))
@@ -211,7 +211,7 @@ def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None =
     kept = turn if stop is not None or status in {"failed", "cancelled"} else None
     ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept, stopped_by=stop)}
     if not is_current:
-        waiting = tuple(turn for turn in session.waiting if turn.id != turn_id)
+        waiting = tuple(other for other in session.waiting if other.id != turn_id)
         return replace(session, waiting=waiting, ended=ended)
     session = compression_rules.turn_ended(session)
     following = session.waiting[0] if session.waiting else None

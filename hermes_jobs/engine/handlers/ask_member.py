@@ -44,38 +44,38 @@ class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """See `StepHandler.run`. Raises `StepInterrupted` where the process stops."""
         turn, at = running_turn(session), self.models.of(session)
-        asked = turn.reference(step.id)
-        assert asked is not None, f"{step.id} is not a reference of {turn.id}"
-        request = self.requests.build(session, turn, asked)
+        reference = turn.reference(step.id)
+        assert reference is not None, f"{step.id} is not a reference of {turn.id}"
+        request = self.requests.build(session, turn, reference)
         if not self.requests.fits(request):
             message = "the conversation does not fit its window"
-            return c.FinishReference(step=step.id, outcome=_failure(turn, step, asked, OVERFLOW, message))
-        heard: list[str] = []
+            return c.FinishReference(step=step.id, outcome=_failure(turn, step, reference, OVERFLOW, message))
+        received: list[str] = []
         try:
-            reply = at.model.reply(request, cancel, heard.append)
+            reply = at.model.reply(request, cancel, received.append)
         except ModelError as error:
             if error.kind == CANCELLED and cancel.reason != CANCELLED:
                 raise StepInterrupted from error
-            failed = self._failed(at, turn, step, asked, request, error)
-            if heard or error.kind in UNREPORTED:
-                failed = with_estimate(failed, at.pricing, asked.reserved, "".join(heard))
+            failed = self._failed(at, turn, step, reference, request, error)
+            if received or error.kind in UNREPORTED:
+                failed = with_estimate(failed, at.pricing, reference.reserved, "".join(received))
             change = at.learn(request.model, failed.window) if failed.window else None
             return c.FinishReference(step=step.id, outcome=failed, change=change)
-        return c.FinishReference(step=step.id, outcome=_outcome(at, turn, step, asked, request, reply))
+        return c.FinishReference(step=step.id, outcome=_outcome(at, turn, step, reference, request, reply))
 
     def _failed(
         self,
         at: ConfiguredModel,
         turn: Turn,
         step: Step,
-        asked: Reference,
+        reference: Reference,
         request: ModelRequest,
         error: ModelError,
     ) -> ReferenceFailed:
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
-        retry_at = self._retry_at(asked, error, shortened=shorter is not None)
+        retry_at = self._retry_at(reference, error, shortened=shorter is not None)
         return replace(
-            _failure(turn, step, asked, error.kind, error.message),
+            _failure(turn, step, reference, error.kind, error.message),
             retry_at=retry_at,
             usage=error.usage,
             cost_usd=at.pricing.cost_usd(request.model, error.usage),
@@ -84,38 +84,38 @@ class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             window=error.limit if error.kind == OVERFLOW else None,
         )
 
-    def _retry_at(self, asked: Reference, error: ModelError, *, shortened: bool) -> float | None:
-        """The time of the next attempt; None where the turn should not wait for this member."""
-        if asked.retries >= MAX_RETRIES or (error.retry_after or 0.0) > QUOTA_SECONDS:
+    def _retry_at(self, reference: Reference, error: ModelError, *, shortened: bool) -> float | None:
+        """The time of the next attempt; None if the turn should not wait for this member."""
+        if reference.retries >= MAX_RETRIES or (error.retry_after or 0.0) > QUOTA_SECONDS:
             return None
-        return self.retries.at(error, asked.retries, shortened=shortened)
+        return self.retries.at(error, reference.retries, shortened=shortened)
 
 
 def _outcome(
-    at: ConfiguredModel, turn: Turn, step: Step, asked: Reference, request: ModelRequest, reply: Reply
+    at: ConfiguredModel, turn: Turn, step: Step, reference: Reference, request: ModelRequest, reply: Reply
 ) -> ReferenceReplied | ReferenceFailed:
-    """The member's answer; without words it is left out, and paid for all the same."""
+    """The member's answer; an empty one is left out, and its usage is recorded all the same."""
     billed = bill(reply, request.model, at.pricing)
     if not reply.content.strip():
-        failed = _failure(turn, step, asked, EMPTY, "it gave an empty answer")
+        failed = _failure(turn, step, reference, EMPTY, "it gave an empty answer")
         failed = replace(failed, usage=reply.usage, cost_usd=billed.cost_usd, model=billed.model)
-        return with_estimate(failed, at.pricing, asked.reserved, reply.reasoning)
+        return with_estimate(failed, at.pricing, reference.reserved, reply.reasoning)
     replied = ReferenceReplied(
         turn=turn.id,
         step=step.id,
         attempt=step.attempt,
         content=reply.content,
         model=billed.model,
-        member=asked.model,
+        member=reference.model,
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         cost_usd=billed.cost_usd,
         reasoning=reply.reasoning,
     )
-    return with_estimate(replied, at.pricing, asked.reserved, reply.content + reply.reasoning)
+    return with_estimate(replied, at.pricing, reference.reserved, reply.content + reply.reasoning)
 
 
-def _failure(turn: Turn, step: Step, asked: Reference, kind: str, message: str) -> ReferenceFailed:
+def _failure(turn: Turn, step: Step, reference: Reference, kind: str, message: str) -> ReferenceFailed:
     return ReferenceFailed(
-        turn=turn.id, step=step.id, attempt=step.attempt, kind=kind, message=message, member=asked.model
+        turn=turn.id, step=step.id, attempt=step.attempt, kind=kind, message=message, member=reference.model
     )

@@ -19,7 +19,7 @@ from hermes_jobs.engine.ports import (
 )
 
 ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large", "output_limit"})
-"""Kinds of failures that say nothing against the model."""
+"""Kinds of failures that do not make the model unusable."""
 
 
 class Helper(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.bounded_schema import answer_faults
-from hermes_jobs.engine.handlers.call_usage import UNREPORTED, booked, failure_text, with_estimate
+from hermes_jobs.engine.handlers.call_usage import UNREPORTED, failed_call_usage, failure_text, with_estimate
 from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.failed_calls import Attempts
 from hermes_jobs.engine.handlers.request_builder import (
@@ -107,7 +107,7 @@ class CallModel:
             return c.FinishModelCall(
                 step=step.id,
                 outcome=failed,
-                responses=_booked(at.pricing, turn, step, error.instead_of, failed.purpose),
+                responses=_failed_call_usage(at.pricing, turn, step, error.instead_of, failed.purpose),
                 compress=smaller,
                 change=change,
             )
@@ -117,7 +117,7 @@ class CallModel:
         replied = with_estimate(replied, at.pricing, turn.reserved, reply.content + reply.reasoning)
         approvals = self._approvals(session, turn, replied) if turn.may_call_tools else ()
         pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
-        responses = _booked(at.pricing, turn, step, reply.instead_of, replied.purpose)
+        responses = _failed_call_usage(at.pricing, turn, step, reply.instead_of, replied.purpose)
         return c.FinishModelCall(
             step=step.id,
             outcome=replied,
@@ -160,8 +160,8 @@ class CallModel:
         self, session: Session, turn: Turn, reply: ModelReplied, rules: tuple[ApprovalRule, ...]
     ) -> Iterator[ApprovalRequested | ApprovalGiven]:
         """The calls that need approval, and those that are approved by a standing rule."""
-        asked = zip(reply.tool_calls, reply.plan, strict=True)
-        for at, (call, plan) in enumerate(asked):
+        calls = zip(reply.tool_calls, reply.plan, strict=True)
+        for at, (call, plan) in enumerate(calls):
             changed_before = any(plan.effect == "write" for plan in reply.plan[:at])
             if is_blocked(turn.repeats, call) and not changed_before:
                 continue
@@ -213,15 +213,15 @@ class CallModel:
         )
 
 
-def _booked(
+def _failed_call_usage(
     pricing: Pricing, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
 ) -> tuple[ResponseBooked, ...]:
     sent = turn.reserved.input_tokens if turn.reserved else 0
-    return booked(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
+    return failed_call_usage(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
 
 
 def _answer_faults(after: Session) -> tuple[str, ...] | None:
-    """What of its schema the answer breaks, where that has patterns, which are given a limited time."""
+    """The violations of the answer's schema, if that has patterns; matching these is limited in time."""
     turn = after.current
     if turn is None or turn.answer is None or not turn.answer_schema or not has_patterns(turn.answer_schema):
         return None

@@ -32,7 +32,7 @@ def with_estimate(outcome: Outcome, pricing: Pricing, reserved: Reservation | No
     return replace(outcome, estimated=used, estimated_cost_usd=pricing.cost_usd(outcome.model, used))
 
 
-def booked(
+def failed_call_usage(
     failed: FailedCall | None, pricing: Pricing, sent: int, *, turn: str | None, step: str, purpose: str
 ) -> tuple[ResponseBooked, ...]:
     """The usage of a failed call for which another model answered; empty if it cannot have cost anything.

@@ -1,4 +1,4 @@
-"""`experiment.check`: the answer of a cell is held against the experiment's checks."""
+"""`experiment.check`: the experiment's checks are applied to the answer of a cell."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hermes_jobs.engine.bounded_schema import PATTERN_SECONDS, answer_faults
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.system.bounded_process import is_found
 
-TOLD = 500
-"""Characters of what a check says."""
+MESSAGE_CHARACTERS = 500
+"""Characters of a check's message."""
 RunCheck = Callable[[str, str, Cancel], e.CheckResult]
-"""Runs a command in a folder of its own that holds the answer, where it can do no harm."""
+"""Runs a command in a sandbox, in a folder of its own that holds the answer."""
 
 
 class CheckAnswer:
@@ -30,18 +30,18 @@ class CheckAnswer:
         outcome, definition = state.outcomes[call], state.definition
         assert definition is not None, f"{state.stream} is not defined"
         assert isinstance(outcome, e.ReplayCallEnded), f"{call} has no answer"
-        kept = tuple(self._result(check, outcome.content, cancel) for check in definition.checks)
-        event = e.CellChecked(step=call, kept=kept)
+        results = tuple(self._result(check, outcome.content, cancel) for check in definition.checks)
+        event = e.CellChecked(step=call, kept=results)
         return append(state.stream, event)
 
     def _result(self, check: e.Check, answer: str, cancel: Cancel) -> e.CheckResult:
         match check.kind:
             case "pattern":
-                is_kept = is_found(check.rule, answer, PATTERN_SECONDS)
+                passed = is_found(check.rule, answer, PATTERN_SECONDS)
                 late = f"there is no match within {PATTERN_SECONDS:.0f} seconds"
-                return e.CheckResult(is_kept is True, late if is_kept is None else "")
+                return e.CheckResult(passed is True, late if passed is None else "")
             case "schema":
                 found = answer_faults(check.rule, answer)
-                return e.CheckResult(not found, "; ".join(found)[:TOLD])
+                return e.CheckResult(not found, "; ".join(found)[:MESSAGE_CHARACTERS])
             case "command":
                 return self._run(check.rule, answer, cancel)

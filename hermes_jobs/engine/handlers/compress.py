@@ -35,9 +35,10 @@ PROMPT_NOTE = """\
 An earlier part of this conversation was replaced by a summary. What it calls done is done; check files and
 state before you repeat anything."""
 FULL = 0.95
-"""The part of the window from which on a history has to be made smaller, with a summary or without."""
+"""The share of the window above which a history has to be made smaller, with or without a summary."""
 AGAIN = frozenset({"context_overflow"})
-"""Kinds of failures after which the same model is asked once more: what it takes has been learned."""
+"""Kinds of failures after which the same model is called once more: the limit it reported is now
+respected."""
 
 TOO_SHORT = "it is short, and its first and newest messages are always kept (compression.protect_last_n)"
 
@@ -99,7 +100,8 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return job.failed(kind, text, sizing.advice(session, turn) if turn is not None else "")
 
     def _summarised(self, job: _Job, history: History, cancel: Cancel) -> CompressedHistory:
-        """The history as the first helper summarises it that can. Raises `ModelError`, of the last one."""
+        """The history, summarised by the first helper that succeeds. Raises the `ModelError` of the last
+        one."""
         for helper in self.helpers(job.session):
             try:
                 return self._by(helper, job, history, cancel)
@@ -124,13 +126,13 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     raise
                 return job.context.compress(replace(history, summary_window=helper.window_of()), ask)
         finally:
-            job.responses += ask.booked(job.compression.turn, job.step.id)
+            job.responses += ask.usage_events(job.compression.turn, job.step.id)
 
     def _without(
         self, job: _Job, history: History, error: ModelError, *, full: bool
     ) -> CompressedHistory | CompressionFailed:
-        """What becomes of a history that nobody could summarise: it stays; where it has to become smaller, it
-        is tried again, and in the end its middle is set aside."""
+        """The outcome if no model could summarise the history: it stays as it is. If it has to become
+        smaller, the compression is retried, and in the end the middle is removed without a summary."""
         if not (job.compression.reason == "overflow" or full):
             return job.failure(error.kind, job.why())
         retry_at = self.retries.at(error, job.step.attempt - 1)
@@ -175,7 +177,8 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def _rebuilt(self, session: Session) -> SessionStarted | None:
-        """The session's start as it would be today, with a note about the summary; None: as it was."""
+        """The session's start, built again from the current configuration, with a note about the summary;
+        None: unchanged."""
         try:
             started = self.prompt.start(session)
         except Rejected:
@@ -197,7 +200,7 @@ class _Job:
         self.failures: list[tuple[str, ModelError]] = []
 
     def why(self) -> str:
-        """Which models failed, and with what; "" where none did."""
+        """The models that failed, with their errors; "" if none did."""
         return "; ".join(f"{name}: {error.message}" for name, error in self.failures)
 
     def failure(self, kind: str, message: str, hint: str = "") -> CompressionFailed:

@@ -17,13 +17,12 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 OVERFLOWS = frozenset({"context_overflow", "payload_too_large"})
 TOO_MUCH = 0.5
-"""The part of the window that system prompt and tools may take, before a person is told."""
+"""The share of the window that system prompt and tools may take before the user is notified."""
 
 
 class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
-    """Looks at a session with its context engine. `window_of(session, model)` and all sizes are in tokens.
-
-    `automatic` false: nothing is compressed but at a person's request.
+    """Decides when a session is compressed, with its context engine. `window_of(session, model)` and all
+    sizes are in tokens. `automatic` false: only at a user's request.
     """
 
     contexts: ContextEngines
@@ -32,7 +31,7 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
     automatic: bool = True
 
     def preflight(self, session: Session) -> c.RequestCompression | None:
-        """What has to happen before the next model call, if anything."""
+        """The command that has to precede the next model call, if any."""
         if not self.automatic or session.compression_paused:
             return None
         turn = session.current
@@ -50,15 +49,15 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
         return c.RequestCompression(reason=reason, tokens=size.tokens, window=size.window, number=number)
 
     def on_overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
-        """What may make a prompt fit that was refused: as too long, or, once, without a reason that is known,
-        where it was larger than the last one that was accepted."""
+        """The command that may make a refused prompt fit, if any: it was refused as too long, or, once, for
+        an unknown reason while it was larger than the last accepted one."""
         too_long = error.kind in OVERFLOWS
         larger = error.unexplained and 0 < session.accepted < len(session.messages)
         attempts = MAX_REFITS if too_long else int(larger)
         if not self.automatic or turn.overflow_compressions >= attempts:
             return None
         size = self.size(session, turn)
-        window = min(size.window, size.tokens)  # whatever is assumed: so much is refused
+        window = min(size.window, size.tokens)  # the estimate was too low: this size was refused
         if not self._has_content(session, msgspec.structs.replace(size, window=window)):
             return None
         if too_long:
@@ -68,14 +67,14 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
         )
 
     def advice(self, session: Session, turn: Turn) -> str:
-        """What to do where system prompt and tools leave too little of the window; "" where they do not."""
+        """Advice to the user if system prompt and tools leave too little of the window; else ""."""
         size = self.size(session, turn)
         if size.fixed < size.window * TOO_MUCH:
             return ""
         return too_small(size, self._largest(session, turn, size))
 
     def _largest(self, session: Session, turn: Turn, size: ContextSize) -> dict[str, int]:
-        """The largest toolsets that are on, without which half of the window is free; with their tokens."""
+        """The largest enabled toolsets, with their tokens: without these, half of the window is free."""
         toolbox = self.toolbox.of(session)
         on = toolbox.toolsets_on(toolsets_of(session, turn))
         sizes = {
@@ -97,9 +96,9 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
         return context.has_content_to_compress(session.messages, window, size.fixed)
 
     def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
-        """What to tell people of how full the context is, where that has changed."""
+        """The notification about how full the context is, if that has changed."""
         context, size = self.contexts.of(session), self.size(session, turn)
-        tokens = reply.usage.prompt_tokens or size.tokens  # the estimate stands in where usage is missing
+        tokens = reply.usage.prompt_tokens or size.tokens  # the estimate is used if no usage was reported
         size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
         advice = self.advice(session, turn)
         if (context.pressure(size) or bool(advice)) == session.pressure_notified:
@@ -114,7 +113,7 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
         )
 
     def size(self, session: Session, turn: Turn | None) -> ContextSize:
-        """What the next call would send."""
+        """The size of the next request."""
         model = (turn.model if turn else None) or session.model or ""
         context = self.contexts.of(session)
         measured, fixed = session.prompt_tokens > 0, self.overhead(session, turn)
@@ -133,7 +132,7 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
         )
 
     def overhead(self, session: Session, turn: Turn | None, started: SessionStarted | None = None) -> int:
-        """The tokens of the system prompt and the tools of a session that starts so; None: as it did."""
+        """The tokens of system prompt and tools for a session with that start; None: its own."""
         if started is not None:
             session = msgspec.structs.replace(session, started=started)
         prompt = session.started.system_prompt if session.started else ""
@@ -148,7 +147,7 @@ def in_estimates(window: int, tokens: int, estimated: int) -> int:
 
 
 def too_small(size: ContextSize, toolsets: Mapping[str, int]) -> str:
-    """What to tell a person of a window that the tools fill; `toolsets` are to be turned off, with tokens."""
+    """The message about a window that the tools fill; `toolsets` are those to turn off, with their tokens."""
     text = (
         f"System prompt and tools take about {size.fixed:,} of the model's {size.window:,} tokens: "
         "little is left for the conversation. "

@@ -1,4 +1,4 @@
-"""`review.consolidate`: a model reads a part of a finished conversation and answers observations."""
+"""`review.consolidate`: a model reads a part of a finished conversation and returns observations."""
 
 from __future__ import annotations
 
@@ -64,27 +64,27 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 def consolidation_request(
-    turns: Sequence[PortionTurn], known: Sequence[str], *, model: str, lineage: str
+    turns: Sequence[PortionTurn], known_entries: Sequence[str], *, model: str, lineage: str
 ) -> ModelRequest:
-    """The request about these turns; `known` are entries of the memory that may say the same."""
-    said = "\n".join(
+    """The request about these turns; `known_entries` are those that may state the same."""
+    conversation = "\n".join(
         f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.asked}\n</person>\n'
         f"<assistant>\n{turn.answered}\n</assistant>\n</turn>"
         for turn in turns
     )
-    there = "\n".join(f"- {' '.join(entry.split())}" for entry in known)
-    before = f"<known>\n{there}\n</known>\n" if there else ""
+    quoted = "\n".join(f"- {' '.join(entry.split())}" for entry in known_entries)
+    before = f"<known>\n{quoted}\n</known>\n" if quoted else ""
     return ModelRequest(
         model=model,
         system_prompt=CONSOLIDATION_PROMPT,
-        messages=(UserMessage(before + said),),
+        messages=(UserMessage(before + conversation),),
         max_tokens=ANSWER,
         session=lineage,
     )
 
 
 def answers_of(content: str) -> Sequence[object] | None:
-    """The elements of the list that a model answered; None where there is no such list."""
+    """The elements of the list in the model's answer; None if it has no such list."""
     found = _OBJECT.search(content)
     try:
         answer = json.loads(found[0]) if found else None
@@ -95,23 +95,23 @@ def answers_of(content: str) -> Sequence[object] | None:
 
 
 MAX_NONSENSE = 2
-"""Answers without a list after which it is given up."""
+"""Answers without a list after which the job fails for good."""
 
 Turns = Callable[[Consolidation], Sequence[PortionTurn]]
-"""The turns that are asked for, as far as they still are in the log."""
-Known = Callable[[str], Sequence[str]]
-"""The entries of the memory that may say what a text says."""
+"""The requested turns, as far as they are still in the log."""
+KnownEntries = Callable[[str], Sequence[str]]
+"""The memory entries that may state the same as a text."""
 Approve = Callable[[ModelRequest], SpendingApproval]
 
 
 class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A `PaidStepHandler`. `own_model(lineage)` names the model where `chosen` names none; `limit` is of an
-    entry, in characters; `by_clock`: whether what the clock asked for is still wanted."""
+    """A `PaidStepHandler`. `own_model(lineage)` names the model where `chosen` names none; `limit` is that of
+    an entry, in characters; `by_clock`: whether automatic consolidation is on."""
 
     chosen: ConfiguredModel
     own_model: Callable[[str], str]
     turns: Turns
-    known: Known
+    known_entries: KnownEntries
     reserve: Approve
     limit: int
     by_clock: bool
@@ -120,13 +120,13 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     ids: Ids
 
     def approve(self, state: Consolidation, step: Step) -> SpendingApproval | Decision:
-        """See `PaidStepHandler`. What is not wanted any more, or whose workers died, is given up; where
-        nothing is left to read, that is the end of it."""
-        asked = _request_of(state)
-        if asked.by == "clock" and not self.by_clock:
-            return self._given_up(state, "off", "memory.consolidate is off.")
+        """See `PaidStepHandler`. A request that is turned off by now, or whose workers died, fails for good;
+        without anything left to read it is complete."""
+        request = _request_of(state)
+        if request.by == "clock" and not self.by_clock:
+            return self._give_up(state, "off", "memory.consolidate is off.")
         if state.starts >= MAX_STARTS:
-            return self._given_up(state, "worker_lost", f"{state.starts} workers in a row died with it.")
+            return self._give_up(state, "worker_lost", f"{state.starts} workers in a row died with it.")
         turns = self.turns(state)
         if not turns:
             return ended(state.stream, _end(state, ""))
@@ -158,21 +158,21 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
-            return failed(state.stream, self._failed(state, error), ask.booked(None, step.id))
-        booked = ask.booked(None, step.id)
-        if tuple(self.turns(state)) != tuple(turns):  # something of it was forgotten meanwhile
-            return failed(state.stream, self._soon(state, "changed", "The conversation has changed."), booked)
+            return failed(state.stream, self._failed(state, error), ask.usage_events(None, step.id))
+        usage = ask.usage_events(None, step.id)
+        if tuple(self.turns(state)) != tuple(turns):  # texts of it were removed meanwhile
+            return failed(state.stream, self._soon(state, "changed", "The conversation has changed."), usage)
         answers = answers_of(content)
         if answers is None:
-            return failed(state.stream, self._nonsense(state), booked)
+            return failed(state.stream, self._nonsense(state), usage)
         found, refused = observations(answers, turns)
-        outcome = replace(_end(state, booked[-1].model), refused=refused)
-        return ended(state.stream, outcome, found, booked, self.limit)
+        outcome = replace(_end(state, usage[-1].model), refused=refused)
+        return ended(state.stream, outcome, found, usage, self.limit)
 
     def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
-        said = "\n".join(f"{turn.asked}\n{turn.answered}" for turn in turns)
+        text = "\n".join(f"{turn.asked}\n{turn.answered}" for turn in turns)
         model = self.chosen.name or self.own_model(state.lineage)
-        return consolidation_request(turns, self.known(said), model=model, lineage=state.lineage)
+        return consolidation_request(turns, self.known_entries(text), model=model, lineage=state.lineage)
 
     def _failed(self, state: Consolidation, error: ModelError) -> e.ConsolidationFailed:
         wait = self.retry(error.kind, state.attempt - 1, error.retry_after, self.ids.fraction())
@@ -188,7 +188,7 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _soon(self, state: Consolidation, kind: str, message: str) -> e.ConsolidationFailed:
         return failure(state, kind, message, retry_at=self.clock.now())
 
-    def _given_up(self, state: Consolidation, kind: str, message: str) -> Decision:
+    def _give_up(self, state: Consolidation, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
         return failed(state.stream, replace(failure(state, kind, message), lost=state.reserved))
 

@@ -27,9 +27,9 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.text.tokens import tokens
 
 Texts = Callable[[Sequence[e.EmbeddedText]], Mapping[str, str]]
-"""Gives texts by their digests, as far as they still are in the log."""
+"""Loads texts by their digests, as far as they are still in the log."""
 Approve = Callable[[Embedding, int], SpendingApproval]
-"""Reserves what a call with that many tokens may cost."""
+"""Reserves the cost of a call with that many tokens."""
 
 
 class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -41,14 +41,12 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     retries: Retries
 
     def approve(self, state: Embedding, step: Step) -> SpendingApproval | Decision:
-        """See `PaidStepHandler`. What another model was to embed, or whose workers died, is given up."""
+        """See `PaidStepHandler`. A request for another model, or one whose workers died, fails for good."""
         plan = _plan(state)
         if self.embedder is None or self.embedder.model != plan.model:
-            return self._given_up(state, step, "off", f"Embeddings are not made with {plan.model} any more.")
+            return self._give_up(state, step, "off", f"Embeddings are not made with {plan.model} any more.")
         if state.starts >= MAX_STARTS:
-            return self._given_up(
-                state, step, "worker_lost", f"{state.starts} workers in a row died with it."
-            )
+            return self._give_up(state, step, "worker_lost", f"{state.starts} workers in a row died with it.")
         found = self.texts(plan.texts)
         return self.reserve(state, sum(map(tokens, found.values())))
 
@@ -73,17 +71,17 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 step=step.id, attempt=state.attempt, model=plan.model, dimensions=0, cost_usd=0.0
             )
             return ended(state.stream, nothing)
-        asked = list(dict.fromkeys(found.values()))
+        texts = list(dict.fromkeys(found.values()))
         try:
-            answer = self.embedder.embed(asked, cancel)
+            answer = self.embedder.embed(texts, cancel)
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
-            return ended(state.stream, self._failed(self.embedder, state, step, asked, error))
-        vector_of = dict(zip(asked, answer.vectors, strict=True))
-        still = self.texts(plan.texts)  # what was forgotten meanwhile gets no vector
+            return ended(state.stream, self._failed(self.embedder, state, step, texts, error))
+        vector_of = dict(zip(texts, answer.vectors, strict=True))
+        still = self.texts(plan.texts)  # a text that was removed meanwhile gets no vector
         vectors = [vector_of.get(still.get(text.digest, ""), b"") for text in plan.texts]
-        estimated = Usage(sum(map(tokens, asked))) if answer.usage == NO_USAGE else NO_USAGE
+        estimated = Usage(sum(map(tokens, texts))) if answer.usage == NO_USAGE else NO_USAGE
         outcome = e.EmbeddingEnded(
             step=step.id,
             attempt=state.attempt,
@@ -97,9 +95,9 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return ended(state.stream, outcome, [b64encode(vector).decode() for vector in vectors])
 
     def _failed(
-        self, embedder: Embedder, state: Embedding, step: Step, asked: Sequence[str], error: ModelError
+        self, embedder: Embedder, state: Embedding, step: Step, texts: Sequence[str], error: ModelError
     ) -> e.EmbeddingFailed:
-        estimated = unreported(error, sum(map(tokens, asked)))
+        estimated = unreported(error, sum(map(tokens, texts)))
         return e.EmbeddingFailed(
             step=step.id,
             attempt=state.attempt,
@@ -113,7 +111,7 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             estimated_cost_usd=embedder.cost_usd(estimated),
         )
 
-    def _given_up(self, state: Embedding, step: Step, kind: str, message: str) -> Decision:
+    def _give_up(self, state: Embedding, step: Step, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
         failed = e.EmbeddingFailed(step=step.id, attempt=state.attempt, kind=kind, message=message, model="")
         return ended(state.stream, charged(failed, state.reserved))

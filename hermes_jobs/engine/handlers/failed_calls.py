@@ -1,4 +1,4 @@
-"""What follows a failed model call: another attempt, the wait for a quota, a fallback model, or the end."""
+"""Decides what follows a failed model call: a retry, waiting for a quota, a fallback model, or failure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from hermes_jobs.engine.handlers.request_builder import TurnLimits
 from hermes_jobs.engine.ports import Clock, Ids, ModelError, RetryPlan
 
 QUOTA_SECONDS = 60.0
-"""A rate limit that lasts longer than this is a quota: the turn waits for it as a timer, and says so."""
+"""A rate limit that lasts longer is treated as a quota: the turn waits on a timer, and users are notified."""
 MAX_QUOTA_WAITS = 5
-"""Waits for a quota during one model call; providers that name a new moment each time end there."""
+"""Waits for a quota during one model call; a provider may report a later reset each time."""
 RETRIES_BEFORE_FALLBACK = 1
 UNUSABLE = frozenset({"auth", "billing", "model_not_found"})
 """Failures after which the next fallback model is tried at once."""
 DOWN = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection", "garbage", "unknown"})
-"""Failures after which it is tried once a retry has failed too."""
+"""Failures after which it is tried when a retry has failed too."""
 
 
 class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """When the call is made again, in seconds since the epoch, and what for; `at` None: it was the last.
+    """The time of the next attempt, in seconds since the epoch, and its reason; `at` None: no further
+    attempt.
 
-    `resets_at`: when the quota resets for which the fallback is tried; `back_to`: the model that is waited
-    for, as its fallback cannot be used. `hint` takes the place of the error's own where it is not empty.
+    `resets_at`: when the quota resets for which the fallback is tried; `back_to`: the model whose quota is
+    waited for, because its fallback cannot be used. `hint` takes the place of the error's own where it is not
+    empty.
     """
 
     at: float | None = None
@@ -37,15 +39,16 @@ class NextAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retries(msgspec.Struct, frozen=True):
-    """When calls are made again that no turn waits for in its own way."""
+    """Retry times of calls other than a turn's own."""
 
     plan: RetryPlan
     clock: Clock
     ids: Ids
 
     def at(self, error: ModelError, failures: int, *, shortened: bool = False) -> float | None:
-        """The time of the next attempt, in seconds since the epoch, after `failures` before this one; None
-        where it was the last. `shortened`: it asks for less, so that it may succeed whatever the error."""
+        """The time of the next attempt, in seconds since the epoch, after `failures` before this one; None if
+        there is none. `shortened`: the next attempt requests a shorter answer, so that it is made after any
+        error."""
         wait = self.plan(error.kind, failures, error.retry_after, self.ids.fraction())
         return self.clock.now() + wait if (error.retryable or shortened) and wait is not None else None
 
@@ -62,8 +65,8 @@ class Attempts:
     def after(
         self, turn: Turn, error: ModelError, *, shortened: bool, fallback: Sequence[str]
     ) -> NextAttempt:
-        """What follows; `shortened`: the call can be made again with a smaller output limit; `fallback`: the
-        models to try in its place, in order."""
+        """The next attempt. `shortened`: the call can be repeated with a smaller output limit; `fallback`:
+        the models to try instead, in order."""
         now = self._clock.now()
         other = _next_fallback(turn, fallback)
         if other and self._gives_way(turn, error):

@@ -1,4 +1,4 @@
-"""`schedule.fire`: decides on a due time of a schedule."""
+"""`schedule.fire`: fires a schedule at a due time."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ itself.]"""
 class Flush(msgspec.Struct, frozen=True, eq=False):
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
-    `name` is the model that is asked; None: the session's own. `before(session)` is called when it has been
-    asked: the last moment at which all that was said is there.
+    `name` is the model that is called; None: the session's own. `before(session)` is called after that, when
+    the history is complete for the last time.
     """
 
     model: Model
@@ -72,7 +72,7 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
             if error.kind == CANCELLED and cancel.reason != CANCELLED:
                 raise StepInterrupted from error
             return c.FinishFlush(
-                step=step.id, responses=summariser.booked(job.turn, step.id), message=error.message
+                step=step.id, responses=summariser.usage_events(job.turn, step.id), message=error.message
             )
         changes = [
             change
@@ -81,20 +81,20 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
         ]
         return c.FinishFlush(
             step=step.id,
-            responses=summariser.booked(job.turn, step.id),
+            responses=summariser.usage_events(job.turn, step.id),
             change=combine(changes) if changes else None,
         )
 
     def _material(self, session: Session, model: str) -> tuple[Message, ...]:
-        """The conversation as far as it fits into the window, the oldest left out, and the note behind it."""
+        """The newest part of the conversation that fits into the window, followed by the note."""
         assert session.started is not None
-        room = int(self.window_of(model) * 0.9) - FLUSH_ANSWER
+        available = int(self.window_of(model) * 0.9) - FLUSH_ANSWER
         context = self.contexts.of(session)
-        room -= context.estimate((UserMessage(session.started.system_prompt),))
-        said = context.newest(session.messages, room)
-        if said and isinstance(said[-1], UserMessage):
-            return (*said[:-1], UserMessage(f"{said[-1].content}\n\n{FLUSH_NOTE}"))
-        return (*said, UserMessage(FLUSH_NOTE))
+        available -= context.estimate((UserMessage(session.started.system_prompt),))
+        messages = context.newest(session.messages, available)
+        if messages and isinstance(messages[-1], UserMessage):
+            return (*messages[:-1], UserMessage(f"{messages[-1].content}\n\n{FLUSH_NOTE}"))
+        return (*messages, UserMessage(FLUSH_NOTE))
 
     def _change(
         self, session: Session, step: Step, call: ToolCall, index: int, cancel: Cancel

@@ -26,13 +26,13 @@ from hermes_jobs.errors import Rejected
 LONGEST = 60
 """Characters of a title; a longer one is cut at a word."""
 MOST_ALIKE = 50
-"""Titles with a number behind them that are tried, where others have the title."""
+"""Numbered variants of the title that are tried if it is taken."""
 _LABEL = re.compile(r"(?:\*\*)?(?:title|titel|titre|título|标题)(?:\*\*)?\s*[:\uff1a]\s*", re.IGNORECASE)
 _AROUND = " \t\"'`*_#“”„‟«»‹›「」『』."
 
 
 class MakeTitle(msgspec.Struct, frozen=True, eq=False):
-    """A `StepHandler`: one small request, whose answer becomes the title.
+    """A `StepHandler`: one small request; its answer becomes the title.
 
     `is_free(session, title)` says whether no other lineage has that title. A failed call is retried by
     `retries`, like one of a turn.
@@ -55,7 +55,7 @@ class MakeTitle(msgspec.Struct, frozen=True, eq=False):
                 raise StepInterrupted from error
             return c.FinishTitle(
                 step=step.id,
-                responses=ask.booked(None, step.id),
+                responses=ask.usage_events(None, step.id),
                 kind=error.kind,
                 message=error.message,
                 retry_at=self.retries.at(error, step.attempt - 1),
@@ -63,19 +63,19 @@ class MakeTitle(msgspec.Struct, frozen=True, eq=False):
         title = self._free(session, title_of(reply))
         kind = "" if title else "no_title"
         return c.FinishTitle(
-            step=step.id, title=title, responses=ask.booked(None, step.id), kind=kind, message=""
+            step=step.id, title=title, responses=ask.usage_events(None, step.id), kind=kind, message=""
         )
 
     def _free(self, session: Session, title: str) -> str | None:
         if not title:
             return None
-        wanted = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
-        return next((candidate for candidate in wanted if self.is_free(session, candidate)), None)
+        candidates = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
+        return next((candidate for candidate in candidates if self.is_free(session, candidate)), None)
 
 
 def title_of(reply: str) -> str:
-    """The title in a model's reply: its first line with words, without what models write around it; empty
-    where there is none."""
+    """The title in a model's reply: its first line with words, without decoration such as quotes; empty if
+    there is none."""
     for line in reply.splitlines():
         words = _LABEL.sub("", line.strip(_AROUND), count=1).strip(_AROUND)
         try:

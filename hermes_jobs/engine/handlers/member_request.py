@@ -1,8 +1,8 @@
 """The request to a member of an ensemble: the turn's conversation, without tools.
 
-Calls of tools and their results are texts in it: Anthropic's API refuses their blocks in a request that
-defines no tools, and other providers' models would continue calling. A message is always rendered to the same
-text, so that a member's prompt only grows from turn to turn, too.
+Tool calls and their results become text: Anthropic's API refuses their blocks in a request that defines no
+tools, and other providers' models would continue calling. A message is always rendered to the same text, so
+that a member's prompt, too, only grows from turn to turn and stays cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOTE = """\
 You are asked beside this agent, before it answers. You have none of its tools: what they did so far stands in
 the conversation as text. Answer the user's newest message from what is there. Call no tool and claim no
 action; say what you are unsure of, and what the agent should look up."""
-ROOM = 0.85
+REQUEST_SHARE = 0.85
 """The share of a member's window that its request may take; the rest is for its answer."""
 
 
@@ -39,25 +39,25 @@ class MemberRequests(msgspec.Struct, frozen=True, eq=False):
     def build(self, session: Session, turn: Turn, reference: Reference) -> ModelRequest:
         """The member's request; long results of tools are shortened where its window is too small for them.
 
-        `max_tokens` is what was reserved for the answer, else what is wanted.
+        `max_tokens` is the reservation for the answer, if there is one.
         """
         assert session.started is not None, f"{session.stream} has no prompt"
-        wanted = reference.max_tokens or self.limits.max_tokens
-        said = self.requests.messages(session, turn)
+        max_tokens = reference.max_tokens or self.limits.max_tokens
+        messages = self.requests.messages(session, turn)
         request = ModelRequest(
             model=reference.model,
             system_prompt=f"{session.started.system_prompt.rstrip()}\n\n{NOTE}".lstrip(),
-            messages=without_tools(said),
-            max_tokens=reference.reserved.max_tokens if reference.reserved else wanted,
+            messages=without_tools(messages),
+            max_tokens=reference.reserved.max_tokens if reference.reserved else max_tokens,
             session=session.lineage,
         )
         if self.fits(request):
             return request
-        return replace(request, messages=without_tools(said, turn.preview_chars))
+        return replace(request, messages=without_tools(messages, turn.preview_chars))
 
     def fits(self, request: ModelRequest) -> bool:
-        """Whether the request leaves room for an answer in the window of its model."""
-        return self.estimate(request) <= self.window_of(request.model) * ROOM
+        """Whether the request leaves enough of its model's window for an answer."""
+        return self.estimate(request) <= self.window_of(request.model) * REQUEST_SHARE
 
 
 def without_tools(messages: Sequence[Message], result_chars: int | None = None) -> tuple[Message, ...]:
@@ -87,14 +87,14 @@ def _shortened(text: str, most: int | None) -> str:
 
 
 def _joined(messages: Iterable[UserMessage | AssistantMessage]) -> Iterator[Message]:
-    """The messages, where results follow each other as one."""
-    held: UserMessage | AssistantMessage | None = None
+    """The messages, with consecutive user messages merged."""
+    pending: UserMessage | AssistantMessage | None = None
     for message in messages:
-        if isinstance(held, UserMessage) and isinstance(message, UserMessage):
-            held = UserMessage(f"{held.content}\n\n{message.content}")
+        if isinstance(pending, UserMessage) and isinstance(message, UserMessage):
+            pending = UserMessage(f"{pending.content}\n\n{message.content}")
             continue
-        if held is not None:
-            yield held
-        held = message
-    if held is not None:
-        yield held
+        if pending is not None:
+            yield pending
+        pending = message
+    if pending is not None:
+        yield pending

@@ -1,4 +1,4 @@
-"""`listener.*`: notifies a listener of new events and appends how far that went."""
+"""`listener.*`: notifies a listener of new events and records its cursor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hermes_jobs.eventlog.log import EventLog
 
 logger = logging.getLogger(__name__)
 
-GONE = "this installation has no such listener"
+NO_LISTENER = "this installation has no such listener"
 
 
 class NotifyListener(msgspec.Struct, frozen=True, eq=False):
@@ -41,14 +41,14 @@ class NotifyListener(msgspec.Struct, frozen=True, eq=False):
     ids: Ids
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """Notify the listener of the session's new events; the decision says how far that went."""
+        """Notify the listener of the session's new events; the decision moves its cursor."""
         return append(state.stream, *(self.outcome(state, due) for due in due_of(state, step)))
 
     def outcome(self, session: Session, due: Subscription) -> ListenerTold:
         """Notify the listener; the event says up to which version, and the error if it failed."""
         if self.listener is None or self.listener.name != due.name:
-            gone = self.failure_event(due, due.cursor, GONE)  # perhaps another worker has it
-            return gone if gone.retry_at is not None else replace(gone, upto=session.version)
+            failure = self.failure_event(due, due.cursor, NO_LISTENER)  # perhaps another worker has it
+            return failure if failure.retry_at is not None else replace(failure, upto=session.version)
         try:
             self.listener.notify(session, due.cursor)
         except ListenerError as error:
@@ -64,7 +64,7 @@ class NotifyListener(msgspec.Struct, frozen=True, eq=False):
 class NotifyMemoryProvider:
     """A `StepHandler` for a memory provider: it gets the memory's writes before the session's events.
 
-    A write that fails is retried with the session's events, and skipped when they would be.
+    A write that fails is retried together with the session's events, and skipped when these are.
     """
 
     def __init__(self, listener: MemoryWriteListener | None, log: EventLog, clock: Clock, ids: Ids) -> None:
@@ -74,7 +74,7 @@ class NotifyMemoryProvider:
         self._events = NotifyListener(listener, clock, ids)
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
-        """Notify the provider; the decision says how far that went."""
+        """Notify the provider; the decision moves its cursor."""
         changed = DecisionResult(
             writes=tuple(write for due in due_of(state, step) for write in self._notify(state, due, cancel))
         )
@@ -102,7 +102,7 @@ class NotifyMemoryProvider:
             if cancel.reason is not None:
                 raise StepInterrupted
             try:
-                # The memory's stream holds nothing but the memory's events.
+                # The memory's stream has only memory events.
                 listener.notify_write(session, cast(MemoryEvent, recorded.event))
             except ListenerError as failure:
                 if due.attempt < MAX_ATTEMPTS:

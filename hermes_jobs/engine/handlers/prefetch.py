@@ -31,22 +31,22 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.text.figures import duration
 
 FIRST_PAUSE = 2.0
-"""Seconds before a turn that could not begin is tried again; twice as many each time."""
+"""Seconds until a turn that could not begin is retried; doubled each time."""
 LONGEST_PAUSE = 600.0
 REVIEW_ITERATIONS = 8
 """Rounds of tool calls that a review may take."""
 LEARNING = frozenset({"memory", "skills"})
 """Toolsets into which a review writes."""
 RECALLING = frozenset({"conversation", "scheduled"})
-"""Kinds of sessions with recall and listeners; the texts of other kinds contain all that they need."""
+"""Kinds of sessions with recall and listeners; the texts of other kinds are complete in themselves."""
 
 
 class Prefetch(msgspec.Struct, frozen=True, eq=False):
-    """`turn.prefetch`: the session's prompt, when it is new, and what holds for this turn.
+    """`turn.prefetch`: the session's prompt, if it is new, and the settings of this turn.
 
-    `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. Nothing
-    is reviewed for toolsets that are not on in a session. `ensemble_of(model)` is the ensemble of that name,
-    if it is one.
+    `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A review
+    is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble of that
+    name, if it is one.
     """
 
     prompt: PromptBuilder
@@ -67,7 +67,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         recalled = self._recalled(session, turn, started)
-        responses = tuple(_booked(turn, step, paid) for paid in recalled.paid)
+        responses = tuple(_usage_event(turn, step, paid) for paid in recalled.paid)
         prefetched = self._prefetched(session, turn, started, recalled)
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 
@@ -79,7 +79,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
     def _prefetched(
         self, session: Session, turn: Turn, started: SessionStarted | None, recalled: Recalled
     ) -> ContextPrefetched:
-        """What holds for this turn."""
+        """The recalled context and the settings of this turn."""
         begun, limits = started or session.started, self.limits
         kind = _kind(begun)
         on = self.toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
@@ -88,17 +88,17 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         ensemble = self.ensemble_of(turn.ensemble or model)
         if ensemble is not None:
             model = ensemble.aggregator
-        # The members of a resumed turn have been asked; a review needs no other opinions.
+        # The members of a resumed turn have answered; a review needs no other opinions.
         asks = kind != "review" and (not turn.references or bool(turn.open_references))
-        room = result_budget(self.window_of(session, model))
+        budget = result_budget(self.window_of(session, model))
         return ContextPrefetched(
             turn=turn.id,
             model=model,
             max_iterations=self._max_iterations(session, turn, kind),
             memory_nudge=limits.memory_nudge if "memory" in learning else 0,
             skill_nudge=limits.skill_nudge if "skills" in learning else 0,
-            result_chars=min(limits.result_chars, room.result_chars),
-            turn_chars=min(limits.turn_chars, room.turn_chars),
+            result_chars=min(limits.result_chars, budget.result_chars),
+            turn_chars=min(limits.turn_chars, budget.turn_chars),
             preview_chars=limits.preview_chars,
             recalled=recalled.text,
             memories=recalled.memories,
@@ -112,15 +112,15 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         )
 
     def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:
-        """The turn begins later; it fails where it has waited for as long as it may."""
+        """Postpone the turn; it fails once it has waited for the longest time allowed."""
         now = self.clock.now()
         since = turn.postponed_since or now
-        left = since + self.limits.wait_for_required - now
-        if left <= 0:
+        remaining = since + self.limits.wait_for_required - now
+        if remaining <= 0:
             waited = f" The turn waited for {duration(now - since)}." if now > since else ""
             return c.FailTurn(step=step.id, kind=away.kind, message=f"{away.message}{waited}", hint=away.hint)
         pause = min(FIRST_PAUSE * 2.0**turn.postponements, LONGEST_PAUSE) * (1 + self.ids.fraction() / 10)
-        retry_at = now + min(pause, left)
+        retry_at = now + min(pause, remaining)
         return c.PostponeTurn(
             step=step.id, reason=away.message, retry_at=retry_at, since=since, what=away.what
         )
@@ -136,7 +136,7 @@ def _kind(begun: SessionStarted | None) -> SessionKind:
     return begun.kind if begun else "conversation"
 
 
-def _booked(turn: Turn, step: Step, paid: PaidCall) -> ResponseBooked:
+def _usage_event(turn: Turn, step: Step, paid: PaidCall) -> ResponseBooked:
     return ResponseBooked(
         turn=turn.id,
         step=step.id,

@@ -9,7 +9,7 @@ from hermes_jobs.engine.ports import Cancel
 
 
 class RecordUsage:
-    """Needs nothing: the command adds up what the session knows."""
+    """Has no dependencies: the command adds up the usage in the session's state."""
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         return c.FinishTurn(step=step.id)

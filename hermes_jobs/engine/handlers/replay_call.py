@@ -1,4 +1,4 @@
-"""`replay.call`: a recorded model call is asked again. There are no tools here, only what `read` answers."""
+"""`replay.call`: repeats a recorded model call. Tools never run here, except reading ones through `read`."""
 
 from __future__ import annotations
 
@@ -50,15 +50,16 @@ from hermes_jobs.text.tokens import tokens
 
 
 class ReadTools(msgspec.Struct, frozen=True, eq=False):
-    """`pays(call)`: whether a call asks a model. `rules()` are the standing rules in force for tool calls."""
+    """`pays(call)`: whether a call makes model calls. `rules()` are the standing rules in force for tool
+    calls."""
 
     toolbox: Toolbox
     pays: Callable[[ToolCall], bool]
     rules: Callable[[], tuple[ApprovalRule, ...]]
 
     def __call__(self, session: Session, call: ToolCall, cancel: Cancel) -> str | None:
-        """What the tool answers now, in the session's folder; None where it does more than read, asks a
-        model, or would have to ask a person."""
+        """The tool's result now, in the session's folder; None if it does more than read, calls a model, or
+        needs approval."""
         turn, toolbox = running_turn(session), self.toolbox.of(session)
         (plan,) = toolbox.plan("replay", (call,), workdir_of(session))
         if plan.effect != "read" or self.pays(call):
@@ -73,11 +74,11 @@ class ReadTools(msgspec.Struct, frozen=True, eq=False):
 
 Approve = Callable[[Replay, ModelRequest], SpendingApproval]
 Read = Callable[[Session, ToolCall, Cancel], str | None]
-"""What a tool that only reads answers to a call now; None where the tool does more, or may not run."""
+"""The result of a reading tool now; None if the tool does more, or may not run."""
 
 
 class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A `PaidStepHandler`. `reserve` reserves what a request may cost."""
+    """A `PaidStepHandler`. `reserve` reserves the cost of a request."""
 
     requests: ReplayedRequests
     at: ConfiguredModel
@@ -87,14 +88,12 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     def approve(self, state: Replay, step: Step) -> SpendingApproval | Decision:
-        """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, is given up."""
+        """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, fails for good."""
         call = _call(state, step)
         if state.stopped is not None:
-            return self._given_up(
-                state, call, "cancelled", f"The replay was stopped: {state.stopped.message}"
-            )
+            return self._give_up(state, call, "cancelled", f"The replay was stopped: {state.stopped.message}")
         if call.starts >= MAX_STARTS:
-            return self._given_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
+            return self._give_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
         return self.reserve(state, self.requests.of(state, call))
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
@@ -102,8 +101,8 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return begun(step.stream, step.id, reserved)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
-        """See `PaidStepHandler`: without money the whole replay waits for more, a verification until the day
-        has ended whose budget is used up."""
+        """See `PaidStepHandler`: when its budget is used up, the whole replay waits for more, and a
+        verification waits for the next day."""
         until = refused.until if isinstance(refused, OutOfBudget) else None
         if purpose_of(step.stream) != VERIFY:
             until = None
@@ -125,18 +124,18 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         request = self.requests.of(state, call)
         if call.reserved is not None and call.reserved.max_tokens is not None:
             request = replace(request, max_tokens=call.reserved.max_tokens)
-        began = self.clock.monotonic()
+        started_at = self.clock.monotonic()
         try:
             reply = self._reply(request, cancel)
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
             return append(state.stream, self._failed(call, request, error))
-        seconds = round(self.clock.monotonic() - began, 3)
+        seconds = round(self.clock.monotonic() - started_at, 3)
         return append(state.stream, self._ended(state, call, request, reply, seconds, cancel))
 
     def _reply(self, request: ModelRequest, cancel: Cancel) -> Reply:
-        """The reply; a shorter one where the model's answers cannot be as long as those of the recorded."""
+        """The reply; with a smaller output limit if the model's is smaller than the recorded one."""
         while True:
             try:
                 return self.at.model.reply(request, cancel, lambda text: None)
@@ -180,18 +179,19 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _followed(
         self, state: Replay, call: ReplayCall, reply: Reply, cancel: Cancel
     ) -> tuple[e.FollowedCall, ...]:
-        """What the reply's calls are answered; nothing where one of them has no answer, or none is wanted."""
+        """The results of the reply's tool calls; empty if one of them has no result, or the replay does not
+        follow calls."""
         plan = required_plan(state)
         if not plan.follow or not 0 < call.number < MAX_FOLLOWED or reply.finish_reason == "length":
             return ()
         turn, variant = plan.turns[call.turn], plan.variants[call.variant]
         results = self.requests.recorded_results(turn, variant)
         found: list[e.FollowedCall] = []
-        for asked in reply.tool_calls:
-            if normalised(asked) in results:
+        for tool_call in reply.tool_calls:
+            if normalised(tool_call) in results:
                 found.append(e.FollowedCall("recorded"))
                 continue
-            read = self.read(self.requests.session(turn, 1), asked, cancel) if plan.allow_reads else None
+            read = self.read(self.requests.session(turn, 1), tool_call, cancel) if plan.allow_reads else None
             if read is None:
                 return ()
             found.append(e.FollowedCall("read", read))
@@ -214,7 +214,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             estimated_cost_usd=price(request.model, estimated),
         )
 
-    def _given_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
+    def _give_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
         failed = e.ReplayCallFailed(step=call.id, attempt=call.attempt, kind=kind, message=message, model="")
         return append(state.stream, charged(failed, call.reserved))

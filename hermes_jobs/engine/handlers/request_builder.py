@@ -19,8 +19,8 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     `memory_nudge` user turns, or `skill_nudge` rounds of tool calls, of a conversation make a review due.
     `listeners` are notified of events. `wait_for_quota`: the longest wait for a quota that resets;
-    `wait_for_required`: for what a session cannot begin without;
-    `fallback`: the models that are tried, in order, where the one asked cannot be used.
+    `wait_for_required`: the longest wait for what a session requires to begin;
+    `fallback`: the models to try instead, in order, if the requested one cannot be used.
     """
 
     max_iterations: int
@@ -38,16 +38,16 @@ class TurnLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OUTPUT_LIMIT = "output_limit"
-"""The kind of failure after which a `shorter_answer` may be had."""
+"""The kind of failure after which `shorter_answer` is tried."""
 
 Beside = Callable[[UserMessage, str], UserMessage]
 
 
 class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
-    """Makes the requests of turns, as configured.
+    """Builds the requests of turns from the configured limits.
 
     `beside(message, recalled)` is the message as it is sent, with what was recalled for it; `longest(model)`
-    is how many tokens an answer of that model can have, None where that is not known.
+    is the model's output limit in tokens, None if unknown.
     """
 
     toolbox: Toolbox
@@ -56,7 +56,7 @@ class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
     longest: Callable[[str], int | None] | None = None
 
     def build(self, session: Session, turn: Turn) -> ModelRequest:
-        """The turn's next request. `max_tokens` is what was reserved for the answer, else what is wanted."""
+        """The turn's next request. `max_tokens` is the reservation for the answer, if there is one."""
         assert session.started is not None, f"{session.stream} has no prompt"
         model = turn.model or session.model or ""
         return ModelRequest(
@@ -65,23 +65,23 @@ class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
             messages=self.messages(session, turn),
             tools=self.toolbox.of(session).specs(toolsets_of(session, turn)),
             tool_choice="auto" if turn.may_call_tools else "none",
-            max_tokens=turn.reserved.max_tokens if turn.reserved else self._wanted_answer(turn, model),
+            max_tokens=turn.reserved.max_tokens if turn.reserved else self._answer_tokens(turn, model),
             session=session.lineage,
             answer_schema=turn.answer_schema if _is_constrained(session, turn) else "",
         )
 
     def messages(self, session: Session, turn: Turn) -> tuple[Message, ...]:
-        """The history, with what was recalled beside the message that began the turn."""
+        """The history, with the recalled context added to the message that began the turn."""
         messages = session.messages
         if self.beside is None or not turn.recalled:
             return messages
         for at in range(len(messages) - 1, -1, -1):
-            said = messages[at]
-            if isinstance(said, UserMessage) and _holds(said.content, turn.prompt_text):
-                return (*messages[:at], self.beside(said, turn.recalled), *messages[at + 1 :])
+            message = messages[at]
+            if isinstance(message, UserMessage) and _holds(message.content, turn.prompt_text):
+                return (*messages[:at], self.beside(message, turn.recalled), *messages[at + 1 :])
         return messages
 
-    def _wanted_answer(self, turn: Turn, model: str) -> int | None:
+    def _answer_tokens(self, turn: Turn, model: str) -> int | None:
         limit = self.limits.max_tokens
         if turn.output_limit_raises:
             larger = max((limit or USUAL_ANSWER) * 2**turn.output_limit_raises, 2 * turn.cut_at)
@@ -93,8 +93,8 @@ class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
 
 
 def _is_constrained(session: Session, turn: Turn) -> bool:
-    """Whether the schema goes along as a parameter, too: in a correction, and where the history begins with
-    this turn. Providers put it before the system prompt: elsewhere it would cost the whole prompt cache.
+    """Whether the schema is also sent as a parameter: in a correction, and if the history begins with this
+    turn. Providers put it before the system prompt, so elsewhere it would invalidate the prompt cache.
     """
     first = session.messages[0] if session.messages else None
     return turn.corrections > 0 or (
@@ -102,18 +102,17 @@ def _is_constrained(session: Session, turn: Turn) -> bool:
     )
 
 
-def _holds(content: str, asked: str) -> bool:
-    """Whether the text was said there, alone or, since a compression, beside its notes."""
-    return f"\n\n{asked}\n\n" in f"\n\n{content}\n\n"
+def _holds(content: str, text: str) -> bool:
+    """Whether the message is that text, alone or, after a compression, beside notes."""
+    return f"\n\n{text}\n\n" in f"\n\n{content}\n\n"
 
 
-def shorter_answer(asked: int | None, named: int | None) -> int | None:
-    """The longest answer to ask for after `asked` tokens were refused; None where none is left to try.
-
-    `named` is what the refusal allows. Without it, half; without a limit of our own, a usual small one.
+def shorter_answer(requested: int | None, limit: int | None) -> int | None:
+    """The output limit to try after `requested` tokens were refused; None if none is left to try. `limit` is
+    the one that the provider reported. Without it, half of `requested`; without that, a small default.
     """
-    if named is not None and (asked is None or named < asked):
-        shorter = named
+    if limit is not None and (requested is None or limit < requested):
+        shorter = limit
     else:
-        shorter = 4096 if asked is None else asked // 2
+        shorter = 4096 if requested is None else requested // 2
     return shorter if shorter >= SHORTEST_ANSWER else None

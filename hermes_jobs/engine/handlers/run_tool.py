@@ -26,12 +26,12 @@ from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox
 class RunTool(msgspec.Struct, frozen=True, eq=False):
     """`turn.run_tool`: runs one tool call; ends a wait for a person that has expired.
 
-    `keep(call, content)` writes a large result to a file, which the log holds in any case. `rules()` are the
-    standing rules in force. `on_delta` is called with how far calls are.
+    `save_result(call, content)` also writes a large result to a file; the log has it in any case. `rules()`
+    are the standing rules in force. `on_delta` is called with the progress of calls.
     """
 
     toolbox: Toolbox
-    keep: Callable[[str, str], None] | None = None
+    save_result: Callable[[str, str], None] | None = None
     rules: Callable[[], tuple[ApprovalRule, ...]] = tuple
     on_delta: OnDelta = ignore_delta
 
@@ -63,7 +63,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         return c.FinishToolCall(step=call.id, outcome=stopped, events=paid_for)
 
     def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome) -> c.FinishToolCall:
-        """The result; one that is too large for a message is kept apart, with a preview in its place."""
+        """The result; one that is too large for a message is stored separately and replaced by a preview."""
         large = outcome.source is None and len(outcome.content) > turn.result_chars
         path = result_path(call.id)
         content = preview_of(outcome.content, path, turn.preview_chars) if large else outcome.content
@@ -79,15 +79,15 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             source=outcome.source,
             rule=outcome.rule,
         )
-        kept = outcome.content if large else None
-        if kept is not None and self.keep is not None:
-            self.keep(call.id, kept)
+        large_content = outcome.content if large else None
+        if large_content is not None and self.save_result is not None:
+            self.save_result(call.id, large_content)
         return c.FinishToolCall(
-            step=call.id, outcome=finished, events=outcome.events, kept=kept, change=outcome.change
+            step=call.id, outcome=finished, events=outcome.events, kept=large_content, change=outcome.change
         )
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
-        """Have the server cancel its task, with which the turn ends."""
+        """Have the server cancel its task, because the turn ends."""
         context = tool_context(session, turn, call.id, self.rules())
         self.toolbox.of(session).run(call.request, context, toolsets_of(session, turn), CancelToken())
         stopped = ToolInterrupted(turn=turn.id, call=call.id, reason="cancelled", attempt=call.attempt)
@@ -101,7 +101,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         verdict = toolbox.verdict(call.request, context)
         if verdict.decision == "deny" or (verdict.decision == "ask" and call.approval != "given"):
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
-        # As late as can be: the process may have been stopped since its claim, and the call be another's.
+        # Checked last: since the claim the process may have been stopped, and the call taken over.
         if cancel.reason not in {None, CANCELLED}:
             raise StepInterrupted
         text = DeltaStream(

@@ -24,8 +24,8 @@ from hermes_jobs.engine.ports import (
 from hermes_jobs.engine.ports.model import Bill, bill
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight, tokens
 
-MORE_ROOM = 4
-"""How many times as long a summary may be that was cut off."""
+MORE_TOKENS = 4
+"""The factor by which the output limit grows after a summary was cut off."""
 
 
 class Summariser:
@@ -34,7 +34,7 @@ class Summariser:
     def __init__(
         self, model: Model, name: str, pricing: Pricing, purpose: str, cancel: Cancel, session: str = ""
     ) -> None:
-        """`session` is the lineage for which it is asked, as in `ModelRequest`."""
+        """`session` is the lineage of the calls, as in `ModelRequest`."""
         self._session = session
         self._model = model
         self._name = name
@@ -46,10 +46,10 @@ class Summariser:
     def __call__(self, system_prompt: str, text: str, max_tokens: int) -> str:
         """The answer to one message. An answer that was cut off is requested once more with a higher output
         limit: the model may have used the first one for reasoning. Raises `ModelError`."""
-        said = (UserMessage(text),)
-        reply = self.ask(system_prompt, said, (), max_tokens)
+        messages = (UserMessage(text),)
+        reply = self.ask(system_prompt, messages, (), max_tokens)
         if reply.finish_reason == "length":
-            reply = self.ask(system_prompt, said, (), max_tokens * MORE_ROOM)
+            reply = self.ask(system_prompt, messages, (), max_tokens * MORE_TOKENS)
         return reply.content
 
     def ask(
@@ -72,30 +72,30 @@ class Summariser:
             try:
                 reply = self._model.reply(request, self._cancel, lambda text: None)
             except ModelError as error:
-                self._book_failed(request, error.instead_of)
-                self._book_failed(request, FailedCall(self._name, error))
+                self._record_failed(request, error.instead_of)
+                self._record_failed(request, FailedCall(self._name, error))
                 shorter = shorter_answer(request.max_tokens, error.limit)
                 if error.kind != OUTPUT_LIMIT or shorter is None:
                     raise
                 request = replace(request, max_tokens=shorter)
             else:
-                self._book_failed(request, reply.instead_of)
+                self._record_failed(request, reply.instead_of)
                 billed = bill(reply, self._name, self._pricing)
-                self._book(request, billed, reply.usage, reply.content + reply.reasoning)
+                self._record(request, billed, reply.usage, reply.content + reply.reasoning)
                 return reply
 
-    def booked(self, turn: str | None, step: str) -> tuple[ResponseBooked, ...]:
-        """The responses so far, as events; `turn` pays for them, if any."""
+    def usage_events(self, turn: str | None, step: str) -> tuple[ResponseBooked, ...]:
+        """The usage of the responses so far, as events; `turn` is charged, if there is one."""
         return tuple(replace(response, turn=turn, step=step) for response in self.responses)
 
-    def _book_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
+    def _record_failed(self, request: ModelRequest, failed: FailedCall | None) -> None:
         if failed is not None and (failed.error.usage != NO_USAGE or failed.error.kind in UNREPORTED):
             usage = failed.error.usage
             cost = 0.0 if usage == NO_USAGE else self._pricing.cost_usd(failed.model, usage)
-            self._book(request, Bill(failed.model, cost), usage, None)
+            self._record(request, Bill(failed.model, cost), usage, None)
 
-    def _book(self, request: ModelRequest, billed: Bill, usage: Usage, said: str | None) -> None:
-        """Book a call; `said` is the answer, None for a failed call."""
+    def _record(self, request: ModelRequest, billed: Bill, usage: Usage, answer: str | None) -> None:
+        """Record the usage of a call; `answer` is None for a failed call."""
         event = ResponseBooked(
             turn=None,
             step="",
@@ -106,7 +106,7 @@ class Summariser:
         )
         if usage == NO_USAGE:
             sent = (request.system_prompt, *(message.content for message in request.messages))
-            used = Usage(sum(map(token_weight, sent)) // CHARACTERS_A_TOKEN, tokens(said or ""))
+            used = Usage(sum(map(token_weight, sent)) // CHARACTERS_A_TOKEN, tokens(answer or ""))
             event = replace(
                 event,
                 estimated=used,

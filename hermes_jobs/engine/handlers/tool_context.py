@@ -19,7 +19,7 @@ def tool_context(
     """The context of a call of the turn, where these rules are in force."""
     payers = payers_of(session, turn)
     place = session.delegation_of(turn.id)
-    asked = turn.call(call)
+    tool_call = turn.call(call)
     return ToolContext(
         session=session.id,
         turn=turn.id,
@@ -39,9 +39,9 @@ def tool_context(
             turn=turn.approve,
             personal=turn.attended,
         ),
-        attempt=asked.attempt if asked else 1,
-        input=asked.stored_input if asked else None,
-        task=asked.task if asked else None,
+        attempt=tool_call.attempt if tool_call else 1,
+        input=tool_call.stored_input if tool_call else None,
+        task=tool_call.task if tool_call else None,
         is_ending=turn.cancelled_by is not None,
         depth=len(payers) - 1,
         payers=payers,

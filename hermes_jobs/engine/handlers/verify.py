@@ -1,5 +1,5 @@
-"""`verification.plan` and `verification.conclude`: what is asked to verify what a review saved, and what it
-comes to."""
+"""`verification.plan` and `verification.conclude`: plan and conclude the experiment that verifies what a
+review saved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AS_RECORDED = "without"
 NO_TURNS = "no turn that the review has read can be asked again"
 
 Saved = Callable[[e.VerificationRequested], Sequence[e.PutIn]]
-"""What the review saved that is provisional, and that no other verification is about."""
+"""The provisional items that the review saved and that no other verification covers."""
 
 
 class PlanVerification(msgspec.Struct, frozen=True, eq=False):
@@ -36,7 +36,7 @@ class PlanVerification(msgspec.Struct, frozen=True, eq=False):
     budget_usd: float | None
 
     def run(self, state: Experiment, step: Step, cancel: Cancel) -> Decision:
-        """Choose the turns, and plan each thing that was saved as a variant."""
+        """Choose the turns, and plan a variant for each saved item."""
         request = state.request
         assert request is not None, f"{state.stream} verifies nothing"
         items = self.saved(request)

@@ -15,8 +15,8 @@ from hermes_jobs.domain.session.session import Session
 class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
     """The size of the next request, in tokens. `is_measured`: mostly as the provider counted it.
 
-    `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered. `fixed`
-    is the part that no compression makes smaller: system prompt and tools.
+    `first_call`: of its turn. `num_compressions`: those of the turn since the model last answered. `fixed` is
+    the part that a compression cannot reduce: system prompt and tools.
     """
 
     window: int
@@ -29,7 +29,7 @@ class ContextSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """A history to compress. `todos` are those that are open; `summary_window` is the summariser's;
+    """A history to compress. `todos` are the open ones; `summary_window` is the summariser's;
     `fixed` are the tokens that every request takes besides: system prompt and tools; `session` is the id of
     the session that ends with the compression."""
 
@@ -43,7 +43,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompressedHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """A compressed history: `removed` of its messages gave way to `summary`."""
+    """A compressed history: `removed` messages were replaced by `summary`."""
 
     messages: tuple[Message, ...]
     summary: str
@@ -60,11 +60,12 @@ class AskSummariser(Protocol):
 class ContextEngine(Protocol):
     """Decides when a history is too long, and compresses it.
 
-    Each call gets all it needs; an engine with state of its own also has some of `EngineHooks`.
+    Calls are independent of each other; an engine with state of its own also implements some of
+    `EngineHooks`.
     """
 
     def threshold(self, window: int, fixed: int = 0) -> int:
-        """Tokens of a request from which on its history is compressed."""
+        """The size of a request in tokens from which on its history is compressed."""
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
         """Whether to compress before the next call, and why."""
@@ -73,16 +74,16 @@ class ContextEngine(Protocol):
         """Whether the context is close to its threshold."""
 
     def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
-        """Whether a compression would find enough to take away."""
+        """Whether a compression would remove enough."""
 
     def estimate(self, messages: Sequence[Message]) -> int:
-        """About how many tokens the messages take."""
+        """The approximate number of tokens of the messages."""
 
-    def newest(self, messages: Sequence[Message], room: int) -> tuple[Message, ...]:
-        """As many of the newest messages as fit into `room` tokens, no tool call without its results."""
+    def newest(self, messages: Sequence[Message], limit: int) -> tuple[Message, ...]:
+        """The newest messages that fit into `limit` tokens; a tool call is never without its results."""
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
-        """The compressed history. Raises `ModelError` where the summariser gives nothing to use."""
+        """The compressed history. Raises `ModelError` if the summariser returns nothing usable."""
 
     def set_aside(self, history: History) -> CompressedHistory:
         """The history with its middle removed, without a summariser."""

@@ -1,4 +1,4 @@
-"""The port to everything that was ever said: searching it, and reading a conversation again.
+"""The port for searching all conversations and reading one again.
 
 Moments are ISO 8601, UTC, as in the log.
 """
@@ -17,8 +17,8 @@ Role = Literal["user", "assistant", "tool"]
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Where to search. `after` is included, `before` is not; `source` is that of the turn's text.
 
-    `roles`: who spoke, nobody named for all; `hidden`: also in reviews and sub-agents' sessions; `outside`:
-    not in the lineage of this session, nor in those above and below it where work was delegated.
+    `roles`: those of the messages, empty for all; `hidden`: also in reviews and sub-agents' sessions;
+    `outside`: not in the lineage of this session, its ancestors or its sub-agents.
     """
 
     roles: tuple[Role, ...] = ()
@@ -33,10 +33,10 @@ EVERYWHERE = Scope()
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that was searched for. `session` is its lineage's tip, `label` what to call that in a list.
+    """A message that was found. `session` is its lineage's newest session, `label` its name in a list.
 
-    `snippet` marks the matches: `… the >>>match<<< in its place …`. `relaxed`: it does not hold all that the
-    query named, but some of its words, perhaps in other forms.
+    `snippet` marks the matches: `… the >>>match<<< in its place …`. `relaxed`: it has only some of the
+    query's words, perhaps in other forms.
     """
 
     session: str
@@ -54,7 +54,7 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Near(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said just before or after a hit."""
+    """The message just before or after a hit."""
 
     role: Role
     position: int
@@ -62,10 +62,9 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
-    """A hit as a model reads it: the part of its text that matters, and what was said around it.
-
-    `before` is what it answers, `after` what answered it; None where nothing was said there, or where
-    another passage of the same answer shows it.
+    """A hit as a model reads it: the relevant part of its text, and the messages around it. `before` is the
+    message that it answers, `after` its answer; None if there is none, or another passage of the same result
+    shows it.
     """
 
     hit: SearchHit
@@ -88,7 +87,8 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TranscriptMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was said. `name` and `arguments` are those of the call that a tool's answers."""
+    """A message of a conversation. `name` and `arguments` are those of the tool call that it is the result
+    of."""
 
     role: Role
     content: str
@@ -100,19 +100,18 @@ class ConversationSearch(Protocol):
     """All conversations, current with the log. Safe for many threads. Raises `LogUnavailable`."""
 
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
-        """The best hits, those of a lineage together, the best lineage first. Nothing in a query raises."""
+        """The best hits, grouped by lineage, the best lineage first. Never raises because of the query."""
 
     def passages(self, query: str, *, scope: Scope, limit: int, least: float = 0.0) -> tuple[Passage, ...]:
-        """The best hits wherever they stand, best first, each with what was said around it.
-
-        `least`: the share of the query's words, by how rare they are, that a hit has to hold.
+        """The best hits of all lineages, best first, each with the messages around it. `least`: the share of
+        the query's words, weighted by rarity, that a hit has to contain.
         """
 
     def searched(self, scope: Scope) -> int:
-        """About how many messages a search there looks through."""
+        """The approximate number of messages that such a search covers."""
 
     def recent(self, *, scope: Scope, limit: int) -> tuple[SessionSummary, ...]:
         """Lineages within the scope's kinds and source, the last used first."""
 
     def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
-        """What was said in the lineage of that session, in order. Raises `Rejected` for an unknown one."""
+        """The messages of that session's lineage, in order. Raises `Rejected` for an unknown one."""

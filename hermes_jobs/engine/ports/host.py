@@ -25,8 +25,8 @@ class Cancel(Protocol):
     def share_lease(self) -> int | None:
         """A descriptor, for the caller to close, of the file that says until when the step may run.
 
-        Such a process inherits it and reads it (`agent.tools.supervisor`): its worker may be frozen,
-        or cut off from the log, and cannot cancel it then. None where no lease limits the step.
+        A child process inherits and reads it (`agent.tools.supervisor`), because a worker that is frozen or
+        cut off from the log cannot cancel it. None if no lease limits the step.
         """
 
 

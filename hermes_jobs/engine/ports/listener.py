@@ -1,4 +1,4 @@
-"""Ports that are notified of events: at once and unreliably, or later and completely."""
+"""Ports that are notified of events: at once but unreliably, or later but completely."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class FileSync(Protocol):
 
 
 class AppendHook(Protocol):
-    """Is called at once with what this process has appended, and lost with it; a `Listener` misses
-    nothing."""
+    """Called at once with the events that this process has appended; calls are lost if the process dies. A
+    `Listener` gets every event."""
 
     def __call__(self, before: StreamState, events: Sequence[Event], after: StreamState) -> None:
         """Handle new events of one stream. Never raises or blocks."""

@@ -22,7 +22,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
     `tool_choice` `none`: the tools are known, and none may be called. `answer_schema`: the JSON Schema, as
     JSON text, that the answer should be constrained to where the endpoint can; empty for none. The messages
-    say the same.
+    contain it, too.
     """
 
     model: str
@@ -51,8 +51,8 @@ class FailedCall(msgspec.Struct, frozen=True):
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One response. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
 
-    `payload` goes back with the message. `notes` say what the endpoint refused and was left out.
-    `instead_of`: the call that failed before this one was made in its place.
+    `payload` goes back with the message. `notes` name parameters that the endpoint refused and that were left
+    out. `instead_of`: the call that failed before this one was made in its place.
     """
 
     content: str
@@ -72,8 +72,8 @@ class ModelError(Exception):
     `kind`: auth, billing, rate_limit, overloaded, server, timeout, context_overflow, output_limit,
     payload_too_large, model_not_found, content_policy, bad_request, connection, garbage, unknown, cancelled.
     `retryable`: the same call may succeed later, after `retry_after` seconds where the provider said so.
-    `limit`: tokens, where the provider named them: for context_overflow the model's window, for output_limit
-    the longest answer. `unexplained`: refused in words that are not known; it may be the size. `instead_of`:
+    `limit`: tokens, if the provider reported them: for context_overflow the model's window, for output_limit
+    the longest answer. `unexplained`: the reason could not be recognised; it may be the size. `instead_of`:
     the call that failed before this one was made in its place.
     """
 
@@ -178,7 +178,7 @@ class Bill(msgspec.Struct, frozen=True):
     cost_usd: float | None
 
 
-def bill(reply: Reply, asked: str, pricing: Pricing) -> Bill:
+def bill(reply: Reply, requested: str, pricing: Pricing) -> Bill:
     """The bill of a reply; `asked` is the model where the endpoint does not say which one answered."""
-    model = reply.model or asked
+    model = reply.model or requested
     return Bill(model, None if reply.usage == NO_USAGE else pricing.cost_usd(model, reply.usage))

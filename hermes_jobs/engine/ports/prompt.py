@@ -13,7 +13,7 @@ from hermes_jobs.errors import Rejected
 
 
 class PaidCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A model call beside the turn's own, as it is booked. See `ResponseBooked`."""
+    """A model call beside the turn's own, with its usage. See `ResponseBooked`."""
 
     model: str
     usage: Usage = NO_USAGE
@@ -26,8 +26,8 @@ class Recalled(msgspec.Struct, frozen=True):
     """What was recalled for a turn; `memories` are the memory's entries in it, by the versions of the writes
     that made them.
 
-    `found` says by which tracks each part of it was found; `failed` why a track was left out; `paid` are the
-    calls that it took.
+    `found` are the tracks that found each part; `failed` says why a track was left out; `paid` are the model
+    calls made for it.
     """
 
     text: str = ""
@@ -41,14 +41,14 @@ class Recall(Protocol):
     """Recalls context for a turn."""
 
     def __call__(self, session: Session, text: str) -> Recalled:
-        """Context from elsewhere for the user's text; empty where there is none. Never raises.
+        """Recalled context for the user's text; empty if there is none. Never raises.
 
         Takes a few seconds at most.
         """
 
 
 class NotYet(Rejected):
-    """The session cannot begin now, and may later. `what` is missing, in a few words."""
+    """The session cannot begin yet. `what` names what is missing, in a few words."""
 
     def __init__(self, message: str, *, kind: str, hint: str, what: str) -> None:
         super().__init__(message, kind=kind, hint=hint)

@@ -31,7 +31,7 @@ class StepHandler(Protocol):
         """Run the step and return its outcome, which the engine appends.
 
         `state` is that of the step's stream after the claim, such as a `Session`. Raises `StepInterrupted`
-        when `cancel` fires for the process's sake; after any other error the step fails, or is tried again.
+        when `cancel` fires because the process stops; after any other error the step fails, or is retried.
         """
 
 
@@ -46,20 +46,20 @@ class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class PaidStepHandler(StepHandler, Protocol):
-    """Runs steps whose start is in the log, too: they cost money, which is reserved before it is spent."""
+    """Runs steps whose start is an event, too: they cost money, which is reserved first."""
 
     def approve(self, state: Any, step: Step) -> SpendingApproval | Decision:
-        """What the step may spend, or a decision that takes the place of running it. Raises `Rejected`."""
+        """The approval to spend, or a decision that replaces running the step. Raises `Rejected`."""
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
         """The decision of the step's start."""
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
-        """The decision where the budgets do not pay for the step."""
+        """The decision if a budget does not allow the step."""
 
 
 class Preflight(Protocol):
-    """Looks at a session whose model is about to be called."""
+    """Checks a session before its next model call."""
 
     def __call__(self, session: Session) -> c.SessionCommand | None:
-        """A command that has to come first, such as a compression; the call is due again after it."""
+        """A command that has to precede the call, such as a compression; the call is due again after it."""

@@ -44,9 +44,10 @@ class ProvidedSpec(ToolSpec, frozen=True, dict=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether a call may run: `allow`, `ask` a person, or `deny`; `rule` names why not simply allowed.
+    """Whether a call may run: `allow`, `ask` a person, or `deny`; `rule` names the reason if it is not simply
+    allowed.
 
-    `by`: what allows it although it would ask; `approved`: as if a person had just approved this very call.
+    `by`: what allows it without asking; `approved`: as if a person had just approved this very call.
     `offer`: what a person who is asked can approve with it, for longer than once. `advice`: what a model
     whose call is refused should do instead.
     """
@@ -64,22 +65,20 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def ignore_delta(_text: str) -> None:
-    """The `tell` of a call that nobody watches."""
+    """The `tell` of a call without subscribers."""
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """The context of a tool call. `workdir` is the session's folder; `attended` when a person can answer.
 
-    `author`: as whose words the log keeps what the tool writes; `provisional`: that is to be verified.
-    `toolsets` are those that are on. `source`:
-    where the turn's text came from; `deliver`: where its answer goes. `lineage` is the session that its
-    lineage began with. `approved`: a person has allowed this very call. `result_chars`: how many
-    characters the model's window leaves for one result. `permissions`: what decides whether it asks.
-    `input`: what its server has asked for before in this call, of this `attempt`; `task`: what it continues
-    with, and `is_ending`: not any more. `depth` counts the sessions
-    above it, whose turns and its own are the `payers`; `model` is the turn's.
-    `withheld` are toolsets that are on and whose calls are refused. `tell` shows whoever watches, if anybody,
-    how far the call is.
+    `author`: the author of what the tool writes; `provisional`: its writes have to be verified. `toolsets`
+    are the enabled ones. `source`: where the turn's text came from; `deliver`: where its answer goes.
+    `lineage` is the session that its lineage began with. `approved`: a person has allowed this very call.
+    `result_chars`: the limit of one result, from the model's window. `permissions` decide whether it needs
+    approval. `input`: the server's earlier questions in this call, of this `attempt`, with the answers;
+    `task`: the server's task that it continues; `is_ending`: the task has to be cancelled. `depth` counts the
+    sessions above it, whose turns and its own are the `payers`; `model` is the turn's. `withheld` are enabled
+    toolsets whose calls are refused. `tell` reports the progress of the call to subscribers.
     """
 
     session: str
@@ -111,12 +110,12 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """A tool's answer to the model. `invalid`: the call itself was wrong and nothing was done.
 
-    `interrupted`: it was stopped by `cancel` before it had an answer. `refused`: it is not allowed, by that
-    `rule`, or has no place to work in, and nothing was done. `source`: the file that was read.
-    `events` become events of the session together with the answer: the whole effect of a tool that works on
-    nothing else. `change` is the whole effect of a tool that works on other streams; it has the answer, and
-    `content` is empty. `delegated`: children that the call begins, whose ends are its answer. `waits`:
-    for what it waits: answers of a person, or a task of its server.
+    `interrupted`: it was stopped by `cancel` before it had an answer. `refused`: not allowed, by that `rule`,
+    or without a folder to work in; nothing was done. `source`: the file that was read. `events` are appended
+    to the session together with the answer: the whole effect of a tool that changes only the session.
+    `change` is the whole effect of a tool that changes other streams; it contains the answer, and `content`
+    is empty. `delegated`: sub-agents that the call starts, whose results are its answer. `waits`: what it
+    waits for: answers of the user, or a task of its server.
     """
 
     content: str
@@ -133,10 +132,10 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Toolbox(Protocol):
-    """All tools there are. Never raises for what a model wrote."""
+    """All tools. Never raises because of what a model wrote."""
 
     def of(self, session: Session) -> Toolbox:
-        """The tools of a session: these, and those that its start names besides."""
+        """The tools of a session: these, and those named in its start."""
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (None: the configured ones) that are available here, by name."""
@@ -147,7 +146,7 @@ class Toolbox(Protocol):
     def plan(
         self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
     ) -> tuple[PlannedCall, ...]:
-        """How to run a reply's calls: ids `{call_prefix}-{index}`, effects, and which go after which."""
+        """How to run a reply's calls: ids `{call_prefix}-{index}`, effects, and their order."""
 
     def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
         """Whether the call may run as it is."""

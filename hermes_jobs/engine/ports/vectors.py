@@ -1,4 +1,4 @@
-"""The ports for vectors: of a model that gives them, and to texts that have them."""
+"""The ports for embeddings: a model that makes vectors, and search by vector."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Vectors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Embedder(Protocol):
-    """Gives texts vectors. Safe for many threads."""
+    """Makes vectors of texts. Safe for many threads."""
 
     model: str
-    """The name under which its vectors are kept; those of two names cannot be compared."""
+    """The name under which its vectors are stored; vectors of different names cannot be compared."""
 
     def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = PATIENCE) -> Vectors:
         """The vectors of at most `MOST_TEXTS` texts, within so many seconds. Raises `ModelError`."""
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """What that usage costs; None where the price is not known."""
+        """The cost of that usage; None if the price is not known."""
 
 
 class VectorSearch(Protocol):
@@ -50,10 +50,10 @@ class VectorSearch(Protocol):
     def nearest_texts(
         self, model: str, vector: bytes, digests: Collection[str], *, least: float, limit: int
     ) -> Sequence[str]:
-        """Those of the digests whose vectors are nearest, with a cosine of at least that; best first."""
+        """The digests with the nearest vectors, with at least that cosine; best first."""
 
     def nearest_passages(
         self, model: str, vector: bytes, *, outside: str, least: float, limit: int
     ) -> Sequence[Passage]:
-        """What was said nearest to it in other conversations than that session's, best first, each with what
-        answered it."""
+        """The nearest messages in other conversations than that session's, best first, each with its
+        answer."""

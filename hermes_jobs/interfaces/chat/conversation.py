@@ -92,7 +92,7 @@ class Conversation:
     @property
     def cached_session(self) -> Session | None:
         """The last known session, without reading the log."""
-        return None if self._lineage is None else self._engine.sessions.known(stream_of(self._lineage))
+        return None if self._lineage is None else self._engine.sessions.cached(stream_of(self._lineage))
 
     @property
     def model(self) -> str:

@@ -97,7 +97,7 @@ def import_lines(
     `then` is called before the import becomes visible.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
-    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, settle_children
+    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, reconcile_children
     from hermes_jobs.eventlog.copy_log import copy_log, temp_log
     from hermes_jobs.eventlog.import_log import import_log
     from hermes_jobs.eventlog.transaction import TransactionLog
@@ -112,7 +112,7 @@ def import_lines(
 
     def rest(inner: TransactionLog) -> QuiesceReport:
         engine, limits = application.engine_over(inner, BY), application.settings.delegation
-        settle_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
+        reconcile_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
         rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
         then()
         return rested
