@@ -151,8 +151,8 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
     match event:
         case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
             if event.reserved is not None:
-                held = reserved(event.reserved)
-                yield from _on_all(session, event.turn, event.reserved.day, held=held)
+                reserved_now = reserved(event.reserved)
+                yield from _on_all(session, event.turn, event.reserved.day, held=reserved_now)
         case e.TitleStarted(reserved=Reservation() as reservation):
             yield from _on_all(session, None, reservation.day, held=reserved(reservation))
         case e.TitleEnded():
@@ -187,8 +187,8 @@ def charges_outside(
     if isinstance(event, e.PaidStart):
         yield from charges_of_start(stream, event)
     elif isinstance(event, e.PaidOutcome):
-        day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
-        yield from on_day(stream, day, spent=amount_of(event, reservation), held=-held)
+        day, reserved_amount = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
+        yield from on_day(stream, day, spent=amount_of(event, reservation), held=-reserved_amount)
 
 
 def charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str] = (DAY,)) -> Iterator[Charge]:
@@ -218,19 +218,19 @@ def billed(session: Session, outcome: e.PaidOutcome) -> Amount:
 def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount:
     """What was reported or estimated; the whole reserved cost where a price is not known."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
-    known = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
-    is_known = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
-    if is_known or reservation is None:
-        return known
-    return replace(known, nano_usd=reserved(reservation).nano_usd)
+    reported = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
+    all_priced = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
+    if all_priced or reservation is None:
+        return reported
+    return replace(reported, nano_usd=reserved(reservation).nano_usd)
 
 
 def _released(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
     """Release the step's reservation and book what was spent."""
     reservation = reservation_for(session, step)
     if reservation is not None:
-        held = -reserved(reservation)
-        yield from _on_all(session, turn, reservation.day, spent=spent, held=held)
+        released = -reserved(reservation)
+        yield from _on_all(session, turn, reservation.day, spent=spent, held=released)
 
 
 def _on_all(

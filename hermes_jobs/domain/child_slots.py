@@ -50,9 +50,9 @@ def evolve(slots: ChildSlots, event: ChildSlotEvent) -> ChildSlots:
             limits = {"per_root": event.per_root, "per_home": event.per_home}
             return replace(slots, waiting=(*slots.waiting, *event.children), **limits)
         case ChildSlotTaken():
-            taken = QueuedChild(session=event.child, root=event.root)
+            child = QueuedChild(session=event.child, root=event.root)
             return replace(
-                slots, running=(*_without(slots.running, event.child), taken), **_waiting(slots, event.child)
+                slots, running=(*_without(slots.running, event.child), child), **_waiting(slots, event.child)
             )
         case ChildSlotFreed():
             return replace(
@@ -76,7 +76,7 @@ def freed(slots: ChildSlots, child: str) -> tuple[ChildSlotEvent, ...]:
     return (event, *_admitted(evolve(slots, event)))
 
 
-def taken_again(slots: ChildSlots, child: str, root: str) -> tuple[ChildSlotEvent, ...]:
+def retaken(slots: ChildSlots, child: str, root: str) -> tuple[ChildSlotEvent, ...]:
     """The event of a child that continues after it waited, whatever the limits."""
     return () if slots.runs(child) else (ChildSlotTaken(child=child, root=root),)
 

@@ -124,14 +124,14 @@ def _apply(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
 # --- decisions ----------------------------------------------------------------------------------
 
 
-def request(asked: e.ConsolidationRequested, lineage: str, keys: tuple[UniqueKey, ...] = ()) -> Decision:
+def request(requested: e.ConsolidationRequested, lineage: str, keys: tuple[UniqueKey, ...] = ()) -> Decision:
     """Ask for it; no event where something else is under way, or where these turns are read."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
-        if state.requested is not None or asked.after != state.done or asked.until <= state.done:
+        if state.requested is not None or requested.after != state.done or requested.until <= state.done:
             return DecisionResult()
-        return DecisionResult(writes=(StreamEvents(state.stream, (asked,)),), keys=keys)
+        return DecisionResult(writes=(StreamEvents(state.stream, (requested,)),), keys=keys)
 
     return change
 
@@ -171,9 +171,9 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream)
-        asked = _required(state, step)
+        requested = _required(state, step)
         event = e.ConsolidationStarted(
-            review=asked.review, step=step, attempt=state.attempt, reserved=reserved, lost=state.reserved
+            review=requested.review, step=step, attempt=state.attempt, reserved=reserved, lost=state.reserved
         )
         return DecisionResult(writes=(StreamEvents(stream, (event,)),))
 
@@ -207,12 +207,12 @@ def ended(
         state: Consolidation = load(stream)
         _required(state, event.step)
         session: Session = load(session_stream_of(state.lineage))
-        kept = () if session.ended_because == ENDED_BECAUSE else found
-        outcome = written(load, kept, limit, event.review)
+        observations = () if session.ended_because == ENDED_BECAUSE else found
+        outcome = written(load, observations, limit, event.review)
         text = replace(
             event,
             saved=outcome.saved,
-            known=outcome.known,
+            known=outcome.already_known,
             refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda each: each.number)),
         )
         own = StreamEvents(stream, (*responses, text))
@@ -259,9 +259,9 @@ def _charges(state: Consolidation, event: e.Event, today: str) -> Iterator[Charg
         case e.ResponseBooked():
             yield from on_day(state.stream, day, DAYS, spent=amount_of(event, None))
         case e.ConsolidationEnded() | e.ConsolidationFailed():
-            held = reserved(state.reserved) if state.reserved is not None else NOTHING
+            reservation = reserved(state.reserved) if state.reserved is not None else NOTHING
             lost = event.lost if isinstance(event, e.ConsolidationFailed) else None
             spent = reserved(lost) if lost is not None else NOTHING
-            yield from on_day(state.stream, day, DAYS, spent=spent, held=-held)
+            yield from on_day(state.stream, day, DAYS, spent=spent, held=-reservation)
         case _:
             pass

@@ -46,7 +46,7 @@ class LearnedWindows(msgspec.Struct, frozen=True, kw_only=True):
 def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
     """The state after one more event; the newest window of a model counts."""
     place = (event.endpoint, event.model)
-    others = {known: learned for known, learned in state.windows.items() if known != place}
+    others = {other: learned for other, learned in state.windows.items() if other != place}
     state = replace(state, version=state.version + 1)
     if isinstance(event, WindowForgotten):
         times = state.forgotten.get(place, 0) + 1
@@ -61,8 +61,12 @@ def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: LearnedWindows = load(STREAM)
-        known = state.windows.get((endpoint, model))
-        if known is not None and known.counts(learned.at) and replace(known, at=learned.at) == learned:
+        recorded = state.windows.get((endpoint, model))
+        if (
+            recorded is not None
+            and recorded.counts(learned.at)
+            and replace(recorded, at=learned.at) == learned
+        ):
             return DecisionResult()
         event = WindowLearned(
             endpoint=endpoint,

@@ -46,7 +46,7 @@ class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[StreamEvents, ...] = ()
     answer: str = ""
     keys: tuple[UniqueKey, ...] = ()
-    kept: tuple[LargeResult, ...] = ()
+    large_results: tuple[LargeResult, ...] = ()
 
     @classmethod
     def of(cls, stream: str, *events: Event, answer: str = "") -> DecisionResult:

@@ -35,11 +35,11 @@ def first_texts(command: c.StartChildren, session: Session, load: StateLoader) -
         return ()
     payers = payers_of(session, turn)
     slots: ChildSlots = load(child_slots.STREAM)
-    given_up = child_slots.freed(slots, session.lineage) if command.waits else ()
+    slot_events = child_slots.freed(slots, session.lineage) if command.waits else ()
     queued = tuple(e.QueuedChild(session=child.session, root=payers[0].turn) for child in command.children)
     events = (
-        *given_up,
-        *child_slots.queued(child_slots.fold(slots, given_up), queued, command.per_root, command.per_home),
+        *slot_events,
+        *child_slots.queued(child_slots.fold(slots, slot_events), queued, command.per_root, command.per_home),
     )
     after = child_slots.fold(slots, events)
     begun = tuple(_first_text(plan, command.step, session, turn, payers, after) for plan in command.children)
@@ -167,32 +167,32 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
     if found is None or len(found[1].child_ends) < len(found[1].children):
         return DecisionResult.of(parent.stream, event)
     turn, call = found
-    finished, kept = children.joined(turn, call)
+    finished, large_results = children.joined(turn, call)
     writes = [StreamEvents(parent.stream, (event, finished))]
     place = parent.delegation_of(turn.id)
     if place is not None:
         slots: ChildSlots = load(child_slots.STREAM)
-        if taken := child_slots.taken_again(slots, parent.lineage, place.payers[0].turn):
-            writes.append(StreamEvents(child_slots.STREAM, taken))
-    return DecisionResult(writes=tuple(writes), kept=kept)
+        if slot_events := child_slots.retaken(slots, parent.lineage, place.payers[0].turn):
+            writes.append(StreamEvents(child_slots.STREAM, slot_events))
+    return DecisionResult(writes=tuple(writes), large_results=large_results)
 
 
 def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> DecisionResult:
     """The end of a child for which no call waits, as a text that is collected with others of its kind."""
     events: tuple[e.SessionEvent, ...] = (event,)
-    kept: tuple[LargeResult, ...] = ()
-    began = parent.ended.get(child.began.id)
-    is_cancelled = began is not None and began.status == "cancelled"
-    running = parent.find(child.began.id)
+    large_results: tuple[LargeResult, ...] = ()
+    parent_ended = parent.ended.get(child.parent_turn.id)
+    is_cancelled = parent_ended is not None and parent_ended.status == "cancelled"
+    running = parent.find(child.parent_turn.id)
     if running is not None and running.cancelled_by is not None:
         is_cancelled = True
     if parent.ended_because is None and not is_cancelled:
-        text, kept = children.text_of_end(child, event)
+        text, large_results = children.text_of_end(child, event)
         source = f"{children.SOURCE}{child.ref.session}"
-        submitted = _text_under(child.began, f"{child.ref.turn}e", text, source, parent.id)
-        message = replace(submitted, if_busy="collect", deliver=child.began.deliver)
+        submitted = _text_under(child.parent_turn, f"{child.ref.turn}e", text, source, parent.id)
+        message = replace(submitted, if_busy="collect", deliver=child.parent_turn.deliver)
         events = (event, message)
-    return DecisionResult(writes=(StreamEvents(parent.stream, events),), kept=kept)
+    return DecisionResult(writes=(StreamEvents(parent.stream, events),), large_results=large_results)
 
 
 def cancelled_below(

@@ -28,7 +28,7 @@ MAX_ATTEMPTS = 30
 """Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""
 FIRST_WAIT = 10.0
 LONGEST_WAIT = 3_600.0
-MOST_ASKED_FOR = 86_400.0
+LONGEST_RETRY_AFTER = 86_400.0
 """Longest wait, in seconds, that a target's `Retry-After` can ask for."""
 JITTER = 0.2
 
@@ -58,38 +58,38 @@ class Target(msgspec.Struct, frozen=True):
 
 def parse_target(text: str) -> Target:
     """Parse a target's text. Raises `Rejected`, kind `usage`, for an invalid one."""
-    given = text.strip()
-    kind, colon, address = given.partition(":")
+    target = text.strip()
+    kind, colon, address = target.partition(":")
     kind, address = kind.strip().lower(), address.strip()
-    if given != printable(given) or "\n" in given or "\t" in given:
-        raise _refused(given, "it holds control characters")
+    if target != printable(target) or "\n" in target or "\t" in target:
+        raise _refused(target, "it holds control characters")
     if kind == INBOX and not address:
         return Target("cli")
     if kind == "file":
-        return _file(given, address)
+        return _file(target, address)
     if kind == "webhook":
-        return _webhook(given, address)
+        return _webhook(target, address)
     if kind == "telegram":
         if not _CHAT.fullmatch(address):
-            raise _refused(given, "a chat is a number, or @name of a channel", "telegram:123456789")
+            raise _refused(target, "a chat is a number, or @name of a channel", "telegram:123456789")
         return Target("telegram", address)
     if kind in {"http", "https"} and colon:
-        raise _refused(given, "a URL needs its kind before it", f"webhook:{given}")
-    if given.startswith(("/", "~", ".")):
-        raise _refused(given, "a path needs its kind before it", f"file:{given}")
-    raise _refused(given, "there is no such target")
+        raise _refused(target, "a URL needs its kind before it", f"webhook:{target}")
+    if target.startswith(("/", "~", ".")):
+        raise _refused(target, "a path needs its kind before it", f"file:{target}")
+    raise _refused(target, "there is no such target")
 
 
-def _file(given: str, path: str) -> Target:
+def _file(text: str, path: str) -> Target:
     if not path or path.endswith(("/", "/.", "/..")) or path in {".", "..", "~"}:
-        raise _refused(given, "it names no file", "file:~/answers.md")
+        raise _refused(text, "it names no file", "file:~/answers.md")
     return Target("file", path)
 
 
-def _webhook(given: str, url: str) -> Target:
+def _webhook(text: str, url: str) -> Target:
     found = _URL.fullmatch(url)
     if found is None:
-        raise _refused(given, "a webhook is an http or https URL", "webhook:https://example.com/hook")
+        raise _refused(text, "a webhook is an http or https URL", "webhook:https://example.com/hook")
     if "@" in found["authority"] or _SECRET_QUERY.search(found["rest"]):
         # Not shown: the message would hold what must not be stored either.
         raise Rejected(
@@ -99,13 +99,13 @@ def _webhook(given: str, url: str) -> Target:
         )
     host = _HOST.fullmatch(found["authority"])
     if host is None or int((host[2] or ":1")[1:]) not in range(1, 65_536):
-        raise _refused(given, "its host or port is not valid", "webhook:https://example.com/hook")
+        raise _refused(text, "its host or port is not valid", "webhook:https://example.com/hook")
     return Target("webhook", url)
 
 
-def _refused(given: str, why: str, instead: str = "") -> Rejected:
+def _refused(target: str, why: str, instead: str = "") -> Rejected:
     hint = f"For example {instead}" if instead else f"Targets are {_FORMS}."
-    return Rejected(f"Nothing can be delivered to {printable(given)!r}: {why}.", kind="usage", hint=hint)
+    return Rejected(f"Nothing can be delivered to {printable(target)!r}: {why}.", kind="usage", hint=hint)
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,7 +212,7 @@ def failed(
     """
     attempt = delivery.attempt
     wait = min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
-    wait = max(wait, min(retry_after or 0.0, MOST_ASKED_FOR))
+    wait = max(wait, min(retry_after or 0.0, LONGEST_RETRY_AFTER))
     retry_at = None if attempt >= MAX_ATTEMPTS else now + wait
     return e.DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
 

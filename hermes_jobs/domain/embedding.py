@@ -111,8 +111,8 @@ def plan(embedding: str, model: str, texts: Sequence[e.EmbeddedText]) -> Decisio
 
     def change(load: StateLoader) -> DecisionResult:
         stream = stream_of(embedding)
-        known: Embedding = load(stream)
-        if known.plan is not None or not texts:
+        state: Embedding = load(stream)
+        if state.plan is not None or not texts:
             return DecisionResult()
         event = e.EmbeddingPlanned(embedding=embedding, model=model, texts=tuple(texts))
         return DecisionResult.of(stream, event)
@@ -124,10 +124,10 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
     """A worker begins to ask. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:
-        known: Embedding = load(stream)
-        if known.outcome is not None:
+        state: Embedding = load(stream)
+        if state.outcome is not None:
             raise StepLost(f"{stream} has its outcome")
-        event = e.EmbeddingStarted(step=step, attempt=known.attempt, reserved=reserved, lost=known.reserved)
+        event = e.EmbeddingStarted(step=step, attempt=state.attempt, reserved=reserved, lost=state.reserved)
         return DecisionResult.of(stream, event)
 
     return change
@@ -135,8 +135,10 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
 
 def ended(stream: str, outcome: Outcome, vectors: Sequence[str] = ()) -> Decision:
     """Append the outcome; `vectors` are the lines of its large result, if it has one."""
-    kept = (LargeResult(call=vectors_of(stream), content="\n".join(vectors)),) if any(vectors) else ()
-    result = DecisionResult(writes=(StreamEvents(stream, (outcome,)),), kept=kept)
+    large_results = (
+        (LargeResult(call=vectors_of(stream), content="\n".join(vectors)),) if any(vectors) else ()
+    )
+    result = DecisionResult(writes=(StreamEvents(stream, (outcome,)),), large_results=large_results)
     return lambda load: result
 
 

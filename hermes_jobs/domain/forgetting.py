@@ -127,11 +127,11 @@ def texts_of(event: Event) -> Iterator[str]:
     """The texts of the event."""
     found: list[str] = []
 
-    def keep(text: str) -> str:
+    def collect(text: str) -> str:
         found.append(text)
         return text
 
-    _scrubbed(event, keep)
+    _scrubbed(event, collect)
     yield from found
 
 
@@ -224,8 +224,8 @@ def _leaves(value: Any, text: Replace) -> Any:
         case bool() | None:
             return value
         case int() | float():
-            said = str(value)
-            return value if text(said) == said else text(said)
+            string = str(value)
+            return value if text(string) == string else text(string)
         case list():
             return [_leaves(item, text) for item in value]
         case dict():
@@ -324,10 +324,10 @@ def literal(text: str) -> re.Pattern[str]:
 
 def whole_texts(texts: Collection[str]) -> re.Pattern[str]:
     """The pattern of these texts as they are, in whatever form they are stored, and not within a word."""
-    return re.compile("|".join(map(_whole, sorted(texts, key=len, reverse=True))))
+    return re.compile("|".join(map(_as_whole, sorted(texts, key=len, reverse=True))))
 
 
-def _whole(text: str) -> str:
+def _as_whole(text: str) -> str:
     before = r"(?<!\w)" if text[:1].isalnum() else ""
     after = r"(?!\w)" if text[-1:].isalnum() else ""
     return f"{before}{_any_of(_stored_forms(text))}{after}"
@@ -353,12 +353,12 @@ def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:
     Entries of the memory are found again by their texts.
     """
     became: dict[str, str] = {}
-    taken = {unchanged for unchanged in stored if text(unchanged) == unchanged}
+    used = {unchanged for unchanged in stored if text(unchanged) == unchanged}
     for stored_text in dict.fromkeys(stored):
         new, number = text(stored_text), 1
-        while new != stored_text and new in taken:
+        while new != stored_text and new in used:
             number += 1
             new = f"{text(stored_text)} ({number})"
-        taken.add(new)
+        used.add(new)
         became[stored_text] = new
     return lambda value: became.get(value, text(value))

@@ -33,8 +33,8 @@ class Content(msgspec.Struct, Generic[T], frozen=True):
     by_hand: bool = False
 
 
-def begun_from(
-    held: Sequence[Content[T]],
+def base_of(
+    contents: Sequence[Content[T]],
     saved: Content[T],
     *,
     nearest: Callable[[Sequence[T], T], T],
@@ -46,7 +46,7 @@ def begun_from(
     `held` is in order, newest last. `nearest` returns the content most similar to the saved one;
     `shares(newest, older, saved)`: whether the saved content has what the newest has and the older one lacks.
     """
-    before = [content for content in held if not _is_earlier(saved.at, content.at)]
+    before = [content for content in contents if not _is_earlier(saved.at, content.at)]
     if not before:
         return None
     newest = before[-1]

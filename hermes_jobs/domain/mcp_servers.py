@@ -91,11 +91,11 @@ def _compared(listed: e.McpToolsListed) -> tuple[object, ...]:
 
 def _is_expected(state: ServerListings, listed: e.McpToolsListed) -> bool:
     """Whether it has nothing that a person has not accepted for this configuration."""
-    known = state.usable
-    if known is None or known.fingerprint != listed.fingerprint:
+    accepted = state.usable
+    if accepted is None or accepted.fingerprint != listed.fingerprint:
         return True
     return {tool.name: tool for tool in listed.tools}.items() <= {
-        tool.name: tool for tool in known.tools
+        tool.name: tool for tool in accepted.tools
     }.items()
 
 
@@ -105,11 +105,14 @@ def record_failure(failed: e.McpServerFailed) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: ServerListings = load(stream_of(failed.server))
-        known = state.failed
-        if known is not None and (known.message, known.fingerprint) == (failed.message, failed.fingerprint):
+        recorded = state.failed
+        if recorded is not None and (recorded.message, recorded.fingerprint) == (
+            failed.message,
+            failed.fingerprint,
+        ):
             return DecisionResult()
         write = StreamEvents(state.stream, (failed,))
-        if not failed.login or (known is not None and known.login):
+        if not failed.login or (recorded is not None and recorded.login):
             return DecisionResult(writes=(write,))
         delivery = f"d{state.stream}-{state.version}"
         text = e.DeliveryRequested(

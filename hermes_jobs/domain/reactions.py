@@ -38,14 +38,14 @@ def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> Decisio
     cascade = _Cascade(load)
     for write in writes:
         cascade.add(write)
-    while cascade.left:
-        before, events = cascade.left.popleft()
+    while cascade.pending:
+        before, events = cascade.pending.popleft()
         for reaction in _reactions(before, events, cascade.load):
-            cascade.kept.extend(reaction.kept)
+            cascade.large_results.extend(reaction.large_results)
             for write in reaction.writes:
                 cascade.add(write)
     found = tuple(StreamEvents(stream, recorded) for stream, recorded in cascade.events.items())
-    return DecisionResult(writes=found, kept=tuple(cascade.kept))
+    return DecisionResult(writes=found, large_results=tuple(cascade.large_results))
 
 
 class _Cascade:
@@ -56,8 +56,8 @@ class _Cascade:
         self._folded: dict[str, StreamState] = {}
         self._unfolded: dict[str, tuple[e.Event, ...]] = {}
         self.events: dict[str, tuple[e.Event, ...]] = {}
-        self.kept: list[LargeResult] = []
-        self.left: deque[tuple[StreamState, tuple[e.Event, ...]]] = deque()
+        self.large_results: list[LargeResult] = []
+        self.pending: deque[tuple[StreamState, tuple[e.Event, ...]]] = deque()
 
     def load(self, stream: str) -> Any:
         """The stream's state after the writes so far; it is folded on first use."""
@@ -74,7 +74,7 @@ class _Cascade:
         before: StreamState = self.load(write.stream)
         self._unfolded[write.stream] = write.events
         self.events[write.stream] = (*self.events.get(write.stream, ()), *write.events)
-        self.left.append((before, write.events))
+        self.pending.append((before, write.events))
 
 
 def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader) -> Iterator[DecisionResult]:
@@ -154,11 +154,11 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
 
 
 def _review_taken_up(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
-    turn = review_rules.known_turn(session, resumed.turn)
+    turn = review_rules.open_or_resumable_turn(session, resumed.turn)
     if turn is None or not review_rules.is_its_turn(session, turn) or session.forked_from is None:
         return
     stream = sessions.stream_of(session.forked_from)
-    event = review_rules.taken_up(session.lineage, resumed.turn, load(stream))
+    event = review_rules.resumed(session.lineage, resumed.turn, load(stream))
     yield StreamEvents(stream, (event,))
 
 

@@ -161,7 +161,7 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
         events: dict[str, tuple[Event, ...]] = {}
         answers: list[str] = []
         keys: list[UniqueKey] = []
-        kept: list[LargeResult] = []
+        large_results: list[LargeResult] = []
 
         def loaded(stream: str) -> Any:
             return states.get(stream) or load(stream)
@@ -179,9 +179,11 @@ def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decisi
                 events[write.stream] = (*events.get(write.stream, ()), *write.events)
             answers.append(changed.answer)
             keys.extend(changed.keys)
-            kept.extend(changed.kept)
+            large_results.extend(changed.large_results)
         writes = tuple(StreamEvents(stream, appended) for stream, appended in events.items())
-        return DecisionResult(writes=writes, answer="\n".join(answers), keys=tuple(keys), kept=tuple(kept))
+        return DecisionResult(
+            writes=writes, answer="\n".join(answers), keys=tuple(keys), large_results=tuple(large_results)
+        )
 
     return change
 

@@ -77,8 +77,8 @@ def evolve_listener(listener: ListenerCursor, event: e.ListenerEvent) -> Listene
 
 def subscribe(there: Sequence[Subscription], names: Sequence[str], version: int) -> tuple[Subscription, ...]:
     """The listeners from here on; a new one is notified of events after that version."""
-    known = {cursor.name: cursor for cursor in there}
-    return tuple(known.get(name) or Subscription(name=name, cursor=version) for name in names)
+    by_name = {cursor.name: cursor for cursor in there}
+    return tuple(by_name.get(name) or Subscription(name=name, cursor=version) for name in names)
 
 
 def advance(there: Sequence[Subscription], event: e.SessionEvent, version: int) -> tuple[Subscription, ...]:

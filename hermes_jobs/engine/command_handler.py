@@ -104,7 +104,7 @@ class CommandHandler:
                     self._meta(session, guard, command),
                     guard=guard,
                     keys=(*keys, *changed.keys),
-                    results=(*_large_result(decided), *changed.kept, *all_writes.kept),
+                    results=(*_large_result(decided), *changed.large_results, *all_writes.large_results),
                     limits=limits,
                     durable=durable,
                 )
@@ -160,7 +160,7 @@ class CommandHandler:
                     meta,
                     guard=guard,
                     keys=changed.keys,
-                    results=changed.kept,
+                    results=changed.large_results,
                     limits=limits,
                     durable=durable,
                 )
@@ -322,6 +322,6 @@ def _stored(write: _StreamChange) -> StreamWrite:
 
 def _large_result(cause: c.SessionCommand) -> tuple[LargeResult, ...]:
     """The large result that is stored in the log's database with its outcome."""
-    if isinstance(cause, c.FinishToolCall) and cause.kept is not None:
-        return (LargeResult(call=cause.outcome.call, content=cause.kept),)
+    if isinstance(cause, c.FinishToolCall) and cause.large_result is not None:
+        return (LargeResult(call=cause.outcome.call, content=cause.large_result),)
     return ()

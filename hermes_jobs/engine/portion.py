@@ -43,8 +43,8 @@ def portion(
                         at=recorded.recorded_at,
                         day=day(recorded.recorded_at),
                         version=recorded.version,
-                        asked=_shown("\n".join(prompts[turn])),
-                        answered=_shown(answer),
+                        prompt=_shown("\n".join(prompts[turn])),
+                        answer=_shown(answer),
                     )
                 )
             case _:
@@ -56,7 +56,7 @@ def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
     """The first turns, as many as one request holds; at least one."""
     available, found = CHARS, list[PortionTurn]()
     for turn in turns:
-        available -= len(turn.asked) + len(turn.answered)
+        available -= len(turn.prompt) + len(turn.answer)
         if found and available < 0:
             break
         found.append(turn)

@@ -71,7 +71,7 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     message: str
     finish_reason: str
-    books: UsageTotals
+    totals: UsageTotals
     asks: InputRequested | None = None
 
 
@@ -118,7 +118,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     begun_at: str | None
     ended_at: str | None
     seen_at: str
-    books: UsageTotals
+    totals: UsageTotals
     num_tool_calls: int
     waits_until: str | None = None
     waits_for: str = ""
@@ -165,7 +165,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     ended_because: str | None
     num_turns: int
     num_messages: int
-    books: UsageTotals
+    totals: UsageTotals
     started_at: str
     last_at: str
     undone_into: str | None = None

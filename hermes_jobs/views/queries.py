@@ -171,7 +171,7 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         rating_note=row["rating_note"] or "",
         labels=json.decode(row["labels"] or "[]", type=tuple[str, ...]),
         waits_for=row["waits_for"] or "",
-        books=books_of(row),
+        totals=books_of(row),
         place=place_of(row),
         warnings=tuple(json.decode(row["warnings"], type=list[str])),
         steps=(),
@@ -199,7 +199,7 @@ def _step_rows(connection: Connection, condition: str, values: Sequence[str]) ->
 
 def _step(row: Row) -> StepView:
     asks = json.decode(row["asks"], type=described(InputRequested)) if row["asks"] else None
-    return value_of(StepView, row, id=row["step"], books=books_of(row), asks=asks)
+    return value_of(StepView, row, id=row["step"], totals=books_of(row), asks=asks)
 
 
 def select_sessions(
@@ -256,7 +256,7 @@ def _session(row: Row) -> SessionView:
         parent=row["parent"] if place is None else place.parent,
         root=None if place is None else place.root,
         place=place,
-        books=books_of(row),
+        totals=books_of(row),
     )
 
 

@@ -181,7 +181,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     changed_at: str
     num_runs: int
     num_missed: int
-    books: UsageTotals
+    totals: UsageTotals
     last: RunView | None
 
 
@@ -244,7 +244,7 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         **{field: getattr(state, field) for field in folded},
         num_runs=num_runs,
         num_missed=num_missed,
-        books=_books(connection, name),
+        totals=_books(connection, name),
         last=_run(connection, newest[0]) if newest else None,
     )
 

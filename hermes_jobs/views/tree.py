@@ -24,7 +24,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     turn: TurnView
     children: tuple[Tree, ...]
     waiting: tuple[StepView, ...]
-    books: UsageTotals
+    totals: UsageTotals
     num_tool_calls: int
 
     @property
@@ -86,17 +86,17 @@ def _tree(
         turn=turn,
         children=children,
         waiting=tuple(waiting.get(turn.id, ())),
-        books=_sum([turn.books, *(child.books for child in children)]),
+        totals=_sum([turn.totals, *(child.totals for child in children)]),
         num_tool_calls=turn.num_tool_calls + sum(child.num_tool_calls for child in children),
     )
 
 
-def _sum(books: Sequence[UsageTotals]) -> UsageTotals:
-    costs = [book.cost_usd for book in books]
+def _sum(totals: Sequence[UsageTotals]) -> UsageTotals:
+    costs = [book.cost_usd for book in totals]
     known = [cost for cost in costs if cost is not None]
     return UsageTotals(
-        usage=sum((book.usage for book in books), NO_USAGE),
+        usage=sum((book.usage for book in totals), NO_USAGE),
         cost_usd=sum(known) if len(known) == len(costs) else None,
-        num_model_calls=sum(book.num_model_calls for book in books),
-        known_cost_usd=sum(book.known_cost_usd for book in books),
+        num_model_calls=sum(book.num_model_calls for book in totals),
+        known_cost_usd=sum(book.known_cost_usd for book in totals),
     )

@@ -156,8 +156,8 @@ def test_a_long_conversation_is_read_in_parts_of_whole_turns(home: WrittenHome) 
         assert isinstance(state, Consolidation)
         turns = planner.found.turns(state)
         assert [each.id for each in turns] == ["t1", "t2", "t3", "t4"]
-        assert sum(len(each.asked) + len(each.answered) for each in turns) <= CHARS
-        assert turns[0].asked.endswith("… [5,000 more characters]")
+        assert sum(len(each.prompt) + len(each.answer) for each in turns) <= CHARS
+        assert turns[0].prompt.endswith("… [5,000 more characters]")
 
 
 def test_credentials_and_what_tools_answered_are_not_read(home: WrittenHome) -> None:
@@ -168,8 +168,8 @@ def test_credentials_and_what_tools_answered_are_not_read(home: WrittenHome) -> 
     home.reply("aa", "Done.")
     home.record("aa")
     (turn,) = portion(home.log.read("session-aa"), 0, 99, lambda at: at[:10])
-    assert (turn.id, turn.session, turn.day, turn.answered) == ("t1", "aa", "2026-11-21", "Done.")
-    assert turn.asked == "The [REDACTED]"
+    assert (turn.id, turn.session, turn.day, turn.answer) == ("t1", "aa", "2026-11-21", "Done.")
+    assert turn.prompt == "The [REDACTED]"
 
 
 def test_what_was_merged_into_a_turn_is_read_with_it() -> None:
@@ -180,7 +180,7 @@ def test_what_was_merged_into_a_turn_is_read_with_it() -> None:
         e.TurnCompleted(turn="t1", answer="Both."),
     )
     (turn,) = portion([recorded(at, each) for at, each in enumerate(events, 1)], 0, 9, lambda at: at[:10])
-    assert (turn.asked, turn.version) == ("First\nSecond", 4)
+    assert (turn.prompt, turn.version) == ("First\nSecond", 4)
 
 
 def recorded(version: int, event: e.Event) -> RecordedEvent:

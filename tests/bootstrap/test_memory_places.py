@@ -33,7 +33,7 @@ def is_asked(application: Application) -> bool:
 def test_a_session_whose_prompt_has_room_for_all_needs_no_views(application: Application) -> None:
     remember(application, "Lives in Lisbon.", "Likes tea.")
     found = application.memory_places.of_session("s1")
-    assert found.whole("user") == ("Lives in Lisbon.", "Likes tea.")
+    assert found.in_prompt("user") == ("Lives in Lisbon.", "Likes tea.")
     assert not is_asked(application)
 
 

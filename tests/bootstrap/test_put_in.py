@@ -11,7 +11,7 @@ from hermes_jobs.agent.prompt.fences import with_recall
 from hermes_jobs.agent.skills.presenter import INDEX
 from hermes_jobs.bootstrap.replays import leave_out, put_in, without_recalled
 from hermes_jobs.domain.events import LeftOut, MemoryAdded, MemoryTarget, PutIn
-from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
+from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import TARGETS, Limits, history, is_shown
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.ports import ModelRequest
@@ -25,7 +25,7 @@ def section(*known: tuple[MemoryTarget, str]) -> str:
     facts = [MemoryAdded(target=target, content=text, author="user") for target, text in known]
     memory = history(facts)[-1]
     recorded = [Recorded(at, fact, "") for at, fact in enumerate(facts, start=1)]
-    return prompt_section(placed(known_entries(memory, recorded), LIMITS), LIMITS)
+    return prompt_section(placed(entries_with_history(memory, recorded), LIMITS), LIMITS)
 
 
 def prompt_of(*known: tuple[MemoryTarget, str]) -> str:

@@ -147,8 +147,8 @@ def test_what_comes_too_late_stands_in_the_place_of_what_was_estimated() -> None
     world.happen((late,))
     assert world.account("day-2026-11-22") == (priced(85), NOTHING)
     assert world.session.current is not None
-    assert world.session.current.books.estimated == NO_USAGE
-    assert world.session.current.books.usage == Usage(80, 5)
+    assert world.session.current.tally.estimated == NO_USAGE
+    assert world.session.current.tally.usage == Usage(80, 5)
 
 
 def test_what_the_failure_of_a_call_used_and_may_have_used_is_spent() -> None:

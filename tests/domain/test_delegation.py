@@ -333,7 +333,7 @@ def test_no_place_is_lost_and_no_limit_is_passed_but_by_those_who_go_on(
             events = child_slots.freed(slots, child)
             away += [child] if act == "wait" else []
         elif act == "continue" and away:
-            events = child_slots.taken_again(slots, away.pop(), "r1")
+            events = child_slots.retaken(slots, away.pop(), "r1")
             resumed += 1
         else:
             continue

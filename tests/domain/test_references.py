@@ -230,7 +230,7 @@ def test_a_call_of_a_member_holds_its_reservation_until_its_outcome() -> None:
     spent = {charge.account: charge.spent.tokens for charge in charges(before, abandoned, "2026-11-23")}
     assert spent == {"turn-t1": 150, "session-s1": 150, "day-2026-11-23": 150}
     assert world.session.current is not None
-    assert world.session.current.books.estimated == Usage(100, 50)
+    assert world.session.current.tally.estimated == Usage(100, 50)
 
 
 def test_the_message_is_no_request_of_the_user_and_cuts_long_answers() -> None:

@@ -277,4 +277,4 @@ def test_the_views_tell_what_became_of_each_due_time(office: Office, tmp_path: P
     assert [each.target for each in runs[-1].deliveries] == ["cli", "file:/srv/notes.md"]
     assert view.last == runs[0]
     assert view.running == ("tx",)
-    assert view.books.num_model_calls == 2
+    assert view.totals.num_model_calls == 2

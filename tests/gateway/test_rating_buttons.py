@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.rating_buttons import MAX_DATA, NOT_HERE, TOLD, rating_buttons
+from hermes_jobs.domain.gateway.rating_buttons import CONFIRMATIONS, MAX_DATA, NOT_HERE, rating_buttons
 from hermes_jobs.interfaces.gateway import service
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import BotServer, Fault
@@ -56,7 +56,7 @@ def test_a_press_rates_the_turn_and_is_shown(environ: Mapping[str, str], bot: Bo
             bot.wait_until(lambda shown=shown: bot.labels(ANNA, HELLO) == shown, f"the buttons {shown}")  # type: ignore[misc]
         given_up(bot)
         assert ratings(served) == [(each, f"telegram:{ANNA}") for each in ("up", "down", "none")]
-    assert bot.notices == [TOLD["up"], TOLD["down"], TOLD["none"]]
+    assert bot.notices == [CONFIRMATIONS["up"], CONFIRMATIONS["down"], CONFIRMATIONS["none"]]
 
 
 def test_notes_and_failed_turns_have_no_buttons(
@@ -131,7 +131,7 @@ def test_a_press_is_recorded_once_whatever_the_network_does(
         given_up(bot)
         assert ratings(served) == [("down", f"telegram:{ANNA}")]
     assert bot.labels(ANNA, HELLO) == [UP, f"✅ {DOWN}"]
-    assert bot.notices == [TOLD["down"]]
+    assert bot.notices == [CONFIRMATIONS["down"]]
 
 
 def test_buttons_that_would_carry_too_much_are_left_out() -> None:

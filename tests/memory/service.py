@@ -33,7 +33,7 @@ class Service:
     """Notes what it is asked and answers as told. Used as a context manager."""
 
     def __init__(self, answer: Answer) -> None:
-        self.asked: list[Asked] = []
+        self.prompt: list[Asked] = []
         self._answer = answer
         handler = type("Handler", (_Handler,), {"service": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -51,12 +51,12 @@ class Service:
         self._thread.close()
 
     def reply(self, asked: Asked) -> tuple[int, Any]:
-        self.asked.append(asked)
+        self.prompt.append(asked)
         return self._answer(asked)
 
     def of(self, path: str) -> list[Asked]:
         """The requests to a path, a pattern."""
-        return [each for each in self.asked if re.fullmatch(path, each.path)]
+        return [each for each in self.prompt if re.fullmatch(path, each.path)]
 
 
 class _Handler(BaseHTTPRequestHandler):

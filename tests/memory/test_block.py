@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.agent.memory.prompt_section import FRESH, prompt_section
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.entries import Placement, Recorded, known_entries, placed
+from hermes_jobs.domain.memory.entries import Placement, Recorded, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import TARGETS, Limits, Memory, chars
 
 LIMITS = Limits()
@@ -21,7 +21,7 @@ def places(memory: Memory, limits: Limits = LIMITS) -> Placement:
         for entry in memory.entries(target)
     ]
     writes = [Recorded(version, fact, "2026-11-01") for version, fact in enumerate(facts, start=1)]
-    return placed(known_entries(memory, writes), limits, allowed=memory.allowed)
+    return placed(entries_with_history(memory, writes), limits, allowed=memory.allowed)
 
 
 def section(memory: Memory) -> str:
@@ -67,12 +67,12 @@ def test_what_there_is_no_room_for_is_only_counted() -> None:
 
 def test_the_newest_entries_are_in_the_prompt_where_not_all_are() -> None:
     found = places(Memory(memory=("old " * 20, "newer " * 20, "newest " * 20)), Limits(memory=270))
-    assert found.whole("memory") == ("newer " * 20, "newest " * 20)
+    assert found.in_prompt("memory") == ("newer " * 20, "newest " * 20)
     assert [each.text for each in found.recalled] == ["old " * 20]
 
 
 @given(st.lists(st.text(max_size=40), max_size=30, unique=True), st.integers(1, 200))
 def test_whatever_a_person_has_saved_the_entries_in_a_prompt_fit(entries: list[str], limit: int) -> None:
     found = places(Memory(memory=tuple(entries)), Limits(memory=limit))
-    assert chars(found.whole("memory")) <= limit
+    assert chars(found.in_prompt("memory")) <= limit
     assert len(found.prompt) + len(found.recalled) == len(entries)

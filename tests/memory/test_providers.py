@@ -213,7 +213,7 @@ def test_a_session_that_ends_for_good_is_told_so_and_its_instance_shut_down(
 def test_the_end_of_a_sub_agent_is_told_with_its_goal(memories: Providers, notes: Notes, said: Said) -> None:
     ref = e.ChildRef(session="s2", turn="t2", goal="Look at pears")
     began = submitted(e.TurnSubmitted(turn="t1", text="Look", source="cli", session="s1"))
-    child = OpenChild(ref=ref, began=began, call="t1-1-0", waits=False)
+    child = OpenChild(ref=ref, parent_turn=began, call="t1-1-0", waits=False)
     before = replace(session(), children=(child,))
     for answer, message in (("Sweet.", ""), ("", "No key.")):
         status: e.ChildStatus = "completed" if answer else "failed"

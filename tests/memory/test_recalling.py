@@ -21,14 +21,14 @@ class Shelf:
     """An `ConversationSearch` with one conversation about tea."""
 
     def __init__(self, text: str = "I like green tea\nat four") -> None:
-        self.asked: list[tuple[str, Scope]] = []
+        self.prompt: list[tuple[str, Scope]] = []
         self._text = text
 
     def search(self, query: str, *, scope: Scope, limit: int) -> tuple[SearchHit, ...]:
         return ()
 
     def passages(self, query: str, *, scope: Scope, limit: int, least: float = 0.0) -> tuple[Passage, ...]:
-        self.asked.append((query, scope))
+        self.prompt.append((query, scope))
         hit = SearchHit(
             session="s0",
             lineage="session-s0",
@@ -65,7 +65,7 @@ def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_sai
         "  user: I like green tea at four\n"
         "  assistant: Noted: green."
     )
-    (asked,) = shelf.asked
+    (asked,) = shelf.prompt
     assert asked == ("Is there green tea?", Scope(outside="s1"))
 
 
@@ -88,11 +88,11 @@ def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
 def test_a_text_is_asked_as_it_is_and_nothing_in_it_is_an_operator(text: str, asked: str) -> None:
     shelf = Shelf()
     SessionRecall(shelf)(session(), Cue(text))
-    assert [query for query, _ in shelf.asked] == [asked]
+    assert [query for query, _ in shelf.prompt] == [asked]
 
 
 def test_a_text_without_words_is_not_searched_for() -> None:
     shelf = Shelf()
     assert SessionRecall(shelf)(session(), Cue("?! …")).text == ""
     assert SessionRecall(shelf)(session(), Cue("")).text == ""
-    assert shelf.asked == []
+    assert shelf.prompt == []

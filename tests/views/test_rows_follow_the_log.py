@@ -114,7 +114,7 @@ def trees_agree(views: Views, history: History) -> None:
             child for child, (_, began, _) in children.items() if began == turn
         ]
         below = list(tree.walk())
-        assert tree.books.usage.total_tokens == sum(each.turn.books.usage.total_tokens for each in below)
+        assert tree.totals.usage.total_tokens == sum(each.turn.totals.usage.total_tokens for each in below)
         assert tree.num_tool_calls == sum(each.turn.num_tool_calls for each in below)
     by_root = views.spending(by="root")
     by_model = views.spending(by="model")
@@ -134,7 +134,7 @@ def statuses_agree(views: Views, history: History, session: Session) -> None:
         shown = views.turn(turn.id)
         waits = asks(session) or turn.waits_until > 0
         began = turn.started and any(step.outcome == "running" for step in shown.steps)
-        below = (child.ref.session for child in session.children if child.began.id == turn.id)
+        below = (child.ref.session for child in session.children if child.parent_turn.id == turn.id)
         waits = waits or any(waiting_below(history, child) for child in below)
         assert (shown.status == "waiting") == waits
         assert (
@@ -202,14 +202,14 @@ def books_agree(views: Views, history: History) -> None:
             booked.setdefault(fact.turn, []).append(fact)
     for turn in ended & booked.keys():
         shown, records = views.turn(turn), booked[turn]
-        assert shown.books.usage.input_tokens == sum(each.input_tokens for each in records)
-        assert shown.books.usage.output_tokens == sum(each.output_tokens for each in records)
-        assert shown.books.num_model_calls == sum(each.num_model_calls for each in records)
+        assert shown.totals.usage.input_tokens == sum(each.input_tokens for each in records)
+        assert shown.totals.usage.output_tokens == sum(each.output_tokens for each in records)
+        assert shown.totals.num_model_calls == sum(each.num_model_calls for each in records)
         assert shown.num_tool_calls == sum(each.num_tool_calls for each in records)
         known = all(each.cost_usd is not None for each in records)
-        assert shown.books.cost_usd == (sum(each.cost_usd or 0.0 for each in records) if known else None)
+        assert shown.totals.cost_usd == (sum(each.cost_usd or 0.0 for each in records) if known else None)
     assert all(
-        step.books.usage == NO_USAGE
+        step.totals.usage == NO_USAGE
         for each in ended
         for step in views.turn(each).steps
         if step.kind == "tool_call"

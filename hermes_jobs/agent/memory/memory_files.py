@@ -16,7 +16,7 @@ from hermes_jobs.agent.memory.files import NAMES, FileText, MemoryFiles, Unusabl
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
-from hermes_jobs.domain.memory.entries import Entry, Recorded, known_entries
+from hermes_jobs.domain.memory.entries import Entry, Recorded, entries_with_history
 from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, states_at, text_of
 from hermes_jobs.engine.engine import Engine
@@ -86,7 +86,7 @@ class SyncedMemory(SyncedFolder):
             recorded = (
                 Recorded(each.version, each.event, each.at) for each in self.writes()[: memory.version]
             )
-            self._known = (key, known_entries(memory, recorded))
+            self._known = (key, entries_with_history(memory, recorded))
         return self._known[1]
 
     def _load(self) -> Memory:
@@ -159,7 +159,7 @@ class SyncedMemory(SyncedFolder):
             events = [write.event for write in self.writes()[: memory.version]]
             contents = self._contents(target, events)
             followed = self._history.of(target)[-1].version if contents else 0
-            edits = import_edits(memory, target, saved, held=contents, followed=followed, events=events)
+            edits = import_edits(memory, target, saved, contents=contents, followed=followed, events=events)
             return DecisionResult(writes=(StreamEvents(STREAM, edits),) if edits else ())
 
         self._engine.change(change, HAND_EDIT)

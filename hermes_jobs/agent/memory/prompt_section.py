@@ -20,7 +20,7 @@ FRESH = "It was read when this session began; what you save meanwhile stands her
 def prompt_section(placement: Placement, limits: Limits) -> str:
     """The section; empty if the memory is empty."""
     parts = [
-        f"# {heading} [{fill(placement.whole(target), limits.of(target))}]\n{SEPARATOR.join(lines)}"
+        f"# {heading} [{fill(placement.in_prompt(target), limits.of(target))}]\n{SEPARATOR.join(lines)}"
         for target, heading in HEADINGS
         if (lines := _lines(placement, target))
     ]

@@ -180,7 +180,7 @@ class SkillFolder(SyncedFolder):
 
         def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
-            events = import_edits(now, _usable(now, on_disk), past=past, laid_out=laid_out, held=holdings)
+            events = import_edits(now, _usable(now, on_disk), past=past, laid_out=laid_out, holdings=holdings)
             return DecisionResult(writes=(StreamEvents(now.stream, events),) if events else ())
 
         changed = self._engine.change(change, HAND_EDIT)

@@ -130,7 +130,7 @@ class ScheduleTool:
             overlap=self._defaults.overlap,
             workdir=context.workdir or None,
         )
-        add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, said=when)
+        add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, wording=when)
 
         def change(load: StateLoader) -> DecisionResult:
             others = [each.plan.name for each in existing(self._streams(), load) if each.plan is not None]

@@ -31,7 +31,7 @@ SHOWN = 80  # characters of a quoted text in a status
 
 TEXT_ALONE = "I can only read text for now. Please write what it is about."
 WELCOME = "Write to me, and I answer. Beside that:"
-NOTHING_SAID = "There is no conversation yet: write something first."
+NO_CONVERSATION = "There is no conversation yet: write something first."
 NOTHING_RUNS = "Nothing is running."
 NOTHING_STOPPED = "Your last request was not stopped by a limit: there is nothing to continue."
 RATE = "Say /rate up, /rate down or /rate none; what follows says why."
@@ -153,7 +153,7 @@ class _MessageHandler:
     def rate(self, rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None or session.last_ended is None:
-            return self._note(NOTHING_SAID)
+            return self._note(NO_CONVERSATION)
         rating, _, note = rest.partition(" ")
         if rating not in get_args(e.Rating):
             return self._note(RATE)
@@ -167,19 +167,19 @@ class _MessageHandler:
 
     def status(self, _rest: str) -> Iterable[StreamEvents]:
         session = self._session()
-        return self._note(_status(session) if session is not None else NOTHING_SAID)
+        return self._note(_status(session) if session is not None else NO_CONVERSATION)
 
     def compress(self, rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None:
-            return self._note(NOTHING_SAID)
+            return self._note(NO_CONVERSATION)
         command = c.RequestCompression(reason="manual", focus=rest)
         return [*self._decided(session, command), *self._note(COMPRESSES)]
 
     def model(self, rest: str) -> Iterable[StreamEvents]:
         session = self._session()
         if session is None or session.version == 0:
-            return self._note(NOTHING_SAID)
+            return self._note(NO_CONVERSATION)
         if not rest:
             return self._note(
                 f"The model is {session.model or 'the configured one'}. /model NAME changes it."

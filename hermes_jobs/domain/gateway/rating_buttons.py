@@ -24,7 +24,7 @@ MAX_DATA = 64
 """Bytes that a button may carry (https://core.telegram.org/bots/api#inlinekeyboardbutton)."""
 
 NOT_HERE = "This answer cannot be rated here any more."
-TOLD: dict[e.Rating, str] = {
+CONFIRMATIONS: dict[e.Rating, str] = {
     "up": "Noted: it was good.",
     "down": "Noted: it was not good.",
     "none": "The rating is taken back.",
@@ -67,12 +67,12 @@ def rating_buttons(delivery: str, rating: e.Rating = "none") -> Sequence[Button]
 
 def can_be_rated(delivery: Delivery) -> bool:
     """Whether it answers a message in the chat to which it is delivered."""
-    asked = delivery.requested
+    request = delivery.requested
     return (
-        asked is not None
-        and asked.ok
-        and None not in {asked.turn, asked.lineage}
-        and parse_target(asked.target).kind == asked.source
+        request is not None
+        and request.ok
+        and None not in {request.turn, request.lineage}
+        and parse_target(request.target).kind == request.source
     )
 
 
@@ -85,9 +85,9 @@ def handle_press(press: ButtonPress) -> Decision:
     key = UniqueKey(scope=SCOPE, key=press.key, digest=digest)
 
     def change(load: StateLoader) -> DecisionResult:
-        rating, asked = _rating_of(press, load)
-        session: Session = load(stream_of(asked.lineage or ""))
-        command = c.RateTurn(turn=asked.turn or "", rating=rating, by=press.user)
+        rating, requested = _rating_of(press, load)
+        session: Session = load(stream_of(requested.lineage or ""))
+        command = c.RateTurn(turn=requested.turn or "", rating=rating, by=press.user)
         events = decide(command, session)
         if not events:
             return DecisionResult()
@@ -99,10 +99,10 @@ def handle_press(press: ButtonPress) -> Decision:
 
 def rating_now(press: ButtonPress, load: StateLoader) -> tuple[str, e.Rating]:
     """The delivery whose button was pressed, and how its turn is rated. Raises `Rejected`."""
-    _, asked = _rating_of(press, load)
-    session: Session = load(stream_of(asked.lineage or ""))
-    ended = session.ended.get(asked.turn or "")
-    return asked.delivery, ended.rated.rating if ended is not None and ended.rated is not None else "none"
+    _, requested = _rating_of(press, load)
+    session: Session = load(stream_of(requested.lineage or ""))
+    ended = session.ended.get(requested.turn or "")
+    return requested.delivery, ended.rated.rating if ended is not None and ended.rated is not None else "none"
 
 
 def _rating_of(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:

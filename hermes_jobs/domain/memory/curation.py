@@ -65,10 +65,10 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     ]
     safe = (*_same(entries), *_expired(places), *_crowded(places))
     for proposal in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
-        gone = (
+        is_removed = (
             proposal.other is not None and proposal.other in found and found[proposal.other].rule != "crowded"
         )
-        if proposal.entry not in found and not gone:
+        if proposal.entry not in found and not is_removed:
             found[proposal.entry] = proposal
     return tuple(found.values())
 
@@ -153,9 +153,9 @@ class Curate:
     `curation` an id by which they are taken back together."""
 
     def __init__(
-        self, wanted: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
+        self, proposals_: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
     ) -> None:
-        self._wanted = wanted
+        self._proposals = proposals_
         self._version = version
         self._curation = curation
         self._author = author
@@ -169,7 +169,7 @@ class Curate:
                 kind="memory_changed",
                 hint="`hermes-jobs memory curate` proposes again.",
             )
-        events = tuple(map(self._event, self._wanted))
+        events = tuple(map(self._event, self._proposals))
         answer = f"{pluralize(len(events), 'change')} to the memory"
         return DecisionResult(writes=(StreamEvents(STREAM, events),) if events else (), answer=answer)
 
@@ -216,12 +216,12 @@ class UndoCuration:
         """See `Change`. Raises `Rejected` where there is none."""
         memory: Memory = load(STREAM)
         for versions in reversed(tuple(curations(self._events[: memory.version]).values())):
-            left = [version for version in versions if version not in memory.undone]
-            back = tuple(self._back(memory, left))
+            remaining = [version for version in versions if version not in memory.undone]
+            back = tuple(self._back(memory, remaining))
             if back:
-                kept = len(left) - len(back)
+                num_kept = len(remaining) - len(back)
                 answer = f"{pluralize(len(back), 'change')} of the curator taken back"
-                answer += f"; {kept} could not be: the entries were changed since" * bool(kept)
+                answer += f"; {num_kept} could not be: the entries were changed since" * bool(num_kept)
                 return DecisionResult(writes=(StreamEvents(STREAM, back),), answer=f"{answer}.")
         raise Rejected(
             "There is nothing that the curator did and that was not taken back.",

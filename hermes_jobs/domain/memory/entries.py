@@ -90,14 +90,14 @@ class Uses(NamedTuple):
     used_at: str
 
 
-def known_entries(memory: Memory, writes: Iterable[Recorded]) -> tuple[Entry, ...]:
+def entries_with_history(memory: Memory, writes: Iterable[Recorded]) -> tuple[Entry, ...]:
     """The entries that are there, with what the writes say of them, in the order of their files."""
-    known: dict[tuple[e.MemoryTarget, str], Entry] = {}
+    by_text: dict[tuple[e.MemoryTarget, str], Entry] = {}
     before: dict[int, Entry] = {}
     for write in writes:
-        _take_in(known, before, write)
+        _apply(by_text, before, write)
     return tuple(
-        replace(known[target, text], place=place)
+        replace(by_text[target, text], place=place)
         for target in TARGETS
         for place, text in enumerate(memory.entries(target))
     )
@@ -113,31 +113,31 @@ def with_uses(entries: Sequence[Entry], uses: Mapping[int, Uses]) -> tuple[Entry
     )
 
 
-def _take_in(
-    known: dict[tuple[e.MemoryTarget, str], Entry], before: dict[int, Entry], write: Recorded
+def _apply(
+    by_text: dict[tuple[e.MemoryTarget, str], Entry], before: dict[int, Entry], write: Recorded
 ) -> None:
     """One write. `before` keeps what each one changed, for the one that takes it back."""
     event = write.event
     if isinstance(event, e.MemoryArranged | e.MemoryConflicted):
         return
     old = event.content if isinstance(event, e.MemoryAdded | e.MemoryConfirmed) else event.old
-    was = known.get((event.target, old))
+    was = by_text.get((event.target, old))
     if was is not None:
         before[write.version] = was
     if isinstance(event, e.MemoryConfirmed):
         if was is not None:
-            known[event.target, old] = replace(
+            by_text[event.target, old] = replace(
                 was, touched=write.version, touched_at=write.at, confirmations=was.confirmations + 1
             )
         return
-    known.pop((event.target, old), None)
+    by_text.pop((event.target, old), None)
     if isinstance(event, e.MemoryRemoved):
         return
     restored = before.get(event.undoes) if event.undoes is not None else None
     if restored is not None and restored.text == event.content:
-        known[event.target, event.content] = restored
+        by_text[event.target, event.content] = restored
     else:
-        known[event.target, event.content] = _entry(write, event, was)
+        by_text[event.target, event.content] = _entry(write, event, was)
 
 
 def _entry(write: Recorded, event: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> Entry:
@@ -186,7 +186,7 @@ class Placement(NamedTuple):
     recalled: tuple[Entry, ...]
     left_out: Mapping[Entry, str]
 
-    def whole(self, target: e.MemoryTarget) -> tuple[str, ...]:
+    def in_prompt(self, target: e.MemoryTarget) -> tuple[str, ...]:
         """The texts of a target that the prompt has."""
         return tuple(
             entry.text for entry, rule in self.prompt.items() if rule is None and entry.target == target
@@ -206,15 +206,19 @@ def placed(
     What a rule of the scan names takes room in the prompt, where a note stands in its place, unless the text
     is among those `allowed`.
     """
-    out = {entry: why for entry in entries if (why := _elsewhere(entry, lineage, since))}
-    there = [entry for entry in entries if entry not in out]
-    chosen = {entry for target in TARGETS for entry in _fitting(there, target, limits.of(target))}
-    tail = [entry for entry in there if entry not in chosen]
-    out |= dict.fromkeys((entry for entry in tail if _has_expired(entry, since)), EXPIRED)
+    left_out = {entry: why for entry in entries if (why := _elsewhere(entry, lineage, since))}
+    candidates = [entry for entry in entries if entry not in left_out]
+    chosen = {entry for target in TARGETS for entry in _fitting(candidates, target, limits.of(target))}
+    rest = [entry for entry in candidates if entry not in chosen]
+    left_out |= dict.fromkeys((entry for entry in rest if _has_expired(entry, since)), EXPIRED)
     return Placement(
-        {entry: None if entry.text in allowed else _rule(entry.text) for entry in there if entry in chosen},
-        tuple(entry for entry in tail if entry not in out),
-        out,
+        {
+            entry: None if entry.text in allowed else _rule(entry.text)
+            for entry in candidates
+            if entry in chosen
+        },
+        tuple(entry for entry in rest if entry not in left_out),
+        left_out,
     )
 
 
@@ -246,10 +250,10 @@ def _has_expired(entry: Entry, since: Since) -> bool:
 
 def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> Iterable[Entry]:
     """Those of a target that fit, the first in rank first."""
-    room = limit + len(SEPARATOR)
+    available = limit + len(SEPARATOR)
     own = (candidate for candidate in entries if candidate.target == target and not candidate.is_observation)
     for entry in sorted(own, key=lambda each: each.rank):
         size = len(entry.text) + len(SEPARATOR)
-        if size <= room:
-            room -= size
+        if size <= available:
+            available -= size
             yield entry

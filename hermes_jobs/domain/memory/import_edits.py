@@ -21,7 +21,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.hand_edits import Content, begun_from
+from hermes_jobs.domain.hand_edits import Content, base_of
 from hermes_jobs.domain.memory.memory import EntryDraft, Memory, history, text_of
 
 Entries = tuple[str, ...]
@@ -35,7 +35,7 @@ def import_edits(
     target: e.MemoryTarget,
     saved: Content[Entries],
     *,
-    held: Sequence[Content[Entries]],
+    contents: Sequence[Content[Entries]],
     followed: int,
     events: Sequence[e.MemoryEvent],
 ) -> tuple[e.MemoryEvent, ...]:
@@ -45,12 +45,14 @@ def import_edits(
     the newest of it followed. `events` are all that the memory was folded from.
     """
     theirs, ours = saved.value, memory.entries(target)
-    if theirs == ours or (held and _is_written_since(theirs, target, events, followed)):
+    if theirs == ours or (contents and _is_written_since(theirs, target, events, followed)):
         return ()
     digest = digest_of(theirs)
-    if any(event.file == digest and event.target == target for event in events[followed if held else 0 :]):
+    if any(
+        event.file == digest and event.target == target for event in events[followed if contents else 0 :]
+    ):
         return ()  # it was taken in by a process that died before it could write the file
-    base = begun_from(held, saved, nearest=nearest, shares=_shares)
+    base = base_of(contents, saved, nearest=nearest, shares=_shares)
     if base is None:  # nothing is known of what the file held: what the log once had is not an edit
         past = [earlier.entries(target) for earlier in history(events)]
         base = theirs if theirs in past else nearest(past, theirs)
@@ -114,14 +116,14 @@ class _Merge:
         for old, new in steps:
             for event in self._step(now, old, new):
                 yield event
-                draft.take_in(event)
+                draft.apply(event)
                 now = draft.entries()
         if _applied(base, steps) != theirs:
-            wanted = ordered(now, theirs)
-            if wanted != now:
+            order = ordered(now, theirs)
+            if order != now:
                 yield e.MemoryArranged(
                     target=self._target,
-                    entries=wanted,
+                    entries=order,
                     old=now,
                     author="hand_edit",
                     file=self._digest,
@@ -169,13 +171,13 @@ def _gives(event: e.MemoryEvent) -> str | None:
     return event.content if isinstance(event, e.MemoryAdded | e.MemoryReplaced) else None
 
 
-def ordered(entries: Sequence[str], wanted: Sequence[str]) -> Entries:
+def ordered(entries: Sequence[str], order: Sequence[str]) -> Entries:
     """The entries in the wanted order; each that is not in it follows the one that it followed before."""
     there = set(entries)
-    result = [entry for entry in wanted if entry in there]
+    result = [entry for entry in order if entry in there]
     before: str | None = None
     for entry in entries:
-        if entry not in wanted:
+        if entry not in order:
             result.insert(result.index(before) + 1 if before is not None else 0, entry)
         before = entry
     return tuple(result)
@@ -184,18 +186,18 @@ def ordered(entries: Sequence[str], wanted: Sequence[str]) -> Entries:
 def _applied(base: Sequence[str], steps: Sequence[tuple[str | None, str | None]]) -> Entries:
     """The base after the steps, where nothing was put into another order."""
     became = {old: new for old, new in steps if old is not None}
-    kept = [became.get(entry, entry) for entry in base]
+    edited = [became.get(entry, entry) for entry in base]
     return (
-        *(entry for entry in kept if entry is not None),
+        *(entry for entry in edited if entry is not None),
         *(new for old, new in steps if old is None and new is not None),
     )
 
 
 def _steps(base: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
     """What was done, as (before, after): None before is a new entry, None after one that is gone."""
-    gone = [entry for entry in base if entry not in theirs]
+    removed = [entry for entry in base if entry not in theirs]
     new = [entry for entry in theirs if entry not in base]
-    for old in gone:
+    for old in removed:
         after = max(new, key=lambda entry: _likeness(old, entry), default=None)
         if after is not None and _likeness(old, after) >= ALIKE:
             new.remove(after)

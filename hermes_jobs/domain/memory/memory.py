@@ -61,7 +61,7 @@ class EntryDraft:
         """The entries, in order."""
         return tuple(text for text in self._texts if text is not None)
 
-    def take_in(self, event: e.MemoryEvent) -> None:
+    def apply(self, event: e.MemoryEvent) -> None:
         """Apply an event of the target."""
         match event:
             case e.MemoryAdded():
@@ -91,10 +91,10 @@ class EntryDraft:
         if new is not None and places:
             self._places[new].extend(places)
 
-    def _arrange(self, wanted: tuple[str, ...]) -> None:
-        there, listed = self.entries(), frozenset(wanted)
-        known = frozenset(there)
-        self._texts = [text for text in wanted if text in known]
+    def _arrange(self, order: tuple[str, ...]) -> None:
+        there, listed = self.entries(), frozenset(order)
+        present = frozenset(there)
+        self._texts = [text for text in order if text in present]
         self._texts += [text for text in there if text not in listed]
         self._places = None
 
@@ -125,7 +125,7 @@ class MemoryDraft:
             **changed,
         )
 
-    def take_in(self, event: e.MemoryEvent) -> None:
+    def apply(self, event: e.MemoryEvent) -> None:
         """Apply one more event."""
         self._version += 1
         if event.undoes is not None:
@@ -134,7 +134,7 @@ class MemoryDraft:
             return
         if event.target not in self._entries:
             self._entries[event.target] = EntryDraft(self._before.entries(event.target))
-        self._entries[event.target].take_in(event)
+        self._entries[event.target].apply(event)
         if isinstance(event, e.MemoryArranged):
             return
         if isinstance(event, e.MemoryReplaced | e.MemoryRemoved):
@@ -201,7 +201,7 @@ def fold(memory: Memory, events: Iterable[e.MemoryEvent]) -> Memory:
     """The memory after those events, in order. The state is copied once, not once for each event."""
     draft = MemoryDraft(memory)
     for event in events:
-        draft.take_in(event)
+        draft.apply(event)
     return draft.memory()
 
 

@@ -49,8 +49,8 @@ class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     day: str
     version: int
-    asked: str
-    answered: str
+    prompt: str
+    answer: str
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Written(NamedTuple):
 
     writes: tuple[StreamEvents, ...]
     saved: int
-    known: int
+    already_known: int
     refused: tuple[e.RefusedObservation, ...]
 
 
@@ -129,29 +129,29 @@ def _observation(number: int, answer: object, turns: Mapping[str, PortionTurn]) 
     )
 
 
-def _text(given: object) -> str:
-    if not isinstance(given, str) or not given.strip():
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
         raise _Refused("no_text")
-    text = given.strip()
+    text = value.strip()
     if len(text) > LONGEST or "\n" in text:
         raise _Refused("long")
     return text
 
 
-def _evidence(given: object, turns: Mapping[str, PortionTurn]) -> tuple[PortionTurn, ...]:
-    if not isinstance(given, list) or not given:
+def _evidence(value: object, turns: Mapping[str, PortionTurn]) -> tuple[PortionTurn, ...]:
+    if not isinstance(value, list) or not value:
         raise _Refused("no_evidence")
-    if not all(isinstance(turn, str) and turn in turns for turn in given):
+    if not all(isinstance(turn, str) and turn in turns for turn in value):
         raise _Refused("unknown_turn")
-    return tuple(turns[turn] for turn in dict.fromkeys(given))
+    return tuple(turns[turn] for turn in dict.fromkeys(value))
 
 
-def _day(given: object, evidence: Sequence[PortionTurn], read: Iterable[PortionTurn]) -> str:
+def _day(value: object, evidence: Sequence[PortionTurn], read: Iterable[PortionTurn]) -> str:
     """The day that is given; without one, that of the last turn that says so."""
-    if given in {None, ""}:
+    if value in {None, ""}:
         return max(turn.day for turn in evidence)
     try:
-        day = date.fromisoformat(given).isoformat() if isinstance(given, str) else ""
+        day = date.fromisoformat(value).isoformat() if isinstance(value, str) else ""
     except ValueError:
         day = ""
     if not day or day > max(turn.day for turn in read):
@@ -159,18 +159,18 @@ def _day(given: object, evidence: Sequence[PortionTurn], read: Iterable[PortionT
     return day
 
 
-def _about(given: object) -> tuple[str, ...]:
-    if given is None:
+def _about(value: object) -> tuple[str, ...]:
+    if value is None:
         return ()
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise _Refused("malformed")
-    names = dict.fromkeys(" ".join(name.split()) for name in given)
+    names = dict.fromkeys(" ".join(name.split()) for name in value)
     return tuple(name for name in names if 0 < len(name) <= LONGEST_NAME)[:MOST_ABOUT]
 
 
-def _slot(given: object) -> str:
+def _slot(value: object) -> str:
     """What the model names as the slot; empty where it is not a short line."""
-    slot = " ".join(given.split()) if isinstance(given, str) else ""
+    slot = " ".join(value.split()) if isinstance(value, str) else ""
     return slot if len(slot) <= LONGEST_SLOT else ""
 
 
@@ -183,12 +183,12 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
     memory: Memory = load(STREAM)
     events: list[e.MemoryEvent] = []
     refused: list[e.RefusedObservation] = []
-    known = 0
+    already_known = 0
     there = {reading(text) for target in TARGETS for text in memory.entries(target)}
     slots, saved = Slots(memory.observations), 0
     for observation in sorted(found, key=lambda one: (one.day, one.said_at, one.number)):
         if reading(observation.text) in there:
-            known += 1
+            already_known += 1
             continue
         observed = Observed(observation.day, observation.said_at, observation.slot)
         rivals = slots.rivals(observation.text, observed)
@@ -198,10 +198,10 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
             continue
         events.extend(_events(observation, review, rivals.older))
         saved += 1
-        slots.take_in(observation.text, observed, rivals.older)
+        slots.add(observation.text, observed, rivals.older)
         there = there.difference(map(reading, rivals.older)) | {reading(observation.text)}
     writes = (StreamEvents(STREAM, tuple(events)),) if events else ()
-    return Written(writes, saved, known, tuple(refused))
+    return Written(writes, saved, already_known, tuple(refused))
 
 
 def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.RefusedObservation | None:

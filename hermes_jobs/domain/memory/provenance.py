@@ -144,15 +144,15 @@ def provenance(
 def _backwards(
     entry: str, target: e.MemoryTarget, events: Sequence[e.MemoryEvent]
 ) -> Iterator[tuple[int, e.MemoryEvent]]:
-    wanted = entry
+    current = entry
     for version in range(len(events), 0, -1):
         event = events[version - 1]
         if event.target != target or not isinstance(event, e.MemoryAdded | e.MemoryReplaced):
             continue
-        if event.content != wanted:
+        if event.content != current:
             continue
         yield version, event
         if isinstance(event, e.MemoryReplaced):
-            wanted = event.old
+            current = event.old
         elif event.undoes is None:
             return

@@ -27,7 +27,7 @@ class Slots:
     """The observations by the slots that they fill. `observations`: their texts."""
 
     def __init__(self, observations: Mapping[str, Observed]) -> None:
-        self._known = dict(observations)
+        self._observations = dict(observations)
         self._by_slot: defaultdict[str, list[str]] = defaultdict(list)
         for text, each in observations.items():
             self._note(text, each)
@@ -35,18 +35,21 @@ class Slots:
     def rivals(self, text: str, new: Observed) -> Rivals:
         """What that observation meets."""
         others = {
-            other for slot in _slots(text, new) for other in self._by_slot[slot] if other in self._known
+            other
+            for slot in _slots(text, new)
+            for other in self._by_slot[slot]
+            if other in self._observations
         }
-        met = [other for other in others if _is_opposed(text, new, other, self._known[other])]
-        older = [other for other in met if _follows(new, self._known[other])]
-        older.sort(key=lambda other: (self._known[other], other), reverse=True)
-        return Rivals(tuple(older), any(_follows(self._known[other], new) for other in met))
+        met = [other for other in others if _is_opposed(text, new, other, self._observations[other])]
+        older = [other for other in met if _follows(new, self._observations[other])]
+        older.sort(key=lambda other: (self._observations[other], other), reverse=True)
+        return Rivals(tuple(older), any(_follows(self._observations[other], new) for other in met))
 
-    def take_in(self, text: str, new: Observed, older: tuple[str, ...]) -> None:
+    def add(self, text: str, new: Observed, older: tuple[str, ...]) -> None:
         """It is there from now on, in the place of the older ones."""
         for other in older:
-            del self._known[other]
-        self._known[text] = new
+            del self._observations[other]
+        self._observations[text] = new
         self._note(text, new)
 
     def _note(self, text: str, observed: Observed) -> None:
@@ -67,9 +70,9 @@ def _slots(text: str, observed: Observed) -> Iterator[str]:
         yield f"read {read.name}"
 
 
-def _is_opposed(text: str, new: Observed, other: str, known: Observed) -> bool:
+def _is_opposed(text: str, new: Observed, other: str, other_observed: Observed) -> bool:
     """Whether the model has named the same slot, or the values that they read cannot both hold."""
-    if new.slot and named(new.slot) == named(known.slot):
+    if new.slot and named(new.slot) == named(other_observed.slot):
         return True
     one, two = slot_of(text), slot_of(other)
     return one is not None and two is not None and are_opposed(one.value, two.value)

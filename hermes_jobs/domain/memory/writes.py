@@ -123,8 +123,8 @@ class Write:
         )
 
     def _answer(self, memory: Memory, words: Sequence[str], *, saved: bool) -> str:
-        asked = {operation.target for operation in self._operations}
-        state = " ".join(_state(memory, target, self._limits) for target in TARGETS if target in asked)
+        targets = {operation.target for operation in self._operations}
+        state = " ".join(_state(memory, target, self._limits) for target in TARGETS if target in targets)
         done = "Saved" if saved else "Nothing to write"
         end = " It is in the log and in the files: nothing more is needed." if saved else ""
         return f"{done}: {', '.join(words)}. {state}{end}"
@@ -144,10 +144,10 @@ def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.
         return
     entries = memory.entries(operation.target)
     try:
-        meant: Sequence[str] = (found(entries, operation.old_text),)
+        affected: Sequence[str] = (found(entries, operation.old_text),)
     except Rejected:
-        meant = nearest(entries, operation.old_text or "")
-    changed = [entry for entry in meant if (operation.target, entry) in unseen]
+        affected = nearest(entries, operation.old_text or "")
+    changed = [entry for entry in affected if (operation.target, entry) in unseen]
     if changed:
         raise Rejected(
             f"The user has changed this since you read it, and nothing was written. It reads now:\n"
@@ -171,8 +171,8 @@ def _decide(memory: Memory, operation: Operation, origin: Origin, limits: Limits
             if content == old:
                 return _Done(None, "already so")
             if content in entries:
-                gone = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
-                return _Done(gone, "replaced by an entry that was there already")
+                removed = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
+                return _Done(removed, "replaced by an entry that was there already")
             replaced = e.MemoryReplaced(
                 target=target,
                 old=old,

@@ -141,8 +141,8 @@ def _answered(experiment: Experiment, call: ReplayCall, event: e.ReplayCallEnded
     if definition.judge is None:
         return experiment
     calls = tuple(_judgements(experiment, cell))
-    known = {**experiment.calls, **{replay_call.id: replay_call for replay_call in calls}}
-    return replace(experiment, open=(*experiment.open, *calls), calls=known)
+    all_calls = {**experiment.calls, **{replay_call.id: replay_call for replay_call in calls}}
+    return replace(experiment, open=(*experiment.open, *calls), calls=all_calls)
 
 
 def _judgements(experiment: Experiment, cell: Cell) -> Iterator[ReplayCall]:

@@ -187,10 +187,10 @@ def _ended(replay: Replay, event: e.ReplayCallEnded) -> Replay:
 
 
 def _resumed(replay: Replay, event: e.ReplayResumed) -> Replay:
-    given_up = [step for step, each in replay.outcomes.items() if isinstance(each, e.ReplayCallFailed)]
-    outcomes = {step: each for step, each in replay.outcomes.items() if step not in given_up}
+    failed = [step for step, each in replay.outcomes.items() if isinstance(each, e.ReplayCallFailed)]
+    outcomes = {step: each for step, each in replay.outcomes.items() if step not in failed}
     budget = replay.budget_usd if event.budget_usd is None else event.budget_usd
-    again = tuple(replay.calls[step] for step in given_up)
+    again = tuple(replay.calls[step] for step in failed)
     waited = tuple(replace(call, retry_at=0.0, lacks="") if call.lacks else call for call in replay.open)
     return replace(replay, open=(*waited, *again), outcomes=outcomes, stopped=None, budget_usd=budget)
 

@@ -136,39 +136,39 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
     item = plan.variants[variant].including[0]
     cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
     found = {cell: compared(experiment, cell) for cell in cells}
-    known = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
+    verdicts = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
     text = Counter(pair.why for pair in found.values() if pair.verdict is None or pair.verdict == "worse")
-    standing, why = _standing(experiment, known, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
+    standing, why = _standing(experiment, verdicts, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
     return e.Finding(
         kind=item.kind,
         name=item.name,
         standing=standing,
         why=why,
         pairs=len(cells),
-        better=sum(verdict == "better" for verdict in known.values()),
-        worse=sum(verdict == "worse" for verdict in known.values()),
-        unknown=len(cells) - len(known),
+        better=sum(verdict == "better" for verdict in verdicts.values()),
+        worse=sum(verdict == "worse" for verdict in verdicts.values()),
+        unknown=len(cells) - len(verdicts),
         tokens_with=_tokens(experiment, cells),
         tokens_without=_tokens(experiment, [cell._replace(variant=0) for cell in cells]),
     )
 
 
 def _standing(
-    experiment: Experiment, known: dict[Cell, e.Verdict], num_pairs: int, told: str
+    experiment: Experiment, verdicts: dict[Cell, e.Verdict], num_pairs: int, why: str
 ) -> tuple[e.Standing, str]:
     if experiment.stopped is not None:
         return "open", experiment.stopped.message
-    if 2 * len(known) <= num_pairs:
-        missing = num_pairs - len(known)
-        return "open", f"{missing} of {pluralize(num_pairs, 'comparison')} came to nothing: {told}"
+    if 2 * len(verdicts) <= num_pairs:
+        missing = num_pairs - len(verdicts)
+        return "open", f"{missing} of {pluralize(num_pairs, 'comparison')} came to nothing: {why}"
     by_turn: dict[int, list[float]] = {}
-    for cell, verdict in known.items():
+    for cell, verdict in verdicts.items():
         by_turn.setdefault(cell.turn, []).append(VALUES[verdict])
     means = [fmean(values) for values in by_turn.values()]
     worse, better = sum(mean < 0 for mean in means), sum(mean > 0 for mean in means)
     turns = pluralize(len(means), "turn")
     if worse > better and fmean(means) <= HARM:
-        return "harmful", f"worse with it in {worse} of {turns}: {told}"
+        return "harmful", f"worse with it in {worse} of {turns}: {why}"
     helped = f"better with it in {better} of {turns}"
     return "kept", helped if better > worse else f"it did no harm in {turns}"
 
@@ -181,8 +181,10 @@ def compared(experiment: Experiment, cell: Cell) -> Compared:
     if not isinstance(own, e.ReplayCallEnded):
         failed = own is not None and own.kind in FROM_THE_REQUEST
         return Compared("worse" if failed else None, f"with it there is no answer{_failure(own)}")
-    if _is_whole(own) != _is_whole(other):
-        return Compared("better") if _is_whole(own) else Compared("worse", "the answer is empty or cut off")
+    if _is_complete(own) != _is_complete(other):
+        return (
+            Compared("better") if _is_complete(own) else Compared("worse", "the answer is empty or cut off")
+        )
     if required_plan(experiment).turns[cell.turn].unrelated:
         if _calls(own) != _calls(other):
             return Compared("worse", "an unrelated turn wants other tool calls")
@@ -212,7 +214,7 @@ def _failure(outcome: Outcome | None) -> str:
     return f" ({outcome.kind}: {outcome.message})" if isinstance(outcome, e.ReplayCallFailed) else ""
 
 
-def _is_whole(answer: e.ReplayCallEnded) -> bool:
+def _is_complete(answer: e.ReplayCallEnded) -> bool:
     return bool(answer.content.strip() or answer.tool_calls) and answer.finish_reason != "length"
 
 
@@ -247,9 +249,9 @@ def decide(
         found = any((kind, name) == (finding.kind, finding.name) for finding in experiment.findings)
         if experiment.request is None or not found:
             raise Rejected(f"Nothing was found of {kind}:{name} yet.", kind="not_verified")
-        known = experiment.decided.get((kind, name))
-        if known is not None:
-            outcome = "is kept for good" if known else "was taken back"
+        decided = experiment.decided.get((kind, name))
+        if decided is not None:
+            outcome = "is kept for good" if decided else "was taken back"
             raise Rejected(f"{kind}:{name} {outcome} already.", kind="decided")
         done = taking_back(load) if taking_back is not None else DecisionResult()
         event = e.LearningDecided(

@@ -44,9 +44,9 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
         """The schedule and its plan. Raises `Rejected` where there is none or it was removed."""
         schedule: Schedule = load(self.stream)
         if schedule.plan is None or schedule.removed:
-            gone = "was removed" if schedule.removed else "is not there"
+            problem = "was removed" if schedule.removed else "is not there"
             raise Rejected(
-                f"The schedule {self.schedule} {gone}.",
+                f"The schedule {self.schedule} {problem}.",
                 kind="unknown_schedule",
                 hint="See `hermes-jobs schedule list`.",
                 tool_hint="Use the action `list` to see which there are.",
@@ -66,7 +66,7 @@ class Add(ScheduleCommand, frozen=True, kw_only=True):
     """Add a schedule. `said`: the original wording of the timing."""
 
     plan: e.Plan
-    said: str = ""
+    wording: str = ""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         if load(self.stream).plan is not None:
@@ -76,7 +76,7 @@ class Add(ScheduleCommand, frozen=True, kw_only=True):
         if next_due is None:
             raise never_due(plan)
         added = e.ScheduleAdded(
-            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.said
+            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.wording
         )
         return self.changed(added)
 
@@ -85,7 +85,7 @@ class Edit(ScheduleCommand, frozen=True, kw_only=True):
     """Change the plan. A new timing counts from now on; a due time that had its run is not due again."""
 
     replan: Replan
-    said: str = ""
+    wording: str = ""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, before = self.existing(load)
@@ -105,7 +105,7 @@ class Edit(ScheduleCommand, frozen=True, kw_only=True):
                     )
                 )
         edited = e.ScheduleEdited(
-            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.said
+            schedule=self.schedule, plan=plan, by=self.by, next_due=next_due, said=self.wording
         )
         return self.changed(*events, edited)
 

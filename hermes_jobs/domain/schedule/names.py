@@ -19,21 +19,21 @@ def existing(streams: Sequence[str], load: StateLoader) -> tuple[Schedule, ...]:
     return tuple(schedule for schedule in loaded if schedule.plan is not None and not schedule.removed)
 
 
-def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
+def chosen(name: str, schedules: Sequence[Schedule]) -> Schedule:
     """The schedule with that id, id prefix or name. Raises `Rejected`, kind `ambiguous` or
     `unknown_schedule`.
     """
-    wanted = title_key(given)
+    key = title_key(name)
     names = {
         schedule.id: title_key(schedule.plan.name) for schedule in schedules if schedule.plan is not None
     }
     found = (
-        [schedule for schedule in schedules if schedule.id == given]
-        or [schedule for schedule in schedules if names[schedule.id] == wanted]
+        [schedule for schedule in schedules if schedule.id == name]
+        or [schedule for schedule in schedules if names[schedule.id] == key]
         or [
             schedule
             for schedule in schedules
-            if wanted and (schedule.id.startswith(given) or names[schedule.id].startswith(wanted))
+            if key and (schedule.id.startswith(name) or names[schedule.id].startswith(key))
         ]
     )
     named = ", ".join(
@@ -43,9 +43,9 @@ def chosen(given: str, schedules: Sequence[Schedule]) -> Schedule:
     )
     if not found:
         there = f"There are {named}." if named else "There are none."
-        raise Rejected(f"There is no schedule {given!r}.", kind="unknown_schedule", hint=there)
+        raise Rejected(f"There is no schedule {name!r}.", kind="unknown_schedule", hint=there)
     if len(found) > 1:
-        raise Rejected(f"{given!r} fits several schedules: {named}.", kind="ambiguous", hint="Give an id.")
+        raise Rejected(f"{name!r} fits several schedules: {named}.", kind="ambiguous", hint="Give an id.")
     return found[0]
 
 
@@ -94,9 +94,9 @@ def name_from(text: str) -> str:
 
 def unused(name: str, others: Iterable[str]) -> str:
     """The name, with a number appended if it is taken."""
-    taken = {title_key(other) for other in others}
-    names = (name if number == 1 else f"{name} {number}" for number in range(1, len(taken) + 2))
-    return next(candidate for candidate in names if title_key(candidate) not in taken)
+    used_keys = {title_key(other) for other in others}
+    names = (name if number == 1 else f"{name} {number}" for number in range(1, len(used_keys) + 2))
+    return next(candidate for candidate in names if title_key(candidate) not in used_keys)
 
 
 def title_of(plan: Plan, due: float) -> str:

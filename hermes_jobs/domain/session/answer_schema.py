@@ -22,7 +22,7 @@ from hermes_jobs.text.json_schema import document_in, faults
 MAX_CORRECTIONS = 1
 
 
-def judged(session: Session, known: tuple[str, ...] | None = None) -> Iterator[e.AnswerRejected]:
+def judged(session: Session, faults_found: tuple[str, ...] | None = None) -> Iterator[e.AnswerRejected]:
     """The verdict on the running turn's answer, if it has one that does not fit its schema.
 
     `known`: its faults, where they were found before, in a process that can be stopped.
@@ -30,7 +30,7 @@ def judged(session: Session, known: tuple[str, ...] | None = None) -> Iterator[e
     turn = session.current
     if turn is None or turn.answer is None or not turn.answer_schema:
         return
-    found = _faults(turn.answer_schema, turn.answer) if known is None else known
+    found = _faults(turn.answer_schema, turn.answer) if faults_found is None else faults_found
     if found:
         yield e.AnswerRejected(turn=turn.id, step=turn.step_id, faults=found)
 

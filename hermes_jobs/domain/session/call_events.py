@@ -87,27 +87,27 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
 def _saved(session: Session, event: e.ToolFinished) -> Session:
     """A successful call, counted towards the next review."""
     turn = running_turn(session)
-    asked = _call(turn, event.call).request
-    if asked.name in reviews.SAVING:
-        session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(asked))))
-    return replace(session, review_counters=reviews.tool_used(session.review_counters, asked.name))
+    request = _call(turn, event.call).request
+    if request.name in reviews.SAVING:
+        session = replace(session, current=replace(turn, saves=(*turn.saves, reviews.saved_by(request))))
+    return replace(session, review_counters=reviews.tool_used(session.review_counters, request.name))
 
 
 def _referred(session: Session, event: e.ReferenceEvent) -> Session:
     """The session after an event of a reference; the last one adds all answers to the conversation."""
     turn = running_turn(session)
-    asked = turn.reference(event.step)
-    assert asked is not None, f"{event.step} is not a reference of {turn.id}"
+    reference = turn.reference(event.step)
+    assert reference is not None, f"{event.step} is not a reference of {turn.id}"
     if isinstance(event, e.ReferenceStarted):
-        return replace(session, current=turns.with_reference(turn, asked.claimed(event.reserved)))
-    books = turn.books
+        return replace(session, current=turns.with_reference(turn, reference.claimed(event.reserved)))
+    tally = turn.tally
     if event.model:  # else it was refused before it was made
-        books = books.with_outcome(event)
+        tally = tally.with_outcome(event)
     if isinstance(event, e.ReferenceReplied):
-        asked = references.replied(asked, event.content)
+        reference = references.replied(reference, event.content)
     else:
-        asked = references.failed(asked, event)
-    turn = turns.with_reference(replace(turn, books=books), asked)
+        reference = references.failed(reference, event)
+    turn = turns.with_reference(replace(turn, tally=tally), reference)
     if turn.open_references:
         return replace(session, current=turn)
     text = references.message(turn.references, turn.turn_chars)

@@ -49,13 +49,14 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
             assert call is not None, f"{event.call} is not in the open round of {turn.id}"
             waiting = replace(call.released(), children=event.children if event.waits else ())
             opened = (
-                OpenChild(ref=ref, began=turn, call=event.call, waits=event.waits) for ref in event.children
+                OpenChild(ref=ref, parent_turn=turn, call=event.call, waits=event.waits)
+                for ref in event.children
             )
             session = replace(session, children=(*session.children, *opened))
             return replace_turn(session, with_call(turn, waiting))
         case e.ChildEnded():
-            left = tuple(child for child in session.children if child.ref.session != event.child)
-            session = replace(session, children=left)
+            remaining = tuple(child for child in session.children if child.ref.session != event.child)
+            session = replace(session, children=remaining)
             found = waiting_call(session, event.turn, event.call)
             if found is None:
                 return session
@@ -63,8 +64,8 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
             text = replace(call, child_ends=(*call.child_ends, event))
             return replace_turn(session, with_call(turn, text))
         case e.TurnReleased():
-            held = session.find(event.turn)
-            return session if held is None else replace_turn(session, replace(held, held=False))
+            open_turn = session.find(event.turn)
+            return session if open_turn is None else replace_turn(session, replace(open_turn, held=False))
 
 
 def waiting_call(session: Session, turn: str, call: str) -> tuple[Turn, Call] | None:
@@ -125,7 +126,7 @@ def end_of(
 def lost(child: OpenChild) -> e.ChildEnded:
     """The parent's event for a child that is not at work in this log."""
     return e.ChildEnded(
-        turn=child.began.id, call=child.call, child=child.ref.session, status="unknown", message=LOST
+        turn=child.parent_turn.id, call=child.call, child=child.ref.session, status="unknown", message=LOST
     )
 
 
@@ -153,10 +154,10 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
 def text_of_end(child: OpenChild, ended: e.ChildEnded) -> tuple[str, tuple[LargeResult, ...]]:
     """The text in its parent's session about the end of a child for which no call waited."""
     text = section(child.ref, ended, f"session {ended.child}")
-    if not len(text) > child.began.result_chars > 0:
+    if not len(text) > child.parent_turn.result_chars > 0:
         return text, ()
-    kept = LargeResult(call=child.ref.turn, content=text)
-    return preview_of(text, result_path(kept.call), child.began.preview_chars), (kept,)
+    stored = LargeResult(call=child.ref.turn, content=text)
+    return preview_of(text, result_path(stored.call), child.parent_turn.preview_chars), (stored,)
 
 
 def section(ref: e.ChildRef, ended: e.ChildEnded, name: str) -> str:
@@ -176,7 +177,7 @@ def section(ref: e.ChildRef, ended: e.ChildEnded, name: str) -> str:
 
 def open_below(session: Session, turn: str) -> Sequence[OpenChild]:
     """The children that the turn began and that have not ended."""
-    return [child for child in session.children if child.began.id == turn]
+    return [child for child in session.children if child.parent_turn.id == turn]
 
 
 def _count(number: int, noun: str) -> str:

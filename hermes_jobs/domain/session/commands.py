@@ -302,7 +302,7 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
 
     step: str
     outcome: ToolFinished | ToolInterrupted
-    kept: str | None = None
+    large_result: str | None = None
     events: tuple[SessionEvent, ...] = ()
     change: Decision | None = None
 

@@ -116,8 +116,8 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
     """The compression without its worker; it is given up after too many crashes."""
     job, turn = compression_of(session), session.current
     if turn is not None and turn.id == job.turn:
-        books = turn.books.with_estimate(event.estimated, event.estimated_cost_usd)
-        session = replace(session, current=replace(turn, books=books))
+        tally = turn.tally.with_estimate(event.estimated, event.estimated_cost_usd)
+        session = replace(session, current=replace(turn, tally=tally))
     after = job.abandoned(died=event.reason == "died")
     if after.worker_crashes < compressions.MAX_DEATHS:
         return replace(session, compression=after)
@@ -127,8 +127,8 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
 def turn_ended(session: Session) -> Session:
     """The effect of the turn's end: only a compression that a user requested continues."""
     job = session.compression
-    kept = job is not None and job.reason == "manual"
-    return replace(session, compression=job if kept else None, compression_paused=False)
+    continues = job is not None and job.reason == "manual"
+    return replace(session, compression=job if continues else None, compression_paused=False)
 
 
 # --- decisions ----------------------------------------------------------------------------------

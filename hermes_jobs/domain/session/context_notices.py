@@ -29,11 +29,11 @@ def notices(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
                 return (filled,)
             return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
         case ReferenceFailed(retry_at=None) if event.kind != CANCELLED:
-            left_out = f"the model {event.member} is left out: {event.message.rstrip('.')}"
+            text = f"the model {event.member} is left out: {event.message.rstrip('.')}"
             return (
-                (left_out, "no other model could be asked: the aggregator answers alone")
+                (text, "no other model could be asked: the aggregator answers alone")
                 if event.alone
-                else (left_out,)
+                else (text,)
             )
         case TurnPostponed(number=1):
             return (f"{event.reason.rstrip('.')}: the turn waits, and begins by itself when it can",)

@@ -88,7 +88,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.OutcomeDiscarded():
             return _discarded(session, event)
         case e.ResponseBooked():
-            return _booked(session, event)
+            return _with_response(session, event)
         case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
             return review_rules.evolve(session, event)
         case e.TitleStarted() | e.TitleEnded():
@@ -115,7 +115,7 @@ def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
         return title_step.abandoned(session, event)
     died = event.reason == "died"
     turn = running_turn(session)
-    turn = replace(turn, books=turn.books.with_estimate(event.estimated, event.estimated_cost_usd))
+    turn = replace(turn, tally=turn.tally.with_estimate(event.estimated, event.estimated_cost_usd))
     reference = turn.reference(event.step)
     if reference is not None:
         return replace(session, current=turns.with_reference(turn, reference.abandoned(died=died)))
@@ -135,13 +135,13 @@ def _discarded(session: Session, event: e.OutcomeDiscarded) -> Session:
     turn = session.find(event.turn)
     if turn is None or event.model == "":
         return session
-    books = turn.books.booked(event.usage, event.cost_usd)
-    books = books.without_estimate(event.reserved) if event.reserved else books
-    return replace_turn(session, replace(turn, books=books))
+    tally = turn.tally.with_response(event.usage, event.cost_usd)
+    tally = tally.without_estimate(event.reserved) if event.reserved else tally
+    return replace_turn(session, replace(turn, tally=tally))
 
 
-def _booked(session: Session, event: e.ResponseBooked) -> Session:
+def _with_response(session: Session, event: e.ResponseBooked) -> Session:
     turn = session.find(event.turn) if event.turn is not None else None
     if turn is None:
         return session
-    return replace_turn(session, replace(turn, books=turn.books.with_outcome(event)))
+    return replace_turn(session, replace(turn, tally=turn.tally.with_outcome(event)))

@@ -53,18 +53,18 @@ def _read(field: InputField, text: str) -> Any:
 def checked(fields: Sequence[InputField], content: str) -> str:
     """The JSON object that was given for a form, written again. Raises `Rejected`, which names the field."""
     try:
-        given = msgspec.json.decode(content or "{}", type=dict[str, Any])
+        content_values = msgspec.json.decode(content or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise Rejected(f"The answer is not a JSON object: {error}.", kind="usage") from error
-    known = {field.name: field for field in fields}
-    for name in given:
-        if name not in known:
-            hint = f"The fields are: {', '.join(known)}." if known else "The form has no fields."
+    by_name = {field.name: field for field in fields}
+    for name in content_values:
+        if name not in by_name:
+            hint = f"The fields are: {', '.join(by_name)}." if by_name else "The form has no fields."
             raise Rejected(f"There is no field {name!r}.", kind="usage", hint=hint)
     for field in fields:
-        if field.name not in given and field.required:
+        if field.name not in content_values and field.required:
             raise _wrong(field, "is missing")
-    values = {name: _fits(known[name], value) for name, value in given.items()}
+    values = {name: _fits(by_name[name], value) for name, value in content_values.items()}
     return msgspec.json.encode(values).decode()
 
 
@@ -73,11 +73,11 @@ def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
 
     Raises `Rejected`.
     """
-    known = {field.name: field for field in fields}
-    given: dict[str, Any] = {field.name: default(field) for field in fields if field.default}
+    by_name = {field.name: field for field in fields}
+    values: dict[str, Any] = {field.name: default(field) for field in fields if field.default}
     for name, text in texts.items():
-        given[name] = typed(known[name], text) if name in known else text
-    return checked(fields, msgspec.json.encode(given).decode())
+        values[name] = typed(by_name[name], text) if name in by_name else text
+    return checked(fields, msgspec.json.encode(values).decode())
 
 
 def default(field: InputField) -> Any:
@@ -100,9 +100,9 @@ def _chosen(field: InputField, text: str) -> str:
     values = [choice.value for choice in field.choices]
     if text not in values and text.isdecimal() and 0 < int(text) <= len(values):
         return values[int(text) - 1]
-    wanted = text.casefold()
+    key = text.casefold()
     for choice in field.choices:
-        if wanted in {choice.value.casefold(), choice.title.casefold()}:
+        if key in {choice.value.casefold(), choice.title.casefold()}:
             return choice.value
     return text
 

@@ -74,7 +74,7 @@ def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEven
 
 def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:
     """Answer one request. Raises `Rejected` where none waits, it is too late, or the answer does not fit."""
-    call, asked = _waiting(session, command)
+    call, open_request = _waiting(session, command)
     assert call.input is not None
     if command.by == "user" and call.input.request.expires_at <= command.now:
         raise Rejected(
@@ -83,14 +83,14 @@ def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]
             hint=f"See what became of it: hermes-jobs turns show {command.turn}",
         )
     content = ""
-    if command.action == "accept" and not asked.url:
-        content = forms.checked(asked.fields, command.content)
+    if command.action == "accept" and not open_request.url:
+        content = forms.checked(open_request.fields, command.content)
     elif command.content:
         raise Rejected("Only an accepted form has fields.", kind="usage")
     yield e.InputAnswered(
         turn=command.turn,
         call=call.id,
-        key=asked.key,
+        key=open_request.key,
         action=command.action,
         by=command.by,
         content=content,

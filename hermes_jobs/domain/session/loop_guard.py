@@ -39,34 +39,34 @@ class RepeatedCall(msgspec.Struct, frozen=True):
 
 
 def count_call(
-    repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str, *, changes: bool = False
+    repeats: Sequence[RepeatedCall], call: str, request: ToolCall, result: str, *, changes: bool = False
 ) -> tuple[RepeatedCall, ...]:
     """The counts after one more call; a different result resets its count, a refusal changes nothing.
 
     `call` is the call's id, which occurs in the path of a stored result. `changes`: it may have changed
     something, so that the counts of others are reset unless its own result is an old one.
     """
-    if is_blocked(repeats, asked):
+    if is_blocked(repeats, request):
         return tuple(repeats)
-    last = _last(repeats, asked)
+    last = _last(repeats, request)
     plain = _plain(result, call)
     is_new = last is None or last.result != plain
     count = 1 if last is None or is_new else last.count + 1
     others = (repeat for repeat in repeats if repeat is not last)
     if changes and is_new:
         others = (msgspec.structs.replace(other, count=0) for other in others)
-    return (*others, RepeatedCall(asked.name, _canonical(asked.arguments), plain, count))
+    return (*others, RepeatedCall(request.name, _canonical(request.arguments), plain, count))
 
 
-def is_blocked(repeats: Sequence[RepeatedCall], asked: ToolCall) -> bool:
+def is_blocked(repeats: Sequence[RepeatedCall], request: ToolCall) -> bool:
     """Whether the call must not run again."""
-    last = _last(repeats, asked)
+    last = _last(repeats, request)
     return last is not None and last.count >= REFUSE_FROM - 1
 
 
-def with_warning(repeats: Sequence[RepeatedCall], call: str, asked: ToolCall, result: str) -> str:
+def with_warning(repeats: Sequence[RepeatedCall], call: str, request: ToolCall, result: str) -> str:
     """The result as stored in the log, with a warning before it where it repeated too often."""
-    last = _last(repeats, asked)
+    last = _last(repeats, request)
     same = last is not None and last.result == _plain(result, call) and last.count >= WARN_FROM - 1
     return WARNING + result if same else result
 
@@ -75,10 +75,10 @@ def _plain(result: str, call: str) -> str:
     return result.removeprefix(WARNING).replace(call, "(call)")
 
 
-def _last(repeats: Sequence[RepeatedCall], asked: ToolCall) -> RepeatedCall | None:
-    arguments = _canonical(asked.arguments)
+def _last(repeats: Sequence[RepeatedCall], request: ToolCall) -> RepeatedCall | None:
+    arguments = _canonical(request.arguments)
     return next(
-        (repeat for repeat in repeats if (repeat.name, repeat.arguments) == (asked.name, arguments)), None
+        (repeat for repeat in repeats if (repeat.name, repeat.arguments) == (request.name, arguments)), None
     )
 
 

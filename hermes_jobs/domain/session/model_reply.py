@@ -25,7 +25,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     """The session after the reply."""
     session = compression_rules.with_measured(session, event)
     turn = running_turn(session)
-    turn = replace(turn.released(), books=turn.books.with_outcome(event), compressions=0)
+    turn = replace(turn.released(), tally=turn.tally.with_outcome(event), compressions=0)
     if event.failures:
         turn = replace(turn, failures=(*turn.failures, event.failures))
     cut = event.finish_reason == "length"
@@ -34,15 +34,15 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
     is_cancelled = turn.cancelled_by is not None
     opens_round = bool(event.tool_calls) and turn.may_call_tools
     if is_cancelled and (cut or not opens_round):
-        said = (AssistantMessage(event.content),) if event.content else ()
-        return append_messages(session, turn, *said)
+        messages = (AssistantMessage(event.content),) if event.content else ()
+        return append_messages(session, turn, *messages)
     if opens_round:
         if cut:
             return _enlarge(session, turn)
-        asked = AssistantMessage(event.content, event.tool_calls, event.payload)
+        message = AssistantMessage(event.content, event.tool_calls, event.payload)
         if not is_cancelled:  # else its calls end as cancelled: no tool was used
             session = replace(session, review_counters=reviews.round_opened(session.review_counters))
-        return append_messages(session, round_opened(turn, event), asked)
+        return append_messages(session, round_opened(turn, event), message)
     if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(
             turns.next_call(turn),
@@ -73,13 +73,13 @@ def call_failed(session: Session, event: e.ModelCallFailed) -> Session:
 def _answer(
     session: Session,
     turn: Turn,
-    said: str,
+    text: str,
     answer: str,
     stopped_by: str | None,
     payload: Payload | None = None,
 ) -> Session:
     done = replace(turn, answer=answer, stopped_by=stopped_by, attempt=1, worker_crashes=0, retry_at=0.0)
-    return append_messages(session, done, AssistantMessage(said, payload=payload))
+    return append_messages(session, done, AssistantMessage(text, payload=payload))
 
 
 def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:

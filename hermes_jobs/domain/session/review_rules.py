@@ -35,7 +35,7 @@ def is_its_turn(session: Session, turn: Turn) -> bool:
     return session.is_review and session.started is not None and turn.source == session.started.source
 
 
-def known_turn(session: Session, turn: str) -> Turn | None:
+def open_or_resumable_turn(session: Session, turn: str) -> Turn | None:
     """The turn with that id: open, or ended and resumable."""
     ended = session.ended.get(turn)
     return session.find(turn) or (ended.turn if ended else None)
@@ -53,7 +53,7 @@ def end_of(review: str, turn: Turn, end: e.TurnEnd) -> e.ReviewCompleted | e.Rev
     return e.ReviewFailed(review=review, kind="cancelled", message=f"Cancelled by {end.by}.")
 
 
-def taken_up(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
+def resumed(review: str, turn: str, conversation: Session) -> e.ReviewStarted:
     """The event of a review that is resumed after its end. Raises `Rejected` while another one runs."""
     if conversation.active_review is not None:
         raise Rejected(
@@ -70,11 +70,15 @@ def of_curator(session: Session, events: Iterable[e.SessionEvent]) -> Iterator[e
         return
     review = session.lineage
     for event in events:
-        turn = known_turn(session, event.turn) if isinstance(event, e.TurnResumed | e.TurnEnd) else None
+        turn = (
+            open_or_resumable_turn(session, event.turn)
+            if isinstance(event, e.TurnResumed | e.TurnEnd)
+            else None
+        )
         if turn is None or not is_its_turn(session, turn):
             continue
         if isinstance(event, e.TurnResumed):
-            yield taken_up(review, event.turn, session)
+            yield resumed(review, event.turn, session)
         elif isinstance(event, e.TurnEnd):
             yield end_of(review, turn, event)
 

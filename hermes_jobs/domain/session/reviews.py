@@ -32,21 +32,23 @@ MAX_SAVED_WORDS = 60
 def saved_by(call: ToolCall) -> str:
     """A few words for users about the effect of a saving tool's call."""
     try:
-        asked = msgspec.json.decode(call.arguments, type=dict[str, object])
+        arguments = msgspec.json.decode(call.arguments, type=dict[str, object])
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return call.name
-    operations = asked.get("operations")
-    each = [one for one in operations if isinstance(one, dict)] if isinstance(operations, list) else [asked]
-    return ", ".join(_saved(call.name, one) for one in each) or call.name
+    operations = arguments.get("operations")
+    writes = (
+        [one for one in operations if isinstance(one, dict)] if isinstance(operations, list) else [arguments]
+    )
+    return ", ".join(_saved(call.name, one) for one in writes) or call.name
 
 
-def _saved(tool: str, asked: Mapping[str, object]) -> str:
-    words = (asked.get(name) for name in ("name", "content", "old_text"))
-    given = (word for word in words if isinstance(word, str) and word.strip())
-    about = one_line(next(given, ""), MAX_SAVED_WORDS)
+def _saved(tool: str, arguments: Mapping[str, object]) -> str:
+    words = (arguments.get(name) for name in ("name", "content", "old_text"))
+    texts = (word for word in words if isinstance(word, str) and word.strip())
+    about = one_line(next(texts, ""), MAX_SAVED_WORDS)
     where = "skill" if tool == SKILL_TOOL else tool
     return " ".join(
-        part for part in (where, str(asked.get("action") or ""), f'"{about}"' if about else "") if part
+        part for part in (where, str(arguments.get("action") or ""), f'"{about}"' if about else "") if part
     )
 
 

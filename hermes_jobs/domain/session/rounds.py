@@ -18,15 +18,15 @@ MAX_INVALID_ROUNDS = 3  # rounds in a row with invalid calls only
 def round_opened(turn: Turn, event: ModelReplied) -> Turn:
     """The turn with the reply's tool calls due."""
     calls = tuple(
-        Call(id=plan.call, request=asked, effect=plan.effect, after=plan.after)
-        for asked, plan in zip(event.tool_calls, event.plan or _default_plan(turn, event), strict=True)
+        Call(id=plan.call, request=tool_call, effect=plan.effect, after=plan.after)
+        for tool_call, plan in zip(event.tool_calls, event.plan or _default_plan(turn, event), strict=True)
     )
     return replace(
         turn,
         running=False,
         calls=calls,
         iterations=turn.iterations + 1,
-        books=replace(turn.books, num_tool_calls=turn.books.num_tool_calls + len(calls)),
+        tally=replace(turn.tally, num_tool_calls=turn.tally.num_tool_calls + len(calls)),
         empty_replies=0,
         output_limit_raises=0,
         partial_answer="",

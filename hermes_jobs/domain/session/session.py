@@ -58,7 +58,7 @@ class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     ref: ChildRef
-    began: Turn
+    parent_turn: Turn
     call: str
     waits: bool
 
@@ -167,14 +167,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 def fork_of(parent: Session, stream: str) -> Session:
     """A session that continues its parent's messages; no turn or review of the parent is inherited."""
-    said = parent.messages
+    messages = parent.messages
     if parent.current is not None and parent.current.calls:
-        said = said[:-1]  # calls without results: the parent was still running them
+        messages = messages[:-1]  # calls without results: the parent was still running them
     return Session(
         stream=stream,
         opening=parent.opening,
         model=parent.model,
-        messages=said,
+        messages=messages,
         mode=parent.mode,
         approved=parent.approved,
         plan_mode_noted=parent.plan_mode_noted,
@@ -250,21 +250,21 @@ def replace_turn(session: Session, turn: Turn) -> Session:
     )
 
 
-def append_messages(session: Session, turn: Turn, *said: Message) -> Session:
+def append_messages(session: Session, turn: Turn, *messages: Message) -> Session:
     """The session with these messages appended, and with that running turn."""
-    return replace(session, current=turn, messages=(*session.messages, *said))
+    return replace(session, current=turn, messages=(*session.messages, *messages))
 
 
 def usage_recorded(session: Session, turn: Turn) -> UsageRecorded:
     """The turn's unrecorded usage, as an event."""
-    books = turn.books
+    tally = turn.tally
     return UsageRecorded(
         turn=turn.id,
         model=turn.model or session.model or "",
-        **asdict(books.usage),
-        cost_usd=books.cost_usd,
-        num_model_calls=books.num_model_calls,
-        num_tool_calls=books.num_tool_calls,
-        estimated=books.estimated,
-        estimated_cost_usd=books.estimated_cost_usd,
+        **asdict(tally.usage),
+        cost_usd=tally.cost_usd,
+        num_model_calls=tally.num_model_calls,
+        num_tool_calls=tally.num_tool_calls,
+        estimated=tally.estimated,
+        estimated_cost_usd=tally.estimated_cost_usd,
     )

@@ -95,10 +95,10 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
                 yield e.TurnMerged(turn=steer.id, into=turn.id)
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
     elif step.operation == "turn.reference":
-        asked = turn.reference(step.id)
-        assert asked is not None, f"{step.id} is not a reference of {turn.id}"
+        reference = turn.reference(step.id)
+        assert reference is not None, f"{step.id} is not a reference of {turn.id}"
         yield e.ReferenceStarted(
-            turn=turn.id, step=step.id, attempt=step.attempt, model=asked.model, reserved=reserved
+            turn=turn.id, step=step.id, attempt=step.attempt, model=reference.model, reserved=reserved
         )
     elif step.operation == "turn.run_tool":
         call = turn.call(step.id)
@@ -197,15 +197,19 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
         return
     step, turn = require_due(session, command.step)
     yield _abandoned(command, session, turn.id, step.attempt)
-    asked = turn.reference(step.id)
-    if asked is not None and command.reason == "died" and asked.worker_crashes + 1 >= MAX_WORKER_CRASHES:
+    reference = turn.reference(step.id)
+    if (
+        reference is not None
+        and command.reason == "died"
+        and reference.worker_crashes + 1 >= MAX_WORKER_CRASHES
+    ):
         lost = e.ReferenceFailed(
             turn=turn.id,
             step=step.id,
             attempt=step.attempt,
             kind="worker_lost",
             message=f"{MAX_WORKER_CRASHES} workers in a row died while they asked it",
-            member=asked.model,
+            member=reference.model,
         )
         yield _referred(lost, session)
     call = turn.call(step.id)

@@ -153,8 +153,12 @@ def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
         return (_compression(session),)
     if turn.running:
         return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
-    asked = tuple(_reference(session, turn, reference) for reference in turn.references if reference.running)
-    return asked or tuple(_tool(session, turn, call) for call in turn.calls if call.running or call.has_task)
+    references = tuple(
+        _reference(session, turn, reference) for reference in turn.references if reference.running
+    )
+    return references or tuple(
+        _tool(session, turn, call) for call in turn.calls if call.running or call.has_task
+    )
 
 
 def _compression(session: Session) -> Step:

@@ -86,9 +86,9 @@ def without_notes(text: str) -> str:
     return text.partition(f"\n\n{SCHEMA_NOTE}\n")[0]
 
 
-def unfinished(said: str) -> str:
+def unfinished(text: str) -> str:
     """The partial text of a cancelled answer, with a mark at its end."""
-    return f"{said.rstrip()}\n\n{UNFINISHED}"
+    return f"{text.rstrip()}\n\n{UNFINISHED}"
 
 
 def is_unfinished(event: ModelCallFailed) -> bool:

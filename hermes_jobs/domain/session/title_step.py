@@ -30,10 +30,10 @@ def step_id(session: Session) -> str:
 def is_due(session: Session) -> bool:
     """Whether a title is to be made, or is being made."""
     job = session.titling
-    return job is not None and (job.running or is_wanted(session))
+    return job is not None and (job.running or needs_title(session))
 
 
-def is_wanted(session: Session) -> bool:
+def needs_title(session: Session) -> bool:
     """Whether the session would take a title: it has none, and was neither ended nor taken back."""
     return session.named is None and session.ended_because is None and session.undone_into is None
 
@@ -90,15 +90,15 @@ def finish(command: c.FinishTitle, session: Session) -> Iterator[e.SessionEvent]
     """End the attempt; the title is taken if it is still wanted. Raises `StepLost`."""
     job = _job(session, command.step)
     yield from command.responses
-    wanted = is_wanted(session)
-    if command.title is not None and wanted:
+    is_needed = needs_title(session)
+    if command.title is not None and is_needed:
         yield e.SessionTitled(session=session.id, title=command.title)
     yield e.TitleEnded(
         step=command.step,
         attempt=job.attempt,
         kind=command.kind,
         message=command.message,
-        retry_at=command.retry_at if wanted and job.attempt < MAX_ATTEMPTS else None,
+        retry_at=command.retry_at if is_needed and job.attempt < MAX_ATTEMPTS else None,
     )
 
 

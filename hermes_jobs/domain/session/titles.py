@@ -22,7 +22,7 @@ _UNSEEN = re.compile(
 _JOINERS = "\u200c\u200d"
 _JOINED = {"Lo", "Mn", "Mc", "So", "Sk"}  # Persian and Indic letters, parts of an emoji
 _NUMBERED = re.compile(r"(?P<name>.+) #(?P<number>\d{1,4})")
-_ROOM = len(" #9999")
+_NUMBER_LENGTH = len(" #9999")
 
 
 def printable(text: str) -> str:
@@ -66,7 +66,7 @@ def clean_title(title: str) -> str:
 
 def continued_title(named: str | None, number: int) -> str | None:
     """The title of the lineage's session with that number; None where the lineage has no title."""
-    return None if named is None else f"{named[: MAX_LENGTH - _ROOM]} #{number}"
+    return None if named is None else f"{named[: MAX_LENGTH - _NUMBER_LENGTH]} #{number}"
 
 
 def given_title(title: str, named: str | None) -> str:
@@ -79,7 +79,7 @@ def given_title(title: str, named: str | None) -> str:
 def number_of(title: str, named: str) -> int | None:
     """The continuation number in a title of the lineage; None if it has none."""
     match = _NUMBERED.fullmatch(title)
-    if match is None or title_key(match["name"]) != title_key(named[: MAX_LENGTH - _ROOM]):
+    if match is None or title_key(match["name"]) != title_key(named[: MAX_LENGTH - _NUMBER_LENGTH]):
         return None
     return int(match["number"])
 

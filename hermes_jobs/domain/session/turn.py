@@ -129,7 +129,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     stopped_by: str | None = None
     failure: Failure | None = None
     cancelled_by: str | None = None
-    books: UsageTally = EMPTY
+    tally: UsageTally = EMPTY
     settings: Mapping[str, Any] = {}
     requires: Mapping[str, str] = {}
     answer_schema: str = ""
@@ -167,8 +167,10 @@ class Turn(StepState, frozen=True, kw_only=True):
     @property
     def is_idle(self) -> bool:
         """Whether none of its model and tool calls is running, here or as a task of a server."""
-        asked = any(reference.running for reference in self.references)
-        return not (self.running or asked or any(call.running or call.has_task for call in self.calls))
+        has_reference = any(reference.running for reference in self.references)
+        return not (
+            self.running or has_reference or any(call.running or call.has_task for call in self.calls)
+        )
 
     @property
     def open_references(self) -> tuple[Reference, ...]:
@@ -242,19 +244,19 @@ def failed(turn: Turn, kind: str, message: str, hint: str = "") -> Turn:
 
 def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
     """The turn after a failed model call: due again at `retry_at`, or failed."""
-    turn = replace(turn.released(), books=turn.books.with_outcome(event))
+    turn = replace(turn.released(), tally=turn.tally.with_outcome(event))
     if event.kind == "cancelled":
         return turn
     if event.retry_at is None:
         return failed(turn, event.kind, event.message, event.hint)
     again = replace(turn, attempt=turn.attempt + 1, retry_at=event.retry_at)
     if event.fallback:
-        left = None if event.resets_at is None else Exhausted(event.model, event.resets_at)
+        exhausted = None if event.resets_at is None else Exhausted(event.model, event.resets_at)
         return replace(
             again,
             model=event.fallback,
             fallbacks=turn.fallbacks + 1,
-            exhausted=turn.exhausted or left,
+            exhausted=turn.exhausted or exhausted,
             retries=0,
             max_tokens=None,
         )

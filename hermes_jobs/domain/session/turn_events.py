@@ -57,7 +57,7 @@ def evolve(session: Session, event: e.TurnEvent) -> Session:  # noqa: PLR0911, P
             return replace(session, current=replace(running_turn(session), cancelled_by=event.by))
         case e.UsageRecorded():
             open_turn = session.find(event.turn)
-            return replace_turn(session, replace(open_turn, books=EMPTY)) if open_turn else session
+            return replace_turn(session, replace(open_turn, tally=EMPTY)) if open_turn else session
         case e.TurnCompleted():
             done = _ended(session, event.turn, "completed", event.stopped_by)
             return title_step.turn_completed(done, session.find(event.turn))
@@ -105,18 +105,18 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         listeners=subscriptions.subscribe(session.listeners, event.listeners, session.version),
     )
     notes = (schema_note(turn.answer_schema), event.note)
-    asked = "\n\n".join((turn.prompt_text, *filter(None, notes)))
-    said = UserMessage(_with_restored(session, asked))
-    messages = (*session.messages, *_closing(session), said)
+    text = "\n\n".join((turn.prompt_text, *filter(None, notes)))
+    message = UserMessage(_with_restored(session, text))
+    messages = (*session.messages, *_closing(session), message)
     session = replace(session, restored_files=(), plan_mode_noted=event.note == PLAN_MODE)
     return replace(session, current=turn, messages=messages)
 
 
-def _with_restored(session: Session, asked: str) -> str:
+def _with_restored(session: Session, text: str) -> str:
     """The text, after a note on the files that the model knows in another state."""
     if not session.restored_files:
-        return asked
-    return f"{RESTORED.format(files=', '.join(session.restored_files))}\n\n{asked}"
+        return text
+    return f"{RESTORED.format(files=', '.join(session.restored_files))}\n\n{text}"
 
 
 def _closing(session: Session) -> tuple[AssistantMessage, ...]:
@@ -143,9 +143,9 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     if not into.started:
         go_on = into.go_on and "\n\n".join((into.go_on, *merged.texts))
         return replace(session, current=replace(into, texts=into.texts + merged.texts, go_on=go_on))
-    heard = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
+    message = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
     between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
-    return replace(session, messages=(*session.messages, *between, heard))
+    return replace(session, messages=(*session.messages, *between, message))
 
 
 def _resumed(session: Session, event: e.TurnResumed) -> Session:
@@ -168,8 +168,8 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         go_on = GO_ON if last else GO_ON_WITH.format(text="\n\n".join(past.texts))
         return _queued(session, turns.resume(past, at_the_tail=False, go_on=go_on))
     if session.current is None:
-        said_since = session.last_ended != past.id or _speaks_last(session, AssistantMessage)
-        turn = turns.resume(past, at_the_tail=not said_since)
+        has_spoken = session.last_ended != past.id or _speaks_last(session, AssistantMessage)
+        turn = turns.resume(past, at_the_tail=not has_spoken)
         if turn.started and event.members:
             turn = replace(turn, references=references.of_members(event.members, turn.step_id))
         return replace(session, current=turn)
@@ -195,10 +195,10 @@ def _without_open_calls(session: Session, turn: Turn) -> Session:
     """
     if not turn.calls:
         return session
-    *before, asked = session.messages
-    assert isinstance(asked, AssistantMessage)
-    said = (AssistantMessage(asked.content),) if asked.content else ()
-    return replace(session, messages=(*before, *said), current=replace(turn, calls=()))
+    *before, last = session.messages
+    assert isinstance(last, AssistantMessage)
+    messages = (AssistantMessage(last.content),) if last.content else ()
+    return replace(session, messages=(*before, *messages), current=replace(turn, calls=()))
 
 
 def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None = None) -> Session:
@@ -208,8 +208,8 @@ def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None =
     if is_current:
         session = _without_open_calls(session, turn)
         turn = running_turn(session)
-    kept = turn if stop is not None or status in {"failed", "cancelled"} else None
-    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=kept, stopped_by=stop)}
+    resumable = turn if stop is not None or status in {"failed", "cancelled"} else None
+    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=resumable, stopped_by=stop)}
     if not is_current:
         waiting = tuple(other for other in session.waiting if other.id != turn_id)
         return replace(session, waiting=waiting, ended=ended)

@@ -22,7 +22,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
 
-    def booked(self, usage: Usage, cost_usd: float | None) -> UsageTally:
+    def with_response(self, usage: Usage, cost_usd: float | None) -> UsageTally:
         """The tally with one more response."""
         return replace(
             self,
@@ -33,7 +33,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_outcome(self, event: PaidOutcome) -> UsageTally:
         """The tally with what a model call came to."""
-        return self.booked(event.usage, billed_usd(event)).with_estimate(
+        return self.with_response(event.usage, billed_usd(event)).with_estimate(
             event.estimated, event.estimated_cost_usd
         )
 
@@ -58,5 +58,5 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
 EMPTY = UsageTally()
 
 
-def _sum(known: float | None, added: float | None) -> float | None:
-    return None if known is None or added is None else known + added
+def _sum(total: float | None, added: float | None) -> float | None:
+    return None if total is None or added is None else total + added

@@ -25,7 +25,7 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.events import SkillFile
-from hermes_jobs.domain.hand_edits import Content, begun_from
+from hermes_jobs.domain.hand_edits import Content, base_of
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, changes
 from hermes_jobs.text.three_way_merge import conflicts, is_conflict, merge, nearest
 
@@ -49,7 +49,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     saved_at: int
 
 
-NOTHING_HELD: Mapping[str, Holding] = {}
+NO_HOLDINGS: Mapping[str, Holding] = {}
 
 
 def import_edits(
@@ -58,7 +58,7 @@ def import_edits(
     *,
     past: Sequence[Skill],
     laid_out: Skill | None,
-    held: Mapping[str, Holding] = NOTHING_HELD,
+    holdings: Mapping[str, Holding] = NO_HOLDINGS,
 ) -> tuple[e.SkillWritten, ...]:
     """The events that a person's edits come to. `found` None: there is no folder.
 
@@ -66,13 +66,15 @@ def import_edits(
     where none was; `held` is what is known of what each file held.
     """
     if found is None:
-        gone = laid_out is not None and laid_out.files == skill.files
-        return changes(skill, {}, author="hand_edit") if gone else ()
+        is_deleted = laid_out is not None and laid_out.files == skill.files
+        return changes(skill, {}, author="hand_edit") if is_deleted else ()
     if not skill.exists:
-        fresh = [path for path, file in found.files.items() if _base(path, file, past, held) != file]
+        fresh = [path for path, file in found.files.items() if _base(path, file, past, holdings) != file]
         files = found.files if fresh else {}
         return changes(skill, files, author="hand_edit", category=found.category)
-    merges = {path: _file(path, skill, found, past, laid_out, held) for path in {*skill.files, *found.files}}
+    merges = {
+        path: _file(path, skill, found, past, laid_out, holdings) for path in {*skill.files, *found.files}
+    }
     files = {path: merge.file for path, merge in merges.items() if merge.file is not None}
     conflicts = [path for path, merge in merges.items() if merge.conflict]
     category = found.category if _was_moved(found, past, laid_out) else None
@@ -99,7 +101,7 @@ def _file(
     found: FolderFiles,
     past: Sequence[Skill],
     laid_out: Skill | None,
-    held: Mapping[str, Holding],
+    holdings: Mapping[str, Holding],
 ) -> _Merge:
     now, there = skill.files.get(path), found.files.get(path)
     if there == now:
@@ -107,7 +109,7 @@ def _file(
     if there is None:
         was = laid_out.files.get(path) if laid_out is not None else None
         return _Merge(None if was == now and path != MAIN_FILE else now)
-    base = _base(path, there, past, held)
+    base = _base(path, there, past, holdings)
     if base == there:
         return _Merge(now)
     if now is None or now.base64 or there.base64:
@@ -117,17 +119,17 @@ def _file(
 
 
 def _base(
-    path: str, there: SkillFile, past: Sequence[Skill], held: Mapping[str, Holding]
+    path: str, there: SkillFile, past: Sequence[Skill], holdings: Mapping[str, Holding]
 ) -> SkillFile | None:
     """What the person began from; the file itself where it is only old, None where it is new."""
     before = [earlier.files[path] for earlier in past if path in earlier.files]
-    holding = held.get(path)
+    holding = holdings.get(path)
     if holding is not None and holding.contents:
         since = [earlier.files.get(path) for earlier in past[holding.followed + 1 :]]
         if there in since and past[holding.followed].files.get(path) != there:
             return there  # it was written by a process that died before it could note that
         saved = Content(there, holding.saved_at)
-        base = begun_from(holding.contents, saved, nearest=_nearest, shares=_shares)
+        base = base_of(holding.contents, saved, nearest=_nearest, shares=_shares)
         if base is not None:
             return base
     if is_stale(path, there, past):

@@ -135,8 +135,8 @@ def _provisional(skill: Skill, event: e.SkillWritten) -> str:
 
 def _persons(before: Skill, after: Skill, event: e.SkillWritten) -> frozenset[str]:
     changed = {path for path, file in after.files.items() if before.files.get(path) != file}
-    kept = before.persons & after.files.keys()
-    return kept | changed if event.author in PERSONS else kept - changed
+    unchanged = before.persons & after.files.keys()
+    return unchanged | changed if event.author in PERSONS else unchanged - changed
 
 
 def _is_conflict(event: e.SkillWritten) -> bool:
@@ -261,8 +261,8 @@ def changes(
     `category` None: it stays where it lies. `conflicts`: the files of which both sides changed the same.
     """
     if MAIN_FILE not in files:
-        gone = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
-        return (gone,) if skill.exists else ()
+        deleted = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
+        return (deleted,) if skill.exists else ()
     if not skill.exists:
         others = {path: file for path, file in files.items() if path != MAIN_FILE}
         content = files[MAIN_FILE].content

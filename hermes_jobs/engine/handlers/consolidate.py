@@ -68,8 +68,8 @@ def consolidation_request(
 ) -> ModelRequest:
     """The request about these turns; `known_entries` are those that may state the same."""
     conversation = "\n".join(
-        f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.asked}\n</person>\n'
-        f"<assistant>\n{turn.answered}\n</assistant>\n</turn>"
+        f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.prompt}\n</person>\n'
+        f"<assistant>\n{turn.answer}\n</assistant>\n</turn>"
         for turn in turns
     )
     quoted = "\n".join(f"- {' '.join(entry.split())}" for entry in known_entries)
@@ -170,7 +170,7 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return ended(state.stream, outcome, found, usage, self.limit)
 
     def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
-        text = "\n".join(f"{turn.asked}\n{turn.answered}" for turn in turns)
+        text = "\n".join(f"{turn.prompt}\n{turn.answer}" for turn in turns)
         model = self.chosen.name or self.own_model(state.lineage)
         return consolidation_request(turns, self.known_entries(text), model=model, lineage=state.lineage)
 

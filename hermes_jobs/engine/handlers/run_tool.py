@@ -83,7 +83,11 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         if large_content is not None and self.save_result is not None:
             self.save_result(call.id, large_content)
         return c.FinishToolCall(
-            step=call.id, outcome=finished, events=outcome.events, kept=large_content, change=outcome.change
+            step=call.id,
+            outcome=finished,
+            events=outcome.events,
+            large_result=large_content,
+            change=outcome.change,
         )
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:

@@ -61,9 +61,9 @@ def cost(chat: ChatContext, _rest: str) -> None:
 
 
 def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> None:
-    books = session.books
-    counts = f"{pluralize(session.num_turns, 'turn')}, {pluralize(books.num_model_calls, 'model call')}"
-    cost = cost_text(books.cost_usd, books.known_cost_usd)
+    totals = session.totals
+    counts = f"{pluralize(session.num_turns, 'turn')}, {pluralize(totals.num_model_calls, 'model call')}"
+    cost = cost_text(totals.cost_usd, totals.known_cost_usd)
     chat.say(f"This session: {counts}, {cost}{_limit(limit)}.")
     below = chat.application.views.used_below(session.lineage)
     if below.num_model_calls:
@@ -71,7 +71,7 @@ def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> 
         chat.say(f"Its sub-agents: {calls}, {cost_text(below.cost_usd, below.known_cost_usd)}.")
     if missing := unknown_costs(chat.application.views.unknown_costs(lineage=session.lineage)):
         chat.say(f"Not in the cost: {missing}.")
-    chat.say(f"Tokens: {tokens_label(books.usage)}.")
+    chat.say(f"Tokens: {tokens_label(totals.usage)}.")
 
 
 def _limit(limit: float | None) -> str:

@@ -54,7 +54,7 @@ class ChatSummary:
         ours = [each for each in turns if each.position > self._from]
         if not ours:
             return
-        costs = [self._application.views.tree_below(each.id).books.cost_usd for each in ours]
+        costs = [self._application.views.tree_below(each.id).totals.cost_usd for each in ours]
         cost = None if None in costs else sum(each or 0 for each in costs)
         failed = sum(each.status == "failed" for each in ours)
         text = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"

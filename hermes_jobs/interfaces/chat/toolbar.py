@@ -46,7 +46,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     if session is not None:
         try:
             view = application.views.session(session.id)
-            cost, known_cost, title = view.books.cost_usd, view.books.known_cost_usd, view.title
+            cost, known_cost, title = view.totals.cost_usd, view.totals.known_cost_usd, view.title
         except HermesJobsError:
             cost = None
     return ToolbarStatus(

@@ -210,7 +210,7 @@ def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -
     from hermes_jobs.text.figures import cost_text, duration
 
     fill = f"{tokens / window:.0%} of {short_tokens(window)} tokens" if window else ""
-    cost = cost_text(below.books.cost_usd, below.books.known_cost_usd)
+    cost = cost_text(below.totals.cost_usd, below.totals.known_cost_usd)
     whose = " with sub-agents" if below.children else ""
     so_far = " so far" if below.is_at_work else ""
     text = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")

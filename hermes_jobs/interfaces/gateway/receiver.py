@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage, NewIds, handle_message
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
 from hermes_jobs.domain.gateway.rating_buttons import (
-    TOLD,
+    CONFIRMATIONS,
     ButtonPress,
     handle_press,
     rating_buttons,
@@ -71,7 +71,7 @@ class MessageReceiver:
             delivery, rating = rating_now(press, self._engine.state)
         except Rejected as refused:
             return PressAnswer(text=refused.message)
-        return PressAnswer(text=TOLD[rating], buttons=rating_buttons(delivery, rating))
+        return PressAnswer(text=CONFIRMATIONS[rating], buttons=rating_buttons(delivery, rating))
 
     def waiting_targets(self) -> Sequence[str]:
         """The targets with a running turn."""

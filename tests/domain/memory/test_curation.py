@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.curation import Curate, MemoryProposal, UndoCuration, curations, proposals
-from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, known_entries, placed
+from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.errors import Rejected
 from tests.domain.memory.remembering import added, decided, facts_of, folded
@@ -23,7 +23,7 @@ def proposed(
     facts: Sequence[e.MemoryEvent], limits: Limits = LIMITS, since: Since = NEVER
 ) -> tuple[MemoryProposal, ...]:
     writes = [Recorded(at, fact, f"2026-01-{at:02d}") for at, fact in enumerate(facts, start=1)]
-    return proposals(placed(known_entries(folded(facts), writes), limits, since=since))
+    return proposals(placed(entries_with_history(folded(facts), writes), limits, since=since))
 
 
 def curated(facts: Sequence[e.MemoryEvent], wanted: Sequence[MemoryProposal]) -> list[e.MemoryEvent]:

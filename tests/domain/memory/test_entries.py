@@ -11,8 +11,8 @@ from hermes_jobs.domain.memory.entries import (
     Recorded,
     Since,
     Uses,
+    entries_with_history,
     in_order,
-    known_entries,
     placed,
     with_uses,
 )
@@ -26,7 +26,7 @@ DAYS = [f"2026-01-{day:02d}T00:00:00.000000Z" for day in range(1, 32)]
 def known(*facts: e.MemoryEvent) -> tuple[Entry, ...]:
     """The entries after these facts, one a day."""
     writes = [Recorded(number, fact, DAYS[number - 1]) for number, fact in enumerate(facts, start=1)]
-    return known_entries(folded(facts), writes)
+    return entries_with_history(folded(facts), writes)
 
 
 def confirmed(text: str) -> e.MemoryConfirmed:
@@ -71,20 +71,20 @@ def test_another_kind_is_taken_back_too() -> None:
 
 def test_what_was_confirmed_stays_in_prompts_before_what_is_newer() -> None:
     found = placed(known(added(TEA), confirmed(TEA), added(MILK), added(DOG)), Limits(memory=len(TEA)))
-    assert found.whole("memory") == (TEA,)
+    assert found.in_prompt("memory") == (TEA,)
     assert texts(found.recalled) == [MILK, DOG]
     assert texts(in_order(found)) == [TEA, MILK, DOG]
 
 
 def test_an_identity_entry_comes_first_however_old_it_is() -> None:
     first = e.MemoryAdded(target="memory", content=TEA, author="turn", kind="identity")
-    assert placed(known(first, added(MILK)), Limits(memory=20)).whole("memory") == (TEA,)
+    assert placed(known(first, added(MILK)), Limits(memory=20)).in_prompt("memory") == (TEA,)
 
 
 def test_a_working_entry_is_in_prompts_of_its_own_lineage_until_it_expires() -> None:
     working = e.MemoryAdded(target="memory", content=TEA, author="turn", evidence=EVIDENCE, kind="working")
     (entry,) = known(working)
-    assert placed([entry], Limits(), lineage="s1").whole("memory") == (TEA,)
+    assert placed([entry], Limits(), lineage="s1").in_prompt("memory") == (TEA,)
     assert placed([entry], Limits(), lineage="s2").left_out == {entry: "it is of one session alone"}
     late = placed([entry], Limits(), lineage="s1", since=Since(working=DAYS[5]))
     assert late.left_out == {entry: "it was of one session, and has expired"}
@@ -96,4 +96,4 @@ def test_what_only_recall_finds_expires_unless_somebody_needed_it() -> None:
     assert placed(entries, Limits(memory=10), since=since).left_out == dict.fromkeys(entries[:2], EXPIRED)
     used = with_uses(entries, {2: Uses(1, DAYS[25])})
     found = placed(used, Limits(memory=10), since=since)
-    assert (texts(found.recalled), found.whole("memory")) == ([MILK], (DOG,))
+    assert (texts(found.recalled), found.in_prompt("memory")) == ([MILK], (DOG,))

@@ -39,7 +39,7 @@ def found(
     ]
     text = file if isinstance(file, str) else text_of(file)
     saved = Content(entries_of(text), at)
-    return import_edits(past[-1], "memory", saved, held=contents, followed=newest, events=facts)
+    return import_edits(past[-1], "memory", saved, contents=contents, followed=newest, events=facts)
 
 
 def after_edit(

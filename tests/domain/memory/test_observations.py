@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
+from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.observations import (
     MOST,
@@ -27,7 +27,7 @@ from tests.domain.memory.remembering import added, facts_of, folded
 
 TURNS = tuple(
     PortionTurn(
-        id=turn, session="s1", at=f"{day}T12:00:00Z", day=day, version=version, asked="Hm.", answered="Yes."
+        id=turn, session="s1", at=f"{day}T12:00:00Z", day=day, version=version, prompt="Hm.", answer="Yes."
     )
     for turn, day, version in (("t1", "2026-11-20", 5), ("t2", "2026-11-21", 9))
 )
@@ -135,15 +135,15 @@ def test_no_prompt_has_an_observation_unless_a_person_wants_it() -> None:
         ([*facts, promoted], ("Fact of s1", "Likes tea"), []),
     ):
         writes = [Recorded(at, fact, f"2026-11-{at:02d}") for at, fact in enumerate(events, start=1)]
-        found = placed(known_entries(folded(events), writes), Limits(memory=2_000, user=1_000))
-        assert (found.whole("memory"), [each.text for each in found.recalled]) == (whole, recalled)
+        found = placed(entries_with_history(folded(events), writes), Limits(memory=2_000, user=1_000))
+        assert (found.in_prompt("memory"), [each.text for each in found.recalled]) == (whole, recalled)
 
 
 def test_an_observation_keeps_its_day_when_it_is_changed() -> None:
     changed = e.MemoryReplaced(target="memory", old="Fact of s1", content="Another", author="user")
     events = [*observed("s1"), changed]
     writes = [Recorded(at, fact, f"2026-12-{at:02d}") for at, fact in enumerate(events, start=1)]
-    (entry,) = known_entries(folded(events), writes)
+    (entry,) = entries_with_history(folded(events), writes)
     assert (entry.text, entry.day, entry.is_observation) == ("Another", "2026-11-20", True)
 
 
@@ -181,7 +181,7 @@ def test_the_later_of_two_that_cannot_both_hold_takes_the_place_of_the_earlier_o
     assert (replaced.old, replaced.observed, replaced.observed_in) == (BERN, "2026-11-25", ("t1",))
     assert (outcome.saved, outcome.refused) == (1, ())
     writes = [Recorded(at, fact, f"2026-12-{at:02d}") for at, fact in enumerate(facts, start=1)]
-    (entry,) = known_entries(folded(facts), writes)
+    (entry,) = entries_with_history(folded(facts), writes)
     assert (entry.text, entry.day, entry.is_observation) == (YORK, "2026-11-25", True)
 
 

@@ -64,8 +64,8 @@ class InputRequested(Event, frozen=True, kw_only=True):
 
     def without(self, key: str) -> InputRequested | None:
         """The same without a request that was answered; None where that was the last one."""
-        left = tuple(request for request in self.requests if request.key != key)
-        return msgspec.structs.replace(self, requests=left) if left else None
+        remaining = tuple(request for request in self.requests if request.key != key)
+        return msgspec.structs.replace(self, requests=remaining) if remaining else None
 
 
 class InputAnswered(Event, frozen=True, kw_only=True):

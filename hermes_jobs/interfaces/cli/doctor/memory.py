@@ -28,7 +28,7 @@ def memory(application: Application) -> Iterator[DoctorFinding]:
     yield from _embeddings(application)
     if ruled:
         return
-    sizes = [f"{target} {chars(places.whole(target)):,}/{limits.of(target):,}" for target in TARGETS]
+    sizes = [f"{target} {chars(places.in_prompt(target)):,}/{limits.of(target):,}" for target in TARGETS]
     tail = f"; {pluralize(len(places.recalled), 'more entry', 'more entries')} only recalled"
     yield ok("memory", f"{', '.join(sizes)} characters in prompts{tail * bool(places.recalled)}")
 

@@ -231,7 +231,7 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
 @pass_context
 def at(context: CliContext, date: str, as_json: bool) -> None:
     """Show the memory as it was at a time, or at the end of a day."""
-    from hermes_jobs.domain.memory.entries import Recorded, known_entries, placed
+    from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
     from hermes_jobs.domain.memory.memory import Memory, fold
     from hermes_jobs.interfaces.cli.memory.format import gone_since, moment
 
@@ -245,7 +245,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
         writes = pluralize(len(forgotten), "write")
         note(f"Of {writes} up to then the text is not known any more: {gone_since(forgotten[-1])}.")
     then = fold(Memory(), events)
-    entries = known_entries(then, (Recorded(each.version, each.event, each.at) for each in past))
+    entries = entries_with_history(then, (Recorded(each.version, each.event, each.at) for each in past))
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
     _print(context, places, None, as_json=as_json)
 
@@ -361,7 +361,7 @@ def _print(
         marks = _marks(context, places)
         for number, each in enumerate(reversed(targets)):
             limits = context.application.memory_limits
-            heading = f"{TITLES[each]} [{fill(places.whole(each), limits.of(each))}]"
+            heading = f"{TITLES[each]} [{fill(places.in_prompt(each), limits.of(each))}]"
             _print_part(
                 heading,
                 [entry for entry in places.prompt if entry.target == each],

@@ -36,7 +36,7 @@ def questions_below(
     `turn`: of those that this turn began; None: of all. Those whose time is over are among them.
     """
     for child in session.children:
-        if turn is not None and child.began.id != turn:
+        if turn is not None and child.parent_turn.id != turn:
             continue
         below = load(stream_of(child.ref.session))
         place, running = below.delegation_of(child.ref.turn), below.current

@@ -69,7 +69,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
         overlap=settings.overlap,
     )
     plan = _named(context, wanted, changed_plan(context, wanted, understood, blank))
-    act = Add(schedule=schedule, now=now, plan=plan, said=wanted.sentence or "")
+    act = Add(schedule=schedule, now=now, plan=plan, wording=wanted.sentence or "")
     _show(context, act(application.engine().state))  # invalid input is refused before the confirmation
     if not confirmed("Add it?", "Nothing was added", yes=yes):
         note("Nothing was added.")
@@ -115,7 +115,7 @@ def edit_schedule(
         schedule=schedule,
         now=now,
         replan=lambda current: msgspec.structs.replace(current, **changes),
-        said=wanted.sentence or "",
+        wording=wanted.sentence or "",
     )
     _show(context, act(application.engine().state))
     if not confirmed("Change it?", "Nothing was changed", yes=yes or wanted.sentence is None):

@@ -59,7 +59,7 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
 
 def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
     """The schedule for scripts, with so many upcoming runs."""
-    plan, books = schedule.plan, schedule.books
+    plan, totals = schedule.plan, schedule.totals
     rule = rule_of(plan)
     return {
         "schedule": schedule.id,
@@ -87,9 +87,9 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object
         "added_at": schedule.added_at,
         "num_runs": schedule.num_runs,
         "num_missed": schedule.num_missed,
-        "num_model_calls": books.num_model_calls,
-        "usage": usage_json(books.usage),
-        "cost_usd": books.cost_usd,
+        "num_model_calls": totals.num_model_calls,
+        "usage": usage_json(totals.usage),
+        "cost_usd": totals.cost_usd,
         "last": run_json(rule, schedule.last) if schedule.last is not None else None,
     }
 
@@ -182,7 +182,7 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
         ("Said", schedule.said),
         ("Added", f"{format_time(schedule.added_at)} by {schedule.added_by}"),
         ("Runs", _counts(schedule)),
-        ("Cost so far", money(schedule.books.cost_usd, schedule.books.known_cost_usd)),
+        ("Cost so far", money(schedule.totals.cost_usd, schedule.totals.known_cost_usd)),
         ("Not in it", figures.unknown_costs(context.application.views.unknown_costs(schedule=schedule.id))),
         ("Last", "" if last is None else run_line(rule, last)),
         ("Delivery", "" if last is None else deliveries_line(last)),

@@ -89,7 +89,7 @@ SCHEDULES: Resource[ScheduleView] = Resource(
         Column("DELIVERY", lambda schedule: _delivery_status(schedule.last), rank=3),
         Column(
             "COST",
-            lambda schedule: money(schedule.books.cost_usd, schedule.books.known_cost_usd),
+            lambda schedule: money(schedule.totals.cost_usd, schedule.totals.known_cost_usd),
             rank=4,
             right=True,
         ),

@@ -169,14 +169,14 @@ def _listed(session: SessionView) -> dict[str, object]:
     from msgspec.structs import asdict
 
     fields = asdict(session)
-    books = session.books
-    del fields["id"], fields["books"]
+    totals = session.totals
+    del fields["id"], fields["totals"]
     return {
         "session": session.id,
         **fields,
-        "num_model_calls": books.num_model_calls,
-        "usage": usage_json(books.usage),
-        "cost_usd": books.cost_usd,
+        "num_model_calls": totals.num_model_calls,
+        "usage": usage_json(totals.usage),
+        "cost_usd": totals.cost_usd,
     }
 
 
@@ -186,7 +186,7 @@ def _folder(session: SessionView) -> str:
 
 def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
     ended = f" ({session.ended_because})" if session.ended_because else ""
-    used = session.books.usage
+    used = session.totals.usage
     return [
         ("Session", session.id),
         ("Title", session.title or ""),
@@ -202,7 +202,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
         ("Last used", format_time(session.last_at)),
         ("Turns", f"{session.num_turns} with {pluralize(session.num_messages, 'message')}"),
         ("Tokens", f"{used.prompt_tokens:,} in, {used.output_tokens:,} out"),
-        ("Cost", money(session.books.cost_usd, session.books.known_cost_usd)),
+        ("Cost", money(session.totals.cost_usd, session.totals.known_cost_usd)),
     ]
 
 
@@ -229,7 +229,7 @@ SESSIONS: Resource[SessionView] = Resource(
         Column("TURNS", lambda session: str(session.num_turns), rank=2, right=True),
         Column(
             "COST",
-            lambda session: money(session.books.cost_usd, session.books.known_cost_usd),
+            lambda session: money(session.totals.cost_usd, session.totals.known_cost_usd),
             rank=3,
             right=True,
         ),

@@ -127,7 +127,7 @@ def about(session: SessionView) -> str:
         moment(local_moment(datetime.fromisoformat(at))) for at in (session.started_at, session.last_at)
     )
     until = "" if last == first else f" to {last}"
-    cost = money(session.books.cost_usd, session.books.known_cost_usd)
+    cost = money(session.totals.cost_usd, session.totals.known_cost_usd)
     text = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
     return f"Session {session.id}: {', '.join(part for part in text if part)}."
 

@@ -110,7 +110,7 @@ TURNS: Resource[TurnView] = Resource(
         Column("RATED", lambda turn: turn.rating or "", rank=1),
         moment_column("WHEN", lambda turn: turn.submitted_at),
         Column(
-            "COST", lambda turn: money(turn.books.cost_usd, turn.books.known_cost_usd), rank=2, right=True
+            "COST", lambda turn: money(turn.totals.cost_usd, turn.totals.known_cost_usd), rank=2, right=True
         ),
         Column("TEXT", _about, telling=True),
     ),

@@ -39,11 +39,11 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
     turns = [
         turn
         for turn in views.turns(session=session, limit=sys.maxsize)
-        if turn.status in {"completed", "failed", "cancelled"} and turn.books.num_model_calls
+        if turn.status in {"completed", "failed", "cancelled"} and turn.totals.num_model_calls
         if all(test(turn) for test in tests)
         if all(word.lower() in turn.text.lower() for word in words)
     ]
-    turns = sorted(turns, key=lambda turn: turn.books.known_cost_usd, reverse=True)[:dearest]
+    turns = sorted(turns, key=lambda turn: turn.totals.known_cost_usd, reverse=True)[:dearest]
     turns = sorted(turns, key=lambda turn: turn.position)[-newest:]
     if not turns:
         raise Rejected(f"No turn fits {query!r}: nothing was recorded.", kind="usage", hint=HELP)
@@ -85,7 +85,7 @@ def _test(application: Application, key: str, value: str) -> Keep:
             return lambda turn: turn.source == value
         case "cost":
             least = _cost(value)
-            return lambda turn: turn.books.known_cost_usd >= least
+            return lambda turn: turn.totals.known_cost_usd >= least
         case "since":
             since = read_moment(value).at.astimezone(UTC).isoformat()
             return lambda turn: turn.submitted_at >= since

@@ -36,7 +36,7 @@ def print_tree(tree: Tree, marked: str = "") -> None:
     rows = list(_lines(tree))
     turns = [each.turn.id for each in tree.walk()]
     header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
-    total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.books, tree.num_tool_calls))
+    total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.totals, tree.num_tool_calls))
     lines = [header, *rows, *([total] if tree.children else [])]
     widths = _widths(lines)
     for at, row in enumerate(lines):
@@ -79,16 +79,16 @@ def _lines(tree: Tree, before: str = "", branch: str = "") -> Iterator[TreeLine]
     yield TreeLine(
         f"{before}{branch}{turn.id}  {f'{role}: {about}' if role else about}",
         turn.status_word,
-        _figures(turn.books, turn.num_tool_calls),
+        _figures(turn.totals, turn.num_tool_calls),
     )
     below = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
     for at, child in enumerate(tree.children, 1):
         yield from _lines(child, below, "└─ " if at == len(tree.children) else "├─ ")
 
 
-def _figures(books: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
-    cost = money(books.cost_usd, books.known_cost_usd)
-    return (str(books.num_model_calls), str(num_tool_calls), amount(books.usage.total_tokens), cost)
+def _figures(totals: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
+    cost = money(totals.cost_usd, totals.known_cost_usd)
+    return (str(totals.num_model_calls), str(num_tool_calls), amount(totals.usage.total_tokens), cost)
 
 
 def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
