@@ -17,7 +17,7 @@ from hermes_jobs.system.isolation import isolated, python_module
 from workers.processes import rotate_log
 
 START_SECONDS = 60.0
-LOOK_EVERY = 0.05
+POLL_SECONDS = 0.05
 LINES_SHOWN = 12
 KINDS = {2: "usage", 5: "broker"}
 """The errors of the supervisor's exit codes, so that `up -d` ends like `up`."""
@@ -50,7 +50,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
         state = read_state(paths)
         if state is not None and state.ready and state.pid == process.pid:
             return state
-        time.sleep(LOOK_EVERY)
+        time.sleep(POLL_SECONDS)
     if process.poll() is None:
         process.terminate()
     kind = KINDS.get(process.poll() or 0, "rejected")
@@ -80,7 +80,7 @@ def stop(settings: Settings) -> int | None:
         if time.monotonic() >= until:
             pid = f" (process {asked_pid})" if asked_pid else ""
             raise Rejected(f"It has not ended within {patience:g} s{pid}.", hint=f"See {paths.logs}.")
-        time.sleep(LOOK_EVERY)
+        time.sleep(POLL_SECONDS)
     return asked_pid
 
 

@@ -25,7 +25,7 @@ from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
 
 LOOK_BACK = 10  # newest events of a stream, searched for the failure
-MOST = 200  # characters of an error
+MAX_ERROR_CHARS = 200  # characters of an error
 WORDS = 60  # characters of a name
 
 Describe = Callable[[Step], str]
@@ -74,7 +74,7 @@ def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str]
         return ""
     turn = step_id.partition("-")[0]
     failures = (text for each in reversed(recent) if (text := _failure(each.event, turn, step_id)))
-    return redact(next(failures, ""))[:MOST]
+    return redact(next(failures, ""))[:MAX_ERROR_CHARS]
 
 
 def _of_session(step: Step, session: Session) -> str:

@@ -29,7 +29,7 @@ from workers.description import Describe, Root, from_step, root_of_step
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 100
+MAX_BATCH = 100
 ATTEMPTS = 2  # the first one may find a connection to a broker that was restarted since
 
 
@@ -78,7 +78,7 @@ class MessagePublisher:
 
     def _taken(self) -> list[Message]:
         """The first queued messages, removed from the queue."""
-        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_BATCH))]
 
     def _send(self, messages: Sequence[Message]) -> bool:
         for _ in range(ATTEMPTS):
@@ -112,7 +112,7 @@ class MessagePublisher:
 
 
 FIRST_CALL = "1"
-SIDE_BY_SIDE = frozenset({"turn.run_tool", "turn.reference"})
+PARALLEL_OPERATIONS = frozenset({"turn.run_tool", "turn.reference"})
 KWARGS = "kwargsrepr"
 """Celery's name for the text that Flower shows as a task's keyword arguments."""
 
@@ -177,11 +177,13 @@ class CeleryDispatcher:
         """The tool calls of one reply, and the members of one ensemble, as a group; a new turn's prefetch as
         a chain with its first model call.
         """
-        beside = [step for step in steps if step.kind in SIDE_BY_SIDE]
+        beside = [step for step in steps if step.kind in PARALLEL_OPERATIONS]
         group = beside[0].id.rpartition("-")[0] if len(beside) > 1 else None
         grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(beside)]
         return grouped + [
-            self._message(step, chain=self._chain(step)) for step in steps if step.kind not in SIDE_BY_SIDE
+            self._message(step, chain=self._chain(step))
+            for step in steps
+            if step.kind not in PARALLEL_OPERATIONS
         ]
 
     def _chain(self, step: Step) -> list[Any] | None:

@@ -20,7 +20,7 @@ from hermes_jobs.system import process_guard
 
 PROCESS_GUARD = Path(process_guard.__file__)
 FIRST_PAUSE = 0.25  # seconds before the first restart; each further pause is twice as long
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 STEADY = 60.0  # seconds of running after which the pauses start over
 LOG_BYTES = 10_000_000  # a longer log is renamed to `NAME.1`
 
@@ -100,7 +100,7 @@ class SupervisedProcess:
 
     def _put_off(self, *, steady: bool = False) -> None:
         """Double the pause before the next start, unless the process ran steadily."""
-        self._pause = FIRST_PAUSE if steady else min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+        self._pause = FIRST_PAUSE if steady else min(max(self._pause * 2, FIRST_PAUSE), MAX_PAUSE)
         self._start_again_at = time.monotonic() + self._pause
 
     @property

@@ -18,7 +18,7 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.description import failure_of
 from workers.dispatch import CeleryDispatcher
 
-KEPT_FREE = 8  # threads that model calls and tools cannot take
+RESERVED_THREADS = 8  # threads that model calls and tools cannot take
 LONG: tuple[StepKind, ...] = ("turn.call_model", "turn.reference", "turn.run_tool")
 
 
@@ -26,7 +26,7 @@ class ConcurrencyLimits:
     """Counts running steps per kind. A step over its kind's limit waits until one of that kind has ended."""
 
     def __init__(self, concurrency: int) -> None:
-        long_ones = max(1, concurrency - min(KEPT_FREE, concurrency // 4))
+        long_ones = max(1, concurrency - min(RESERVED_THREADS, concurrency // 4))
         self._caps: dict[StepKind, int] = dict.fromkeys(LONG, long_ones)
         self._running: Counter[StepKind] = Counter()
         self._deferred: dict[StepKind, deque[Step]] = {}
@@ -55,7 +55,7 @@ class ConcurrencyLimits:
             return deferred.popleft() if deferred else None
 
 
-STREAMS_KEPT = 10_000  # turns whose stream a process caches
+MAX_CACHED_STREAMS = 10_000  # turns whose stream a process caches
 
 
 RESULTS: dict[StepResult, str] = {
@@ -149,7 +149,7 @@ class TaskRunner:
             return None
         if is_session(row.step.stream):
             self._streams[turn] = row.step.stream
-            if len(self._streams) > STREAMS_KEPT:
+            if len(self._streams) > MAX_CACHED_STREAMS:
                 self._streams.pop(next(iter(self._streams)))
         return row.step.stream
 

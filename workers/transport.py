@@ -18,7 +18,7 @@ from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 
 ALIAS = "redis"
-MOST_AT_ONCE = 16  # messages of one queue, before those of the others
+MAX_CONSECUTIVE = 16  # messages of one queue, before those of the others
 
 
 class Channel(redis.Channel):
@@ -44,7 +44,7 @@ class Channel(redis.Channel):
         if not queues:
             return
         prefetch_room = self.qos.can_consume_max_estimate()
-        count = MOST_AT_ONCE if prefetch_room is None else max(1, min(prefetch_room, MOST_AT_ONCE))
+        count = MAX_CONSECUTIVE if prefetch_room is None else max(1, min(prefetch_room, MAX_CONSECUTIVE))
         keys = [f"{self.global_keyprefix}{queue}" for queue in queues]
         connection = self._in_poll = self.client.connection
         self._brpop_sent_at = monotonic()

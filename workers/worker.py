@@ -35,10 +35,10 @@ from workers.dispatch import CeleryDispatcher, Sending, unwatched
 from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
-A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
+FILES_A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
 _M_ARENA_MAX = -8  # malloc.h
-ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
-BESIDES = 128  # open files of the log, the views, the broker, and libraries
+MALLOC_ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
+OTHER_FILES = 128  # open files of the log, the views, the broker, and libraries
 
 
 def allow_open_files(threads: int) -> None:
@@ -47,7 +47,7 @@ def allow_open_files(threads: int) -> None:
     Many systems have a default of 256 or 1,024, too low for the default of 256 threads.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = threads * A_THREAD + BESIDES
+    limit = threads * FILES_A_THREAD + OTHER_FILES
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     if soft != resource.RLIM_INFINITY and soft < limit:
@@ -65,8 +65,8 @@ def limit_arenas(most: int) -> None:
 
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
-LEFT_AT_ONCE = 130
-TOLD_ELSEWHERE = ("celery.worker.strategy", "celery.app.trace", "httpx2")
+FORCED_EXIT_CODE = 130
+QUIET_LOGGERS = ("celery.worker.strategy", "celery.app.trace", "httpx2")
 """Loggers with a line or two per step or request, which Flower and the log
 show. Failures are still logged.
 """
@@ -82,7 +82,7 @@ def run(
     """Consume the queues until a stop signal; returns the exit code. Call it from the main thread."""
     threads = concurrency or application.settings.workers.concurrency
     allow_open_files(threads)
-    limit_arenas(ARENAS)
+    limit_arenas(MALLOC_ARENAS)
     transport.use()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
@@ -139,7 +139,7 @@ def _consume(app: Celery, runner: TaskRunner, queues: Sequence[str], threads: in
     app.steps["consumer"].add(Flushing)
     # Celery warns the root user of pickled messages; this application accepts JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
-    for name in TOLD_ELSEWHERE:
+    for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     worker = app.Worker(
         hostname=f"{runner.engine.worker}@{socket.gethostname()}",
@@ -170,7 +170,7 @@ class _Shutdown:
         """
         self._runner.open = False
         for number in STOPPING:
-            signal.signal(number, lambda _number, _frame: os._exit(LEFT_AT_ONCE))
+            signal.signal(number, lambda _number, _frame: os._exit(FORCED_EXIT_CODE))
         threading.Thread(target=self._let_go, name="leaving", daemon=True).start()
 
     def _let_go(self) -> None:

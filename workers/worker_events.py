@@ -14,14 +14,14 @@ from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
 FLUSH_EVERY = 0.25  # seconds
-MOST_AT_ONCE = 1000  # events of tasks that are buffered for that time
+MAX_BUFFERED = 1000  # events of tasks that are buffered for that time
 
 
 class BufferedEventDispatcher(EventDispatcher):
     """Tries each event once; events that the broker did not accept are buffered until the next connection."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        gathering = {"buffer_limit": MOST_AT_ONCE, "on_send_buffered": None}
+        gathering = {"buffer_limit": MAX_BUFFERED, "on_send_buffered": None}
         super().__init__(*arguments, **{**options, **gathering})
 
     def send(self, type: str, *arguments: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002

@@ -28,7 +28,7 @@ MORE_PLACEMENTS = 5
 """Placeholders in excess of the parts that are sent where some vanish, before the delivery fails."""
 
 UNCHANGED = ("not modified",)
-GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+NOT_EDITABLE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
 
 class TelegramChannel:
@@ -85,7 +85,7 @@ async def _write(
         )
     except BadRequest as error:
         message = error.message.lower()
-        if any(word in message for word in GONE):
+        if any(word in message for word in NOT_EDITABLE):
             return False
         if not any(word in message for word in UNCHANGED):
             raise
@@ -105,13 +105,13 @@ def _failure(error: TelegramError) -> DeliveryError:
             return DeliveryError(f"Telegram cannot be reached: {error.message}.")
 
 
-SEAMS = tuple(
+BOUNDARIES = tuple(
     re.compile(seam)
     for seam in (r"\n[ \t]*\n\s*", r"\n\s*", r"(?<=[.!?…])\s+|(?<=[。！？])", r"\s+|(?<=[，、；：])")
 )
 """Boundaries: between paragraphs, lines, sentences, words; the largest first."""
 
-FULL_ENOUGH = 0.5
+MIN_FILL = 0.5
 """A boundary is skipped for a smaller one where the part before it would fill less than this share."""
 
 
@@ -155,8 +155,8 @@ def _fitting(text: str, limit: int) -> int:
 def _cut(text: str, size: int) -> tuple[int, int]:
     """The end of the first part, and the start of the rest."""
     window = text[: size + 1]  # a boundary right after the last character counts too
-    for least in (int(size * FULL_ENOUGH), 0):
-        for seam in SEAMS:
+    for least in (int(size * MIN_FILL), 0):
+        for seam in BOUNDARIES:
             matches = [match for match in seam.finditer(window) if least < match.start() <= size]
             if matches:
                 return matches[-1].start(), matches[-1].end()

@@ -29,7 +29,7 @@ SECRET = "WEBHOOK_SECRET"
 """The variable, of the environment or `.env`, with the secret that signs deliveries."""
 
 SECONDS = 30.0
-TRY_LATER = frozenset({408, 425, 429})
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
 """Client errors that may be transient (RFC 9110, 8470, 6585)."""
 
 _ENCODED = "whsec_"
@@ -68,7 +68,7 @@ class WebhookChannel:
             raise DeliveryError(f"{address} cannot be reached ({what}).") from error
         if not 200 <= status < 300:
             wait = retry_after_seconds(retry_after, self._clock.now())
-            lasting = 300 <= status < 500 and status not in TRY_LATER
+            lasting = 300 <= status < 500 and status not in RETRYABLE_STATUSES
             raise DeliveryError(f"{address} answered {status}.", lasting=lasting, retry_after=wait)
         return Delivered(str(status))
 

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import DeltaStream, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, rendered
-from hermes_jobs.interfaces.cli.turns.live_display import AGAIN, LiveDisplay, TerminalSurface
+from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE, LiveDisplay, TerminalSurface
 
 COLUMNS, LINES = 40, 12
 PARTS = (
@@ -160,7 +160,13 @@ def test_another_attempt_that_says_something_else_is_marked() -> None:
     tell(display, paper, "Eins.\n\nZwei.", random, call="m2", attempt=2)
     display.on_reply("t1-1", 2, "Eins.\n\nZwei.")
     display.close()
-    assert [click.unstyle(line) for line in paper.above if line] == ["One.", "Two.", AGAIN, "Eins.", "Zwei."]
+    assert [click.unstyle(line) for line in paper.above if line] == [
+        "One.",
+        "Two.",
+        NEW_ANSWER_NOTICE,
+        "Eins.",
+        "Zwei.",
+    ]
 
 
 def test_what_is_under_way_stands_below_and_is_gone_in_the_end() -> None:

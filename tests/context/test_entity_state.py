@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.agent.context import entity_state
 from hermes_jobs.agent.context.entity_state import (
-    NOTHING,
+    EMPTY_STATE,
     CommandState,
     EntityState,
     FileTouched,
@@ -62,11 +62,11 @@ def test_a_command_has_its_last_outcome_and_no_word_of_what_it_printed(content: 
 
 
 def test_what_is_no_file_no_command_and_no_object_is_left_out() -> None:
-    assert seen(called("search_files", "a.py:1: x", path="src", pattern="x")) == NOTHING
-    assert seen(called("terminal", "ok", command=["make"])) == NOTHING
-    assert seen(called("read_file", "1: x", path="a\nb")) == NOTHING
+    assert seen(called("search_files", "a.py:1: x", path="src", pattern="x")) == EMPTY_STATE
+    assert seen(called("terminal", "ok", command=["make"])) == EMPTY_STATE
+    assert seen(called("read_file", "1: x", path="a\nb")) == EMPTY_STATE
     broken = (AssistantMessage("", (ToolCall("c", "terminal", "{"),)), ToolMessage("c", "terminal", "x"))
-    assert seen(broken) == NOTHING
+    assert seen(broken) == EMPTY_STATE
 
 
 def test_secrets_are_taken_out_before_a_command_is_cut() -> None:

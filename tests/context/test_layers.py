@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context.checkpoint import Checkpoint, condensed, read_checkpoint
-from hermes_jobs.agent.context.entity_state import NOTHING, EntityState, plain
+from hermes_jobs.agent.context.entity_state import EMPTY_STATE, EntityState, plain
 from hermes_jobs.agent.context.layers import (
     ARCHIVE_TOKENS,
     EARLIER_SHARE,
@@ -70,22 +70,22 @@ def test_an_answer_without_lists_leaves_open_what_was_open() -> None:
     assert read_checkpoint("## Active Task\nNone").open_ends is None
     assert read_checkpoint("## Active Task\nNone\n## Remaining Work\nNone").open_ends == ()
     before = Layers(recent="x", state=EntityState(open_ends=("Write docs.",)))
-    kept = continued(before, NOTHING, ["## Active Task\nNone"], "s-2", ROOM)
-    done = continued(before, NOTHING, ["## Active Task\nNone\n## Remaining Work\nNone"], "s-2", ROOM)
+    kept = continued(before, EMPTY_STATE, ["## Active Task\nNone"], "s-2", ROOM)
+    done = continued(before, EMPTY_STATE, ["## Active Task\nNone\n## Remaining Work\nNone"], "s-2", ROOM)
     assert (kept.state.open_ends, done.state.open_ends) == (("Write docs.",), ())
 
 
 def test_the_detail_of_last_time_is_condensed_and_then_kept_word_for_word() -> None:
     first = continued(
         Layers(),
-        NOTHING,
+        EMPTY_STATE,
         ["## Active Task\nA\n## Completed Actions\n1. Moved the port to 8080."],
         "s-1",
         ROOM,
     )
     answer = "## Active Task\nB\n## Earlier\n- The port is 8080."
-    second = continued(first, NOTHING, [answer], "s-2", ROOM)
-    third = continued(second, NOTHING, ["## Active Task\nC\n## Earlier\n- They did B."], "s-3", ROOM)
+    second = continued(first, EMPTY_STATE, [answer], "s-2", ROOM)
+    third = continued(second, EMPTY_STATE, ["## Active Task\nC\n## Earlier\n- They did B."], "s-3", ROOM)
     assert first.earlier == ()
     assert second.earlier == (Episode("s-2", ("The port is 8080.",)),)
     assert third.earlier == (Episode("s-3", ("They did B.",)), *second.earlier)
@@ -93,7 +93,7 @@ def test_the_detail_of_last_time_is_condensed_and_then_kept_word_for_word() -> N
 
 def test_detail_that_the_summariser_does_not_condense_is_kept_line_by_line() -> None:
     before = Layers(recent="## Active Task\nA\n## Completed Actions\n1. Moved the port.\n## Blocked\nNone")
-    after = continued(before, NOTHING, ["## Active Task\nB"], "s-2", ROOM)
+    after = continued(before, EMPTY_STATE, ["## Active Task\nB"], "s-2", ROOM)
     assert after.earlier == (Episode("s-2", ("Moved the port.",)),)
 
 
@@ -193,7 +193,7 @@ def test_however_often_it_goes_on_it_does_not_grow_and_forgets_no_line_silently(
     before = fitted(layers, budget, "s-0")
     for number, (text, lines) in enumerate(answers):
         answer = "\n".join((text, "## Earlier", *(f"- {line}" for line in lines)))
-        after = continued(before, NOTHING, [answer], f"t-{number}", budget)
+        after = continued(before, EMPTY_STATE, [answer], f"t-{number}", budget)
         left_out = {plain(line) for each in before.earlier for line in each.lines}
         left_out -= {plain(line) for line in rendered(after).splitlines()}
         archived = (after.archive.lines if after.archive else 0) - (
@@ -211,7 +211,7 @@ def test_what_a_summariser_may_write_and_what_is_kept_fit_together(layers: Layer
     room = room_for_answer(left, left.state, budget)
     assert room >= budget // 2
     answer = "## Active Task\n" + "word " * room
-    after = continued(left, NOTHING, [answer[: room * 4 + 3]], "s-10", budget)
+    after = continued(left, EMPTY_STATE, [answer[: room * 4 + 3]], "s-10", budget)
     assert tokens(rendered(replace(after, archive=None))) <= budget + 4
 
 

@@ -9,7 +9,7 @@ from signal import SIGKILL
 
 import pytest
 
-from hermes_jobs.interfaces.cli.turns.live_display import AGAIN
+from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE
 from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.screen import Screen
 from tests.faults.redis_server import RedisServer
@@ -105,7 +105,7 @@ def test_what_a_failed_attempt_has_said_gives_way_to_the_next(home: Home, model_
         model_server.release()
         assert screen.end() == 0
         _header, kept, told, again, answer, *_footer = screen.text.splitlines()
-        assert (kept, again, answer) == ("Said and kept.", AGAIN, "At last.")
+        assert (kept, again, answer) == ("Said and kept.", NEW_ANSWER_NOTICE, "At last.")
         assert told.startswith("· the model call failed")
 
 

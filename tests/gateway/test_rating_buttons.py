@@ -30,7 +30,7 @@ def environ(tmp_path: Path, bot: BotServer, model_server: ModelServer) -> Mappin
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(service, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(service, "MAX_WAIT", 0.05)
 
 
 def ratings(served: Served) -> list[tuple[str, str | None]]:

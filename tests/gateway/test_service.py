@@ -42,9 +42,9 @@ def environ(tmp_path: Path, bot: BotServer, model_server: ModelServer) -> Mappin
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(service, "LONGEST_WAIT", 0.05)
-    monkeypatch.setattr(service, "LOG_AWAY", 0.01)
-    monkeypatch.setattr(service, "STAND_BY", 0.05)
+    monkeypatch.setattr(service, "MAX_WAIT", 0.05)
+    monkeypatch.setattr(service, "LOG_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(service, "STANDBY_SECONDS", 0.05)
     monkeypatch.setattr(service, "TYPING_EVERY", 0.05)
 
 

@@ -83,7 +83,7 @@ class Turns:
 def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(service, "STAND_BY", 0.01)
+    monkeypatch.setattr(service, "STANDBY_SECONDS", 0.01)
     heard = Heard()
 
     async def serve() -> list[int]:

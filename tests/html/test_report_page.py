@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.interfaces.html.charts import HEIGHT, MOST_SERIES, OTHERS, nice, stacked, ticks
+from hermes_jobs.interfaces.html.charts import HEIGHT, MAX_SERIES, OTHERS, nice, stacked, ticks
 from hermes_jobs.text import figures
 from tests.html.months import BEGAN, SCHEDULES, Months
 from tests.html.test_turn_page import Elements
@@ -118,7 +118,7 @@ VALUES = st.dictionaries(
 @given(values=VALUES)
 def test_stacked_bars_stay_within_the_chart_and_keep_their_proportions(values: dict) -> None:
     chart = stacked(["p1", "p2", "p3"], values, figures.amount)
-    assert len(chart.series) <= MOST_SERIES
+    assert len(chart.series) <= MAX_SERIES
     sums = {period: sum(by.get(period, 0) for by in values.values()) for period in ("p1", "p2", "p3")}
     top = nice(max(sums.values()))
     for at, total in enumerate(sums.values()):
@@ -126,7 +126,7 @@ def test_stacked_bars_stay_within_the_chart_and_keep_their_proportions(values: d
         assert sum(block.height for block in own) == pytest.approx(HEIGHT * total / top, abs=0.1)
         assert all(block.y >= -0.1 for block in own)
         assert all(block.x + block.width <= 100 for block in own)
-    assert OTHERS not in chart.series or len(chart.series) == MOST_SERIES
+    assert OTHERS not in chart.series or len(chart.series) == MAX_SERIES
 
 
 @given(value=st.floats(1e-6, 1e12))

@@ -6,7 +6,7 @@ import subprocess
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from hermes_jobs.agent.llm.git_week import COMMAND, MOST_ROWS, week_summary
+from hermes_jobs.agent.llm.git_week import COMMAND, MAX_ROWS, week_summary
 
 ROWS = """\
 {today}
@@ -86,7 +86,7 @@ def test_every_commit_of_a_busy_week_is_counted(tmp_path: Path) -> None:
 def test_a_list_that_was_cut_off_loses_its_incomplete_day() -> None:
     newest = date(2026, 11, 23)
     rows = [
-        f"      2 {newest - timedelta(days=number // 90)} 10 author-{number}" for number in range(MOST_ROWS)
+        f"      2 {newest - timedelta(days=number // 90)} 10 author-{number}" for number in range(MAX_ROWS)
     ]
     summary = week_summary("\n".join(["2026-11-23", "newest: x", *rows]))
     assert summary is not None

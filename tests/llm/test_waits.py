@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.resets import SOON_SECONDS, named_reset
+from hermes_jobs.agent.llm.resets import RETRY_SOON_SECONDS, named_reset
 from hermes_jobs.agent.llm.retry import (
     CAP_SECONDS,
-    LONGEST_WAIT_SECONDS,
     MAX_RETRIES,
+    MAX_WAIT_SECONDS,
     RETRYABLE,
     delay,
     retry_after,
@@ -130,7 +130,7 @@ def test_a_moment_in_the_message_counts_from_the_answer(message: str, moment: st
 
 def test_a_time_of_day_that_has_just_passed_is_not_tomorrow() -> None:
     now = datetime(2015, 10, 21, 15, 4, tzinfo=UTC).timestamp()
-    assert named_reset("resets at 3pm", now, UTC) == now + SOON_SECONDS
+    assert named_reset("resets at 3pm", now, UTC) == now + RETRY_SOON_SECONDS
 
 
 def test_a_date_without_the_date_of_the_response_counts_from_the_clock_here() -> None:
@@ -171,7 +171,7 @@ def test_a_delay_is_between_a_second_and_the_cap(kind: str, retries: int, fracti
     assert 1 <= wait <= CAP_SECONDS
 
 
-@given(st.floats(0, LONGEST_WAIT_SECONDS), st.floats(0, 1, exclude_max=True))
+@given(st.floats(0, MAX_WAIT_SECONDS), st.floats(0, 1, exclude_max=True))
 def test_what_the_provider_asks_for_is_waited_in_full(asked: float, fraction: float) -> None:
     wait = delay("rate_limit", 0, asked, fraction)
     assert wait is not None

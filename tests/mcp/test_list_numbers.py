@@ -11,7 +11,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
 
 from hermes_jobs.agent.mcp.calls import every
-from hermes_jobs.agent.mcp.list_number import LEAST_SECONDS, MOST_SECONDS, ListNumber
+from hermes_jobs.agent.mcp.list_number import MAX_SECONDS, MIN_SECONDS, ListNumber
 
 HOUR = 3_600_000
 
@@ -85,7 +85,7 @@ def test_a_server_of_the_older_era_gives_no_time(clock: Clock) -> None:
     assert number.current == 0
 
 
-@pytest.mark.parametrize(("ttl", "seconds"), [(1, LEAST_SECONDS), (10**400, MOST_SECONDS)])
+@pytest.mark.parametrize(("ttl", "seconds"), [(1, MIN_SECONDS), (10**400, MAX_SECONDS)])
 def test_the_time_has_limits(clock: Clock, ttl: int, seconds: float) -> None:
     number = listed(clock, ttl)
     clock.now += seconds - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.memory.prompt_section import FRESH, prompt_section
+from hermes_jobs.agent.memory.prompt_section import FRESHNESS_NOTE, prompt_section
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.memory.entries import Placement, Recorded, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import TARGETS, Limits, Memory, chars
@@ -41,7 +41,7 @@ def test_who_the_user_is_stands_before_what_was_noted_each_with_its_fill() -> No
         "§",
         "y" * 361,
         "",
-        FRESH,
+        FRESHNESS_NOTE,
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.skills.curator import ALIKE, similar_pairs
+from hermes_jobs.agent.skills.curator import MIN_SIMILARITY, similar_pairs
 
 DEPLOY = "Run the tests, build the image, push it and restart the service."
 
@@ -14,7 +14,7 @@ def test_copies_are_alike_and_strangers_are_not() -> None:
     texts = {"a": DEPLOY, "b": DEPLOY.replace("restart", "reload"), "c": "How to write a polite letter."}
     [(one, other, likeness)] = similar_pairs(texts)
     assert (one, other) == ("a", "b")
-    assert ALIKE <= likeness < 1
+    assert MIN_SIMILARITY <= likeness < 1
 
 
 def test_words_that_all_have_in_common_count_for_little() -> None:
@@ -33,7 +33,7 @@ def test_every_pair_is_named_once_with_a_share(texts: dict[str, str]) -> None:
     assert len({(one, other) for one, other, _ in found}) == len(found)
     for one, other, likeness in found:
         assert one < other
-        assert ALIKE <= likeness <= 1
+        assert MIN_SIMILARITY <= likeness <= 1
 
 
 @given(st.text("abcdef ", min_size=1))

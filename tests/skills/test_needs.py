@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.skills.front_matter import NOTHING, Available, Needs, read
+from hermes_jobs.agent.skills.front_matter import NO_NEEDS, Available, Needs, read
 
 ALL = Needs(variables=("A_TOKEN", "B_KEY"), commands=("jq", "curl"), packages=("pypdf>=4",))
 
@@ -30,9 +30,9 @@ ALL = Needs(variables=("A_TOKEN", "B_KEY"), commands=("jq", "curl"), packages=("
             "metadata:\n  openclaw:\n    requires:\n      env: [A_TOKEN]\n      bins: [jq]",
             Needs(variables=("A_TOKEN",), commands=("jq",)),
         ),
-        ("prerequisites:\n  env_vars: ['A TOKEN', '$(x)', '']\n  commands: ['../x', 'a b']", NOTHING),
-        ("prerequisites: [jq]\nmetadata: x", NOTHING),
-        ("license: MIT", NOTHING),
+        ("prerequisites:\n  env_vars: ['A TOKEN', '$(x)', '']\n  commands: ['../x', 'a b']", NO_NEEDS),
+        ("prerequisites: [jq]\nmetadata: x", NO_NEEDS),
+        ("license: MIT", NO_NEEDS),
     ],
 )
 def test_it_is_read_in_all_its_forms(front: str, needs: Needs) -> None:
@@ -45,4 +45,4 @@ def test_what_is_missing_is_told_in_words() -> None:
     assert lacking == Needs(variables=("B_KEY",), commands=("curl",))
     assert str(lacking) == "variable B_KEY; command curl"
     assert str(ALL) == "variables A_TOKEN, B_KEY; commands jq, curl; package pypdf>=4"
-    assert not NOTHING
+    assert not NO_NEEDS

@@ -13,7 +13,7 @@ from celery import Celery
 from hermes_jobs.runtime.broker_address import find_server
 from tests.faults.redis_server import RedisServer
 from workers.app import make_app
-from workers.dispatch import MOST_AT_ONCE, Message, MessagePublisher
+from workers.dispatch import MAX_BATCH, Message, MessagePublisher
 
 QUEUE = "turns"
 
@@ -47,7 +47,7 @@ def waiting(app: Celery) -> list[str]:
 
 
 def test_messages_of_one_thread_arrive_in_order_however_many(app: Celery) -> None:
-    ids = [f"t{number}" for number in range(2 * MOST_AT_ONCE + 1)]
+    ids = [f"t{number}" for number in range(2 * MAX_BATCH + 1)]
     MessagePublisher(app).put(message(app, task) for task in ids)
     assert waiting(app) == ids
 

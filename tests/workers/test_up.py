@@ -28,7 +28,7 @@ from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
-from workers.worker import A_THREAD
+from workers.worker import FILES_A_THREAD
 
 UP = "hermes-jobs is up"
 
@@ -293,7 +293,7 @@ def test_its_worker_may_open_as_many_files_as_its_threads_need(home: Home) -> No
         running.signal(signal.SIGINT)
         running.end()
 
-    assert allowed >= 64 * A_THREAD
+    assert allowed >= 64 * FILES_A_THREAD
 
 
 def test_an_up_in_the_background_that_cannot_start_says_why(home: Home) -> None:

@@ -30,7 +30,7 @@ SECTIONS = (
 
 UNVERIFIED = "\n\n(Not found in the conversation, so perhaps wrong: {invented}.)"
 """A remark at the end of an answer that names things missing from its source."""
-DOUBTED = "(perhaps wrong) "
+DOUBT_MARK = "(perhaps wrong) "
 """The same mark before an entry, because entries are stored without the answer."""
 
 _NAMES = "|".join(re.escape(name) for name in dict.fromkeys((*(name for name, _ in SECTIONS), *EARLIER)))
@@ -128,7 +128,7 @@ def _each_line(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
 
 
 def _doubted(entry: str, doubts: Sequence[str]) -> str:
-    return f"{DOUBTED}{entry}" if any(each in entry for each in doubts) else entry
+    return f"{DOUBT_MARK}{entry}" if any(each in entry for each in doubts) else entry
 
 
 def _of(items: dict[str, list[str]], names: Sequence[str]) -> tuple[str, ...]:

@@ -20,13 +20,19 @@ from hermes_jobs.agent.context.layers import (
     room_for_answer,
     shown,
 )
-from hermes_jobs.agent.context.message_groups import A_MESSAGE, flat, message_groups, repaired, tokens_of
+from hermes_jobs.agent.context.message_groups import (
+    MESSAGE_OVERHEAD,
+    flat,
+    message_groups,
+    repaired,
+    tokens_of,
+)
 from hermes_jobs.agent.context.prune import pruned
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
 from hermes_jobs.agent.context.summary import (
     FIRST,
     LAYERED,
-    MEND,
+    REPAIR_PROMPT,
     SET_ASIDE,
     UPDATE,
     assembled,
@@ -45,7 +51,7 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, tail, token_weight
 HYGIENE = 0.85
 """The part of the window from which on a request is always compressed."""
 HYGIENE_MESSAGES = 4
-NEARLY_FULL = 0.95
+FULL_SHARE = 0.95
 WORTH, WORTH_WHEN_FULL = 0.1, 0.01
 """The part of a request that a compression must save to be worth a summary: usually, and if the window is
 nearly full."""
@@ -58,7 +64,7 @@ SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_
 RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 
-FRAME = tokens(enclosed("")) + A_MESSAGE + ARCHIVE_TOKENS
+FRAME = tokens(enclosed("")) + MESSAGE_OVERHEAD + ARCHIVE_TOKENS
 """Tokens of a summary besides its own text."""
 FORM = max(map(tokens, (FIRST, UPDATE, LAYERED)))
 
@@ -100,7 +106,7 @@ class Compressor:
         _, conversation = without_notes(messages)
         before = fixed + tokens_of(messages)
         parts = self._cut(conversation, window, fixed, before)
-        least = WORTH if before < window * NEARLY_FULL else WORTH_WHEN_FULL
+        least = WORTH if before < window * FULL_SHARE else WORTH_WHEN_FULL
         return before - _after(parts, window, fixed) >= before * least
 
     def estimate(self, messages: Sequence[Message]) -> int:
@@ -213,7 +219,9 @@ class Compressor:
         wrong = hallucinated_references(summary, source)
         if not wrong:
             return summary
-        mend = f"{prompt}\n\nYour checkpoint:\n\n{summary}\n\n{MEND.format(invented=', '.join(wrong))}"
+        mend = (
+            f"{prompt}\n\nYour checkpoint:\n\n{summary}\n\n{REPAIR_PROMPT.format(invented=', '.join(wrong))}"
+        )
         mended = self._redact(ask(system, mend, budget)).strip()
         summary = mended if is_checkpoint(mended) else summary
         invented = hallucinated_references(summary, source)

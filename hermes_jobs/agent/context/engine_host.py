@@ -23,9 +23,9 @@ from hermes_jobs.plugins.instances import Instances, TimeLimits
 EngineSession = SessionInfo
 """The session that a hook is called for."""
 
-TOLD = ("on_session_start", "update_from_response", "on_session_end")
+NOTIFICATION_HOOKS = ("on_session_start", "update_from_response", "on_session_end")
 """Hooks for events of the log."""
-REMEMBERING = (*TOLD, "update_model", "handle_tool_call")
+STATEFUL_HOOKS = (*NOTIFICATION_HOOKS, "update_model", "handle_tool_call")
 """Methods that require an instance per conversation."""
 
 
@@ -74,7 +74,7 @@ class EngineHooks(Protocol):
         """Run one of them; returns the result for the model."""
 
 
-EVERYTHING = sys.maxsize
+NO_CURSOR = sys.maxsize
 
 
 class ModelInUse(msgspec.Struct, frozen=True):
@@ -144,7 +144,7 @@ class PluginContextEngines:
         self._model_of = model_of
         self._limits = limits
         self._apart = make()
-        self._remembers = any(hasattr(self._apart, hook) for hook in REMEMBERING)
+        self._remembers = any(hasattr(self._apart, hook) for hook in STATEFUL_HOOKS)
         self._instances: Instances[_EngineInstance] = Instances()
 
     # --- as `ContextEngines` --------------------------------------------------------------------
@@ -168,7 +168,7 @@ class PluginContextEngines:
     @property
     def listens(self) -> bool:
         """Whether it implements any hook for events."""
-        return any(hasattr(self._apart, hook) for hook in TOLD)
+        return any(hasattr(self._apart, hook) for hook in NOTIFICATION_HOOKS)
 
     @property
     def name(self) -> str:
@@ -202,7 +202,7 @@ class PluginContextEngines:
         """Run one of those tools for a session. Raises the tool's errors, `CallTimeout`, `CircuitOpen`."""
         instance = self._instance(stream_of(context.lineage))
         with instance.lock:
-            engine: Any = self._caught_up(instance, stream_of(context.lineage), EVERYTHING, EVERYTHING)
+            engine: Any = self._caught_up(instance, stream_of(context.lineage), NO_CURSOR, NO_CURSOR)
         return str(within(self._limits.tool, lambda: engine.handle_tool_call(name, arguments)))
 
     # --- within ---------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class PluginContextEngines:
         instance = self._instance(session.stream)
         cursors = (each.cursor for each in session.listeners if each.name == self.name)
         with instance.lock:
-            engine = self._caught_up(instance, session.stream, session.version, next(cursors, EVERYTHING))
+            engine = self._caught_up(instance, session.stream, session.version, next(cursors, NO_CURSOR))
             self._set_model(instance, engine, self._model_of(session))
         return engine
 

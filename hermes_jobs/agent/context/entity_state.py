@@ -66,7 +66,7 @@ class EntityState(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[FileTouched, ...] = ()
 
 
-NOTHING = EntityState()
+EMPTY_STATE = EntityState()
 HEADINGS = {
     "open_ends": "# Open ends",
     "decisions": "# Decisions, the newest first",
@@ -81,7 +81,7 @@ HEADINGS = {
 def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> EntityState:
     """The files and commands of the calls that have their results among the messages."""
     calls: dict[str, ToolCall] = {}
-    state = NOTHING
+    state = EMPTY_STATE
     for message in messages:
         if isinstance(message, AssistantMessage):
             calls.update({call.id: call for call in message.tool_calls})
@@ -117,9 +117,9 @@ def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) ->
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
-        return NOTHING
+        return EMPTY_STATE
     if not isinstance(arguments, dict):
-        return NOTHING
+        return EMPTY_STATE
     path, command = arguments.get("path"), arguments.get("command")
     text = _outcome(result)
     if call.name == "terminal" and isinstance(command, str):
@@ -127,17 +127,17 @@ def _entry(call: ToolCall, result: ToolMessage, redact: Callable[[str], str]) ->
         return _of_command(entry_text(redact(command)), how)
     if call.name not in FINDERS and isinstance(path, str):
         return _of_file(redact(path).strip(), call.name, text)
-    return NOTHING
+    return EMPTY_STATE
 
 
 def _of_command(command: str, result: str) -> EntityState:
-    return EntityState(commands=(CommandState(command, result),)) if command else NOTHING
+    return EntityState(commands=(CommandState(command, result),)) if command else EMPTY_STATE
 
 
 def _of_file(path: str, tool: str, result: str) -> EntityState:
     """A path of more than a line is omitted: half of one names another file."""
     if not path or path != entry_text(path):
-        return NOTHING
+        return EMPTY_STATE
     return EntityState(files=(FileTouched(posixpath.normpath(path), (tool,), result),))
 
 

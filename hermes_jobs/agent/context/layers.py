@@ -60,7 +60,7 @@ class Layers(msgspec.Struct, frozen=True, kw_only=True):
     recent: str = ""
     earlier: tuple[Episode, ...] = ()
     archive: Archive | None = None
-    state: EntityState = entity_state.NOTHING
+    state: EntityState = entity_state.EMPTY_STATE
 
 
 # --- from one compression to the next -------------------------------------------------------------

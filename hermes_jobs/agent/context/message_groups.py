@@ -63,7 +63,7 @@ def _repaired(unit: Unit) -> Unit:
     return (first, *answers)
 
 
-A_MESSAGE = 4  # tokens for role and framing
+MESSAGE_OVERHEAD = 4  # tokens for role and framing
 
 
 def tokens_of(messages: Iterable[Message]) -> int:
@@ -77,4 +77,4 @@ def message_tokens(message: Message) -> int:
     if isinstance(message, AssistantMessage):
         weighs += sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         weighs += payload_weight(message)
-    return A_MESSAGE + -(-weighs // CHARACTERS_A_TOKEN)
+    return MESSAGE_OVERHEAD + -(-weighs // CHARACTERS_A_TOKEN)

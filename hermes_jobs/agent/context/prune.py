@@ -16,10 +16,10 @@ from hermes_jobs.domain.session.tool_results import OPEN
 MAX_RESULT = 200
 MAX_ARGUMENTS = 500
 MAX_VALUE = 120
-SHOWN = 80  # characters of an argument, or of an error
+MAX_SHOWN_CHARS = 80  # characters of an argument, or of an error
 ENDING = 2_000  # characters at a result's end that are searched for the outcome
 PRUNED = "[pruned]"
-TELLING = (
+MAIN_ARGUMENTS = (
     "command",
     "path",
     "url",
@@ -102,7 +102,7 @@ def _last_line(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return " ".join(text.split())[:SHOWN]
+    return " ".join(text.split())[:MAX_SHOWN_CHARS]
 
 
 def _argument(call: ToolCall | None) -> str:
@@ -114,7 +114,7 @@ def _argument(call: ToolCall | None) -> str:
         return _shown(call.arguments)
     if not isinstance(arguments, dict):
         return _shown(json.dumps(arguments, ensure_ascii=False))
-    telling = next((name for name in TELLING if arguments.get(name)), next(iter(arguments), ""))
+    telling = next((name for name in MAIN_ARGUMENTS if arguments.get(name)), next(iter(arguments), ""))
     value = arguments.get(telling, "")
     return _shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 

@@ -72,7 +72,7 @@ names and values, in at most about {words} words; each line is stored as you wri
 
 ## Earlier
 - …"""
-MEND = """\
+REPAIR_PROMPT = """\
 These do not occur in the conversation: {invented}. Write the checkpoint again without them, or with what the
 conversation really contains."""
 

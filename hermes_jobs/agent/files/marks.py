@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-BEFORE_NS = 1_000_000_000  # by which the access time is set before the modification time
-_UNSEEN = getattr(os, "O_NOATIME", 0)
+ACCESS_OFFSET_NS = 1_000_000_000  # by which the access time is set before the modification time
+_NO_ATIME = getattr(os, "O_NOATIME", 0)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -35,17 +35,17 @@ def open_unseen(path: Path | str, flags: int) -> int:
 
     Raises `OSError`.
     """
-    if _UNSEEN:
+    if _NO_ATIME:
         with suppress(PermissionError):  # the file is another user's
-            return os.open(path, flags | _UNSEEN)
+            return os.open(path, flags | _NO_ATIME)
     return os.open(path, flags)
 
 
 def marked(draft: Path) -> Mark:
     """Mark a file that was written and is not in its place yet. Raises `OSError`."""
     status = draft.stat()
-    accessed = status.st_mtime_ns - BEFORE_NS
-    if not _UNSEEN or not status.st_size:
+    accessed = status.st_mtime_ns - ACCESS_OFFSET_NS
+    if not _NO_ATIME or not status.st_size:
         return Mark(status.st_mtime_ns)
     times = (accessed, status.st_mtime_ns)
     os.utime(draft, ns=times)

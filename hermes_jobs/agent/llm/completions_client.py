@@ -33,7 +33,7 @@ from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 
 _MOST_SESSIONS = 1000  # whose refused payloads are remembered
 UNSTREAMED_SECONDS = 600.0
-BROKEN_OFF = {
+ABORTED = {
     **dict.fromkeys(
         (
             "content_filter",
@@ -196,7 +196,7 @@ class CompletionsClient:
     def _check_finish(self, answer: IncomingAnswer) -> None:
         """Raise `ModelError` for an answer that the provider cut off."""
         reason = answer.draft.finish_reason
-        if (kind := BROKEN_OFF.get(reason)) is not None:
+        if (kind := ABORTED.get(reason)) is not None:
             text = f"The provider broke off the answer (finish_reason {reason!r})."
             raise self._failing.made(kind, text, answer.draft.usage)
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.families import (
-    OTHERS,
+    DEFAULT_FAMILY,
     Effort,
     Family,
     family_of,
@@ -86,7 +86,7 @@ class Dialect(msgspec.Struct, frozen=True):
     includes_reasoning: bool = False
     constrains: bool = True
     payloads: Payloads = "send"
-    family: Family = OTHERS
+    family: Family = DEFAULT_FAMILY
     endpoint: str = ""
     api: Literal["chat", "responses"] = "chat"
 

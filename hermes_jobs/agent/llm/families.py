@@ -65,7 +65,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.fills) and re.search(self.fills, model.lower()) is not None
 
 
-OTHERS = Family(
+DEFAULT_FAMILY = Family(
     name="chat",
     fields=("reasoning_content", "reasoning", "reasoning_details", "extra_content"),
     call_fields=("extra_content", "provider_specific_fields"),
@@ -205,7 +205,7 @@ def family_of(base_url: str, model: str, provider: str = "auto") -> Family:
     for family in FAMILIES:
         if family.models and re.search(family.models, model.lower()):
             return served_elsewhere(family)
-    return OTHERS
+    return DEFAULT_FAMILY
 
 
 _BY_PROVIDER = {"azure": "openai"}
@@ -214,7 +214,7 @@ _BY_PROVIDER = {"azure": "openai"}
 def served_elsewhere(family: Family) -> Family:
     """The family at a host of another provider."""
     return msgspec.structs.replace(
-        OTHERS,
+        DEFAULT_FAMILY,
         name=family.name,
         everywhere=family.everywhere,
         fills=family.fills,

@@ -9,11 +9,11 @@ from datetime import date, timedelta
 
 import msgspec
 
-MOST_ROWS = 400
+MAX_ROWS = 400
 COMMAND = (
     "date +%F; git log -1 --no-merges --pretty='newest: %s' -- . && "
     "git log -5000 --no-merges --date=format:'%F %H' --pretty='%ad %an' -- . "
-    f"| sort -r | uniq -c | head -{MOST_ROWS}"
+    f"| sort -r | uniq -c | head -{MAX_ROWS}"
 )
 """Prints today's date, the newest commit's subject, and a row for each day, hour and author, newest first.
 Counted there, since the list of a busy week's commits is too large for a tool's result."""
@@ -65,7 +65,7 @@ def week_summary(output: str) -> str | None:
 def _days(last: date, rows: Sequence[_Row]) -> list[date]:
     """The days of the chart. Of a list that was cut off, the oldest day is incomplete and left out."""
     days = [last - timedelta(days=back) for back in reversed(range(WEEK))]
-    if len(rows) < MOST_ROWS:
+    if len(rows) < MAX_ROWS:
         return days
     oldest = min(row.day for row in rows)
     return [day for day in days if day > oldest] or days[-1:]

@@ -87,7 +87,7 @@ class ReasoningFilter:
 
 _STRAY = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _ENDS_A_SENTENCE = ".!?…。！？\n"
-_GOES_ON = ".,;:!?)]}\"'`»”"
+_CONTINUES_SENTENCE = ".,;:!?)]}\"'`»”"
 
 
 def end_of_unopened(text: str) -> tuple[str, str] | None:
@@ -104,7 +104,7 @@ def end_of_unopened(text: str) -> tuple[str, str] | None:
     if before.endswith("`") or before.count("```") % 2 or "<think" in before.lower():
         return None
     follows = after[:1]
-    joined = bool(follows) and not follows.isspace() and follows not in _GOES_ON
+    joined = bool(follows) and not follows.isspace() and follows not in _CONTINUES_SENTENCE
     if joined or follows in {"\n", "\r"} or before.rstrip(" ")[-1:] in tuple(_ENDS_A_SENTENCE):
         return before, after.lstrip()
     return None

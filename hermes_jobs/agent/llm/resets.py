@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 GRACE_SECONDS = 600.0
 """A time of day that has just passed is today's: the provider's clock may be behind ours."""
-SOON_SECONDS = 60.0
+RETRY_SOON_SECONDS = 60.0
 
 _TRIGGER = (
     r"(?:(?:resets?|until|regain\w*|again|renew\w*|refresh\w*|available|retry)\b|将[在于])[^.\n]{0,60}?"
@@ -99,7 +99,7 @@ def _time_of_day(text: str, now: float, local: tzinfo | None) -> float | None:
     if moment.timestamp() > now:
         return moment.timestamp()
     if now - moment.timestamp() <= GRACE_SECONDS:
-        return now + SOON_SECONDS
+        return now + RETRY_SOON_SECONDS
     return datetime.combine(today.date() + timedelta(days=1), _clock(match), today.tzinfo).timestamp()
 
 

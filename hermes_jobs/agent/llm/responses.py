@@ -21,7 +21,7 @@ from hermes_jobs.engine.ports import ModelRequest
 
 Json = dict[str, Any]
 
-_SPOKEN = ("response.output_text.delta", "response.refusal.delta")
+_TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHT = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.done")
 _EFFORTS = {"max": "xhigh"}
@@ -110,7 +110,7 @@ class ResponsesAssembler:
         """Handle the next event, or a whole response; returns the text to show."""
         self.draft.begun = True
         kind, index = event.get("type"), _item_of(event)
-        if kind in _SPOKEN or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
+        if kind in _TEXT_EVENTS or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
             self._streamed.add(index)
             return self._piece(str(kind), index, event.get("delta"))
         if kind == "response.output_item.added":
@@ -129,7 +129,7 @@ class ResponsesAssembler:
 
     def _piece(self, kind: str, index: object, delta: object) -> str:
         text = delta if isinstance(delta, str) else ""
-        if kind in _SPOKEN:
+        if kind in _TEXT_EVENTS:
             return self.draft.say(text)
         if kind in _THOUGHT:
             self.draft.think(text)

@@ -146,7 +146,7 @@ def _number(text: str | None) -> float | None:
 MAX_RETRIES = 3
 BASE_SECONDS = 2.0
 CAP_SECONDS = 60.0
-LONGEST_WAIT_SECONDS = 600.0
+MAX_WAIT_SECONDS = 600.0
 """A longer requested wait is not waited: the turn fails, and the user decides."""
 
 RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "timeout", "connection", "garbage", "unknown"})
@@ -173,4 +173,4 @@ def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -
 
 def asks_too_long(retry_after: float | None) -> bool:
     """Whether the requested wait is too long."""
-    return retry_after is not None and retry_after > LONGEST_WAIT_SECONDS
+    return retry_after is not None and retry_after > MAX_WAIT_SECONDS

@@ -21,7 +21,7 @@ _RESULT_OF = re.compile(r"\[Tool Result: ([\w.-]{1,64})\]")
 _BETWEEN = re.compile(r"(?:[\s;,\[\]]|<\|python_tag\|>|<\|eo[mt]_id\|>)*")
 _BARE_FIELDS = frozenset({"name", "parameters", "arguments", "type", "id", "function"})
 _FENCES = ("```", "~~~")
-MOST_CALLS = 100
+MAX_CALLS = 100
 """A longer tail is not taken for calls."""
 _LONGEST_OPENING = 100
 _LOOKED_AT = 200  # characters of a line: a line with more leading blanks begins no call
@@ -109,7 +109,7 @@ class TailFilter:
         """The calls in the text, up to an invented result; None if it is not made of calls."""
         calls: list[WrittenCall] = []
         at = 0
-        while len(calls) <= MOST_CALLS:
+        while len(calls) <= MAX_CALLS:
             if self._is_result(text[at : at + _LONGEST_OPENING].lstrip()):
                 return calls
             between = _BETWEEN.match(text, at)

@@ -22,7 +22,7 @@ from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Pricing, R
 Name = Literal["call", "streaming", "tools", "reasoning", "caching", "usage", "price"]
 Status = Literal["ok", "warn", "fail"]
 
-LONGEST_ANSWER = 1_000  # tokens: models that think first need some before they say anything
+MAX_ANSWER_TOKENS = 1_000  # tokens: models that think first need some before they say anything
 WIDE_WINDOW = 12_000  # tokens: from here on a long beginning fits
 NO_REFUSAL = {
     "connection": "the connection failed",
@@ -138,7 +138,7 @@ class Trial:
             system_prompt=system,
             messages=messages,
             tools=tools,
-            max_tokens=min(LONGEST_ANSWER, self._window // 4),
+            max_tokens=min(MAX_ANSWER_TOKENS, self._window // 4),
             session="trial",
         )
         self.num_calls += 1

@@ -52,7 +52,7 @@ class RecalledWindow(msgspec.Struct, frozen=True):
     forgotten: int = 0
 
 
-NOTHING = RecalledWindow()
+NO_RECALL = RecalledWindow()
 Source = Literal["setting", "refusal", "list", "default"]
 
 
@@ -81,7 +81,7 @@ class Windows:
         *,
         override: int | None,
         known_window: Callable[[str], int | None],
-        recalled: Callable[[str], RecalledWindow] = lambda model: NOTHING,
+        recalled: Callable[[str], RecalledWindow] = lambda model: NO_RECALL,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`now` returns seconds since the epoch."""

@@ -16,7 +16,7 @@ import msgspec
 from hermes_jobs.agent.mcp.schemas import checkable, is_too_large
 from hermes_jobs.agent.tools.tool import Arguments, InvalidArguments, did_you_mean
 
-DEEPEST_CHECKED = 16
+MAX_CHECKED_DEPTH = 16
 """Levels of arguments: alternatives in a recursive schema double the work with each."""
 
 Check = Callable[[Arguments], str]
@@ -65,7 +65,7 @@ def _check(schema_text: str) -> Check:
     names = list(schema.get("properties", {}))
 
     def check(arguments: Arguments) -> str:
-        if _is_deep(arguments, DEEPEST_CHECKED):
+        if _is_deep(arguments, MAX_CHECKED_DEPTH):
             return ""
         try:
             error = best_match(validator.iter_errors(dict(arguments)))

@@ -27,7 +27,7 @@ from mcp.types import LATEST_PROTOCOL_VERSION
 from pydantic import ValidationError
 
 from hermes_jobs import __version__
-from hermes_jobs.agent.mcp.bearer import LARGEST_ANSWER, RENEWAL_SECONDS, challenge_of
+from hermes_jobs.agent.mcp.bearer import MAX_ANSWER_BYTES, RENEWAL_SECONDS, challenge_of
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.config import McpOauth
 from hermes_jobs.agent.mcp.logins import Login
@@ -207,7 +207,7 @@ def _unreadable() -> Rejected:
     return Rejected("The login failed: an answer does not have the form that OAuth demands.", kind="mcp")
 
 
-TOO_LARGE = f"an answer is larger than {LARGEST_ANSWER >> 20} MiB"
+TOO_LARGE = f"an answer is larger than {MAX_ANSWER_BYTES >> 20} MiB"
 
 
 class LoginClient(httpx2.AsyncClient):
@@ -239,7 +239,7 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
         result = bytearray()
         async for chunk in response.aiter_raw():
             result += chunk
-            if len(result) > LARGEST_ANSWER:
+            if len(result) > MAX_ANSWER_BYTES:
                 raise OAuthFlowError(TOO_LARGE)
     finally:
         await response.aclose()

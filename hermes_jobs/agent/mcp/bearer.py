@@ -22,7 +22,7 @@ from hermes_jobs.system.struct_types import described
 
 RENEWED_BEFORE = 30.0  # seconds before it expires
 RENEWAL_SECONDS = 30.0
-LARGEST_ANSWER = 1 << 20  # bytes of an authorization server's answer
+MAX_ANSWER_BYTES = 1 << 20  # bytes of an authorization server's answer
 PAUSE_AFTER_PROBLEM = 10.0  # seconds without another attempt
 REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Errors of RFC 6749, section 5.2, after which the same request never succeeds."""
@@ -208,7 +208,7 @@ def _read(response: httpx2.Response) -> httpx2.Response:
     result = bytearray()
     for chunk in response.iter_raw():
         result += chunk
-        if len(result) > LARGEST_ANSWER or time.monotonic() > give_up:
+        if len(result) > MAX_ANSWER_BYTES or time.monotonic() > give_up:
             raise NotRenewed("the authorization server's answer is too large or takes too long")
     return httpx2.Response(response.status_code, content=bytes(result), request=response.request)
 

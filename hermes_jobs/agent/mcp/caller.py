@@ -22,7 +22,7 @@ from hermes_jobs.agent.mcp.messages import (
 )
 from hermes_jobs.agent.tools.supervisor import moment
 
-PACE = 0.2
+PROGRESS_SECONDS = 0.2
 """The least seconds between two progress messages of a call."""
 
 
@@ -51,7 +51,7 @@ class Caller:
     async def tell(self, text: str) -> None:
         """Send the call's progress, unless one was just sent, or the user is being asked."""
         now = asyncio.get_running_loop().time()
-        if not self._answers and now - self._last_notices_at >= PACE:
+        if not self._answers and now - self._last_notices_at >= PROGRESS_SECONDS:
             self._last_notices_at = now
             await self._send(frame(CallProgress(text=text)))
 

@@ -20,10 +20,10 @@ from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.text.scan import Kind, scan
 
 SEPARATOR = "__"
-LONGEST_NAME = 64  # limits of providers
-LONGEST_DESCRIPTION = 4_000
-LARGEST_SCHEMA = 50_000
-DEEPEST = 30
+MAX_NAME = 64  # limits of providers
+MAX_DESCRIPTION = 4_000
+MAX_SCHEMA = 50_000
+MAX_DEPTH = 30
 SCANNED: tuple[Kind, ...] = ("instruction", "exfiltration", "hidden", "unscanned")
 """Rules that are not applied: a description may have an example key, or explain the setup of a machine."""
 
@@ -90,8 +90,8 @@ def listed(
 def _tool(server: str, config: McpServer, name: str, entry: Mapping[str, Any]) -> McpTool:
     if not _NAME.fullmatch(name):
         raise _LeftOut("its name is illegal: letters, digits, and _ - . / are allowed, up to 128 of them")
-    if len(full_name(server, name)) > LONGEST_NAME:
-        raise _LeftOut(f"{full_name(server, name)!r} is longer than the {LONGEST_NAME} characters of a name")
+    if len(full_name(server, name)) > MAX_NAME:
+        raise _LeftOut(f"{full_name(server, name)!r} is longer than the {MAX_NAME} characters of a name")
     own = config.tools.get(name)
     if not config.uses(name):
         raise _LeftOut("turned off in the configuration")
@@ -131,19 +131,19 @@ def _schema(value: object) -> dict[str, Any]:
     if not isinstance(value, dict) or value.get("type", "object") != "object":
         raise _LeftOut("the schema of its arguments is not an object")
     schema = _cleaned(value, 0)
-    if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
-        raise _LeftOut(f"the schema of its arguments has more than {LARGEST_SCHEMA:,} bytes")
+    if len(msgspec.json.encode(schema)) > MAX_SCHEMA:
+        raise _LeftOut(f"the schema of its arguments has more than {MAX_SCHEMA:,} bytes")
     try:
         schema = adapted(schema)
     except UnusableSchema as why:
         raise _LeftOut(f"the schema of its arguments cannot be used: {why}") from why
-    if len(msgspec.json.encode(schema)) > 2 * LARGEST_SCHEMA:
+    if len(msgspec.json.encode(schema)) > 2 * MAX_SCHEMA:
         raise _LeftOut("the schema of its arguments grows too large where its references are followed")
     return schema
 
 
 def _cleaned(value: Any, depth: int) -> Any:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise _LeftOut("the schema of its arguments is nested too deeply")
     match value:
         case str():
@@ -184,7 +184,7 @@ def clean(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
+    return text if len(text) <= MAX_DESCRIPTION else f"{text[: MAX_DESCRIPTION - 1]}…"
 
 
 def clashes(listings: Sequence[McpToolsListed]) -> dict[str, tuple[str, str]]:

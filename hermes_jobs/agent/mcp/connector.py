@@ -44,9 +44,9 @@ from hermes_jobs.system.process_identity import kill, marked
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.connection import ServerConnection
 
-FIRST_HOLD = 15.0  # seconds without a holder after its start
-TELLING_SECONDS = 3.0
-LINGER = 0.5  # seconds without a holder later
+FIRST_HOLDER_SECONDS = 15.0  # seconds without a holder after its start
+NOTICE_SECONDS = 3.0
+LINGER_SECONDS = 0.5  # seconds without a holder later
 TICK = 0.25
 ENDING_SECONDS = 25.0  # seconds for the previous connector to stop its server
 MARK = "HERMES_JOBS_MCP"
@@ -123,7 +123,7 @@ class Connector:
         self._failed = failed
         self._holds = 0
         self._calls = 0
-        self._unheld_since = time.monotonic() + FIRST_HOLD - LINGER
+        self._unheld_since = time.monotonic() + FIRST_HOLDER_SECONDS - LINGER_SECONDS
         self._last_call = self._began = time.monotonic()
         self._told = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -171,7 +171,7 @@ class Connector:
             now = time.monotonic()
             if self._stopping.is_set():
                 return "it was told to end"
-            if self._holds == 0 and self._calls == 0 and now - self._unheld_since > LINGER:
+            if self._holds == 0 and self._calls == 0 and now - self._unheld_since > LINGER_SECONDS:
                 return "no worker wanted it"
             if self._calls == 0 and now - self._last_call > self._launch.idle_seconds:
                 return "nothing was called"
@@ -190,7 +190,7 @@ class Connector:
     async def _until_answered(self) -> None:
         """Wait until all pending requests are answered with the failure."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(TELLING_SECONDS):
+            async with asyncio.timeout(NOTICE_SECONDS):
                 await self._told.wait()
 
     async def _accept(self, listener: socket.socket) -> None:

@@ -23,8 +23,8 @@ from hermes_jobs.agent.mcp import connector
 from hermes_jobs.agent.mcp.messages import LENGTH, Launch
 from hermes_jobs.system.struct_types import described
 
-FIRST_HOLD = 15.0  # seconds without a holder after its start
-LINGER = 1.0  # seconds without a holder later
+FIRST_HOLDER_SECONDS = 15.0  # seconds without a holder after its start
+LINGER_SECONDS = 1.0  # seconds without a holder later
 TICK = 0.5
 FIRST_LAUNCH = 0.05  # seconds to wait for a first request before the SDK is imported
 AFTER_FIRST = 3.0  # seconds after that connector: a process that needed only that one has ended
@@ -55,13 +55,13 @@ class Host:
         self._lock = lock
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
-        self._unheld_since = time.monotonic() + FIRST_HOLD - LINGER
+        self._unheld_since = time.monotonic() + FIRST_HOLDER_SECONDS - LINGER_SECONDS
         self._import_at: float | None = time.monotonic() + FIRST_LAUNCH
         self._has_forked = False
 
     def serve(self) -> None:
         """Accept connections until there are no holders."""
-        while self._others() or time.monotonic() - self._unheld_since < LINGER:
+        while self._others() or time.monotonic() - self._unheld_since < LINGER_SECONDS:
             for key, _ in self._selector.select(self._patience()):
                 if key.fileobj is self._listener:
                     with suppress(OSError):

@@ -15,12 +15,12 @@ from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.domain.events import FieldKind, InputChoice, InputField, InputRequest
 
 METHOD = "elicitation/create"
-LONGEST_MESSAGE = 2_000
-LONGEST_LABEL = 300
-MOST_REQUESTS = 10
-MOST_FIELDS = 30
-MOST_CHOICES = 200
-LARGEST_STATE = 256 * 1024
+MAX_MESSAGE = 2_000
+MAX_LABEL = 300
+MAX_REQUESTS = 10
+MAX_FIELDS = 30
+MAX_CHOICES = 200
+MAX_STATE = 256 * 1024
 
 _SECRET = re.compile(
     r"\b(pass\s?-?(word|phrase|code)s?|passwd|pwd|pin|secrets?|tokens?|credentials?|cvv|cvc|otp"
@@ -58,7 +58,7 @@ def requests_of(
 
     Raises `Unanswerable` for a question that is never shown to a user.
     """
-    if not 0 < len(requests_by_key) <= MOST_REQUESTS:
+    if not 0 < len(requests_by_key) <= MAX_REQUESTS:
         raise Unanswerable(f"it asks for {len(requests_by_key)} things at once")
     requests = []
     for key, each in requests_by_key.items():
@@ -71,7 +71,7 @@ def requests_of(
 
 
 def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) -> InputRequest:
-    message = _text(redact(str(params.get("message", ""))), LONGEST_MESSAGE)
+    message = _text(redact(str(params.get("message", ""))), MAX_MESSAGE)
     request = InputRequest(key=key[:200], message=message)
     try:
         if params.get("mode") == "url":
@@ -100,7 +100,7 @@ def _address(url: str) -> str:
 def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple[InputField, ...]:
     """The fields of a form. Raises `_Refused`."""
     properties = schema.get("properties", {}) if isinstance(schema, dict) else None
-    if not isinstance(schema, dict) or not isinstance(properties, dict) or len(properties) > MOST_FIELDS:
+    if not isinstance(schema, dict) or not isinstance(properties, dict) or len(properties) > MAX_FIELDS:
         raise _Refused("its form cannot be shown")
     needed = schema.get("required")
     required = needed if isinstance(needed, list) else []
@@ -124,8 +124,8 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callabl
     return InputField(
         name=name,
         kind=kind,
-        title=_text(redact(str(schema.get("title", ""))), LONGEST_LABEL),
-        description=_text(redact(str(schema.get("description", ""))), LONGEST_LABEL),
+        title=_text(redact(str(schema.get("title", ""))), MAX_LABEL),
+        description=_text(redact(str(schema.get("description", ""))), MAX_LABEL),
         required=required,
         default="" if default is None else msgspec.json.encode(default).decode(),
         choices=choices,
@@ -137,7 +137,7 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callabl
 
 def _kind(name: str, schema: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
     """The kind of a field, and its choices. Raises `_Refused` for an unknown one."""
-    if not name or name != clean(name) or len(name) > LONGEST_LABEL:
+    if not name or name != clean(name) or len(name) > MAX_LABEL:
         raise _Refused("its form has a field without a usable name")
     kind = schema.get("type")
     if kind == "array" and isinstance(schema.get("items"), dict):
@@ -163,10 +163,10 @@ def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
         values = values if isinstance(values, list) else []
         names = names if isinstance(names, list) and len(names) == len(values) else [""] * len(values)
         choices = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]
-    if len(choices) > MOST_CHOICES or any(value != clean(value) for value, _ in choices):
+    if len(choices) > MAX_CHOICES or any(value != clean(value) for value, _ in choices):
         raise _Refused("its form has choices that cannot be shown")
     return tuple(
-        InputChoice(value=value, title="" if title == value else _text(title, LONGEST_LABEL))
+        InputChoice(value=value, title="" if title == value else _text(title, MAX_LABEL))
         for value, title in choices
     )
 

@@ -21,7 +21,7 @@ from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.agent.mcp.pipes import MAX_LINE
 from hermes_jobs.system.struct_types import described
 
-ASIDE_SECONDS = 10.0
+SIDE_REQUEST_SECONDS = 10.0
 """The limit of requests without an awaited answer, which delay others: notifications, end of session."""
 NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 MAY_HAVE_ACTED = frozenset({408, 409})  # of the statuses below 500
@@ -96,7 +96,7 @@ class ServerClient(httpx2.AsyncClient):
         exchange = EXCHANGE.get()
         if exchange is None or not _is_waited_for(request):
             try:
-                async with asyncio.timeout(None if request.method == "GET" else ASIDE_SECONDS):
+                async with asyncio.timeout(None if request.method == "GET" else SIDE_REQUEST_SECONDS):
                     return await self._answer(request, Exchange(), options)
             except TimeoutError:
                 return _nothing(request)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.mcp.catalogue import clean
-from hermes_jobs.agent.mcp.elicitation import LARGEST_STATE, Unanswerable, requests_of
+from hermes_jobs.agent.mcp.elicitation import MAX_STATE, Unanswerable, requests_of
 from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decoded
 from hermes_jobs.domain.events import InputRequest
 from hermes_jobs.domain.session import commands as c
@@ -19,9 +19,9 @@ from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.ports import Cancel, Clock, ToolContext
 from hermes_jobs.errors import HermesJobsError
 
-LOOK_EVERY = 0.2
+POLL_SECONDS = 0.2
 """Seconds between two polls for an answer to a live question."""
-LONGEST_WORDS = 200
+MAX_WORDS = 200
 CANCELLED = b'{"action":"cancel"}'
 
 
@@ -42,8 +42,8 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if context.input is not None and context.input.rounds >= MAX_ROUNDS:
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
         state = requested.state
-        if state is not None and (len(state) > LARGEST_STATE or self.redact(state) != state):
-            why = "is too large" if len(state) > LARGEST_STATE else "holds a secret of yours"
+        if state is not None and (len(state) > MAX_STATE or self.redact(state) != state):
+            why = "is too large" if len(state) > MAX_STATE else "holds a secret of yours"
             return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
         try:
             requests = self._requests(decoded(requested.requests))
@@ -97,7 +97,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     return call
                 if self.clock.now() >= question.expires_at:
                     self._give_up(stream, call)
-                stopped.wait(LOOK_EVERY)
+                stopped.wait(POLL_SECONDS)
         finally:
             forget()
 
@@ -113,7 +113,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def words(self, text: str) -> str:
         """A server's text as one printable line."""
-        return " ".join(clean(self.redact(text)).split())[:LONGEST_WORDS]
+        return " ".join(clean(self.redact(text)).split())[:MAX_WORDS]
 
     def _requests(self, requests_by_key: Mapping[str, Any]) -> tuple[InputRequest, ...]:
         return requests_of(requests_by_key, self.redact)

@@ -14,7 +14,7 @@ from hermes_jobs.agent.mcp.logins import LoginFile, Logins
 from hermes_jobs.agent.mcp.messages import Launch
 from hermes_jobs.errors import Rejected
 
-INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
+INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """The variables of this process's environment that servers inherit."""
 
 
@@ -67,7 +67,7 @@ class Launches:
             url = filled(config.url, values)
             login = str(self.logins.file_of(name, url).path) if config.logs_in else ""
             return _plain(name, url=url, headers=headers, login=login, **timing)
-        inherited = {each: self._environ[each] for each in INHERITED if each in self._environ}
+        inherited = {each: self._environ[each] for each in INHERITED_VARIABLES if each in self._environ}
         home = self._environ.get("HOME", "/")
         folder = os.path.expanduser(filled(config.cwd or workdir or home, values))  # noqa: PTH111
         return _plain(

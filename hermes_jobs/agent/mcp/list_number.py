@@ -6,14 +6,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-LEAST_SECONDS = 30.0
-MOST_SECONDS = 24 * 3600.0
+MIN_SECONDS = 30.0
+MAX_SECONDS = 24 * 3600.0
 
 
 class ListNumber:
     """Changes when the server reports a change, and when the time to live of its lists has passed.
 
-    The time to live is the shortest `ttlMs` of the pages, between `LEAST_SECONDS` and `MOST_SECONDS`. Zero
+    The time to live is the shortest `ttlMs` of the pages, between `MIN_SECONDS` and `MAX_SECONDS`. Zero
     and none at all give no time: servers that do not set it send zero. See "Caching" in the specification of
     2026-07-28.
     """
@@ -53,6 +53,6 @@ class ListNumber:
         """`answer`: a `CacheableResult` of the SDK, which leaves out `ttlMs` of older revisions."""
         if "ttl_ms" not in answer.model_fields_set or answer.ttl_ms <= 0:
             return
-        seconds = max(LEAST_SECONDS, min(answer.ttl_ms, MOST_SECONDS * 1000) / 1000)
+        seconds = max(MIN_SECONDS, min(answer.ttl_ms, MAX_SECONDS * 1000) / 1000)
         expires_at = self._clock() + seconds
         self._expires_at = expires_at if self._expires_at is None else min(self._expires_at, expires_at)

@@ -26,9 +26,9 @@ from hermes_jobs.system.struct_types import described
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 FIRST_INTERVAL = 5.0  # seconds, if the server names none (RFC 8628, section 3.2)
-SHORTEST_INTERVAL = 1.0
-SLOWER = 5.0  # seconds more after `slow_down` (section 3.5)
-LONGEST_CODE_SECONDS = 1_800.0
+MIN_INTERVAL = 1.0
+SLOW_DOWN_SECONDS = 5.0  # seconds more after `slow_down` (section 3.5)
+MAX_CODE_SECONDS = 1_800.0
 
 
 class DeviceCode(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,8 +136,8 @@ class DeviceGrant(Grant):
         except msgspec.DecodeError as error:
             raise OAuthFlowError("the answer with the device code cannot be read") from error
         check_is_safe(code.verification_uri, "the address for the code")
-        self._interval = max(code.interval, SHORTEST_INTERVAL)
-        self._until = time.monotonic() + min(code.expires_in, LONGEST_CODE_SECONDS)
+        self._interval = max(code.interval, MIN_INTERVAL)
+        self._until = time.monotonic() + min(code.expires_in, MAX_CODE_SECONDS)
         self.show(code)
         await self.sleep(self._interval)
         return code.device_code, ""
@@ -154,7 +154,7 @@ class DeviceGrant(Grant):
             "slow_down",
         }:
             if error == "slow_down":
-                self._interval += SLOWER
+                self._interval += SLOW_DOWN_SECONDS
             if time.monotonic() + self._interval > self._until:
                 raise OAuthFlowError("the code has expired before it was entered")
             await self.sleep(self._interval)

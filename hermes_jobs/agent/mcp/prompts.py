@@ -12,7 +12,7 @@ from hermes_jobs.errors import Rejected
 
 MAX_PROMPTS = 200  # of one server
 MAX_ARGUMENTS = 20
-LONGEST_LINE = 300
+MAX_LINE = 300
 _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 
 
@@ -41,7 +41,7 @@ def _arguments(entries: object) -> Iterator[McpPromptArgument]:
 
 def line(value: object) -> str:
     """A text of a server on one line, cleaned and cut; "" for another type."""
-    return " ".join(clean(value).split())[:LONGEST_LINE] if isinstance(value, str) else ""
+    return " ".join(clean(value).split())[:MAX_LINE] if isinstance(value, str) else ""
 
 
 def usage(prompt: McpPrompt) -> str:

@@ -20,9 +20,9 @@ from hermes_jobs.agent.mcp.elicitation import Unanswerable, requests_of
 from hermes_jobs.agent.mcp.input_questions import CANCELLED
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, Inquire, Inquiry, Launch, Result, decoded
-from hermes_jobs.agent.mcp.prompts import LONGEST_LINE, line, text_of
+from hermes_jobs.agent.mcp.prompts import MAX_LINE, line, text_of
 from hermes_jobs.agent.mcp.resources import KnownResources, McpResource
-from hermes_jobs.agent.mcp.servers import NOBODY, Servers
+from hermes_jobs.agent.mcp.servers import CANNOT_ASK, Servers
 from hermes_jobs.agent.mcp.sessions import Never
 from hermes_jobs.domain.events import InputAnswered, InputRequest, InputRequested
 from hermes_jobs.domain.session.call import OpenInput
@@ -111,7 +111,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         if isinstance(reply, Failed):
             text = {"login", "scope", "refused", "asks"}
             hint = "" if reply.kind in text else f"hermes-jobs mcp test {server}"
-            raise Rejected(f"{server}: {clean(reply.message)[:LONGEST_LINE]}.", kind="mcp", hint=hint)
+            raise Rejected(f"{server}: {clean(reply.message)[:MAX_LINE]}.", kind="mcp", hint=hint)
         result = decoded(reply.content)
         return result if isinstance(result, dict) else {}
 
@@ -198,7 +198,7 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Raises `Unanswerable` without a user, or for a question that is never shown to a user.
         """
         if self.person is None:
-            raise Unanswerable(NOBODY)
+            raise Unanswerable(CANNOT_ASK)
         requests = requests_of(requests_by_key, self.redact)
         question = InputRequested(
             turn="",

@@ -22,13 +22,13 @@ _SINGLE = (
 )
 _NOT_AT_ROOT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "$schema"})
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
-LONGEST_ARGUMENT = 64
-_ARGUMENT = re.compile(rf"[a-zA-Z0-9_.-]{{1,{LONGEST_ARGUMENT}}}")
+MAX_ARGUMENT = 64
+_ARGUMENT = re.compile(rf"[a-zA-Z0-9_.-]{{1,{MAX_ARGUMENT}}}")
 """The names of arguments that Anthropic takes; it checks those of the root only."""
-MOST_MERGES = 100
+MAX_MERGES = 100
 NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$schema", "$id", "uniqueItems"})
 """Keywords that are left to the server, because checking them could take without end."""
-MOST_STEPS = 5_000
+MAX_STEPS = 5_000
 """Parts of a schema, references followed; beyond that nothing is checked against it."""
 
 
@@ -62,11 +62,11 @@ def renamed(schema: Schema) -> tuple[Schema, dict[str, str]]:
 
 
 def _free_name(name: str, used: Set[str]) -> str:
-    short = re.sub(r"[^a-zA-Z0-9.-]+", "_", name).strip("_")[:LONGEST_ARGUMENT] or "argument"
+    short = re.sub(r"[^a-zA-Z0-9.-]+", "_", name).strip("_")[:MAX_ARGUMENT] or "argument"
     number, free = 1, short
     while free in used:
         number += 1
-        free = f"{short[: LONGEST_ARGUMENT - 4]}_{number}"
+        free = f"{short[: MAX_ARGUMENT - 4]}_{number}"
     return free
 
 
@@ -147,7 +147,7 @@ def at(root: Any, reference: str) -> Any:
 def _merged(root: Schema, schema: Any, counted: list[int]) -> Schema:
     """A root without alternatives: the properties that any of them has; required is what all require."""
     counted[0] += 1
-    if not isinstance(schema, dict) or counted[0] > MOST_MERGES:
+    if not isinstance(schema, dict) or counted[0] > MAX_MERGES:
         return {}
     result = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
     parts = [_merged(root, each, counted) for each in _list(schema, "allOf")]
@@ -218,13 +218,13 @@ def checkable(schema: Any) -> Any:
 
 def is_too_large(schema: Any) -> bool:
     """Whether the schema has too many parts to be checked against."""
-    return _steps(schema, schema, (), [0]) > MOST_STEPS
+    return _steps(schema, schema, (), [0]) > MAX_STEPS
 
 
 def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) -> int:
     """The parts of a schema when every reference is followed; stops at too many."""
     counted[0] += 1
-    if counted[0] > MOST_STEPS:
+    if counted[0] > MAX_STEPS:
         return counted[0]
     if isinstance(part, list):
         for each in part:

@@ -21,7 +21,7 @@ from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec,
 from hermes_jobs.system.struct_types import described
 
 SEARCH, CALL = "tool_search", "tool_call"
-MOST_FOUND = 8
+MAX_FOUND = 8
 IN_NAME = 3  # the weight of a word in a tool's name, relative to its description
 
 
@@ -138,7 +138,7 @@ def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
     if not best:
         servers = sorted({each.name.partition("__")[0] for each in tools})
         return ToolOutcome(content=f"No tool fits “{query}”. The servers are: {', '.join(servers)}.")
-    descriptions = [_described(each) for _, each in best[:MOST_FOUND]]
+    descriptions = [_described(each) for _, each in best[:MAX_FOUND]]
     more = len(best) - len(descriptions)
     rest = [f"({more} more fit; say more exactly what you need.)"] if more else []
     return ToolOutcome(content="\n".join([*descriptions, *rest]))

@@ -25,9 +25,9 @@ LOG_BYTES = 1 << 20
 LAST_SECONDS = 2.0  # seconds for a server to end by itself, and then after a signal
 TAIL_LINES = 20
 TAIL_CHARS = 2_000
-LONGEST_LINE = 4_000
+MAX_LINE = 4_000
 HIDDEN = "[REDACTED]"
-SHORTEST_SECRET = 6
+MIN_SECRET = 6
 
 
 class StderrLog:
@@ -38,7 +38,7 @@ class StderrLog:
 
     def __init__(self, path: Path, secrets: tuple[str, ...]) -> None:
         self._path = path
-        self._secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
+        self._secrets = [each for each in secrets if len(each) >= MIN_SECRET]
         self._lines: deque[str] = deque(maxlen=TAIL_LINES)
         self._file = path.open("a", encoding="utf-8")
         path.chmod(0o600)
@@ -113,8 +113,8 @@ class ServerProcess:
             while chunk := pipe.read(1 << 16):
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    self.log.add(line[:LONGEST_LINE].decode(errors="replace").rstrip("\r"))
-                rest = rest[:LONGEST_LINE]
+                    self.log.add(line[:MAX_LINE].decode(errors="replace").rstrip("\r"))
+                rest = rest[:MAX_LINE]
             if rest:
                 self.log.add(rest.decode(errors="replace"))
 

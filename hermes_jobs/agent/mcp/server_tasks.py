@@ -19,13 +19,13 @@ LEAST, MOST = 0.5, 300.0
 """The least seconds between two polls, whatever a server suggests."""
 SLOWER, SLOWEST = 0.1, 60.0
 """The interval grows with the age of a task: this share of it, up to so many seconds."""
-PATIENCE = 600.0
+MAX_SILENCE_SECONDS = 600.0
 """Seconds for which a server may be unreachable before its task fails."""
-LOOK_SECONDS = 30.0
+REQUEST_SECONDS = 30.0
 """The timeout of one poll, in seconds."""
 CANCEL_SECONDS = 10.0
-LONGEST_MESSAGE = 300
-LONGEST_ID = 1_000
+MAX_MESSAGE = 300
+MAX_ID = 1_000
 
 Waits = c.RequestInput | c.BeginServerTask | c.PollServerTask
 
@@ -50,7 +50,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """The call has become a task."""
         state: Mapping[str, Any] = decoded(handle)
         task, now = str(state["taskId"]), self.clock.now()
-        if not 0 < len(task) <= LONGEST_ID or self.redact(task) != task:
+        if not 0 < len(task) <= MAX_ID or self.redact(task) != task:
             return Failed(kind="bad_result", message="its task has no usable name", sent=True)
         return c.BeginServerTask(
             step=context.call,
@@ -74,7 +74,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return Failed(kind="timeout", message=why, sent=True)
         if context.input is not None:
             params["answers"] = msgspec.Raw(as_mcp(context.input))
-        reply = inquire("task", msgspec.json.encode(params), LOOK_SECONDS, cancel)
+        reply = inquire("task", msgspec.json.encode(params), REQUEST_SECONDS, cancel)
         if isinstance(reply, Failed):
             return self._missed(task, reply, context)
         state: Mapping[str, Any] = decoded(reply.content)
@@ -103,8 +103,10 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
         """Handle a failed poll: the server is unreachable, perhaps temporarily."""
-        if self.clock.now() - task.seen_at > PATIENCE:
-            why = f"it was away for {PATIENCE / 60:g} minutes while it had a task: {failed.message}"
+        if self.clock.now() - task.seen_at > MAX_SILENCE_SECONDS:
+            why = (
+                f"it was away for {MAX_SILENCE_SECONDS / 60:g} minutes while it had a task: {failed.message}"
+            )
             return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
         return self._goes_on(context, _pause({}, self.clock.now() - task.begun.at), reached=False)
 
@@ -117,7 +119,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def _message(self, state: Mapping[str, Any]) -> str:
-        return clean(self.redact(str(state.get("statusMessage", ""))))[:LONGEST_MESSAGE]
+        return clean(self.redact(str(state.get("statusMessage", ""))))[:MAX_MESSAGE]
 
 
 def _pause(state: Mapping[str, Any], age: float) -> float:

@@ -57,7 +57,7 @@ PAUSES = (0.0, 0.1, 0.3, 1.0, 0.0)
 Ask = Callable[[AskNow, Callable[[], bool]], bytes]
 """Answers a question during a call; the second argument returns whether the answer is no longer needed."""
 HOST = "host"  # no server has that folder
-NOBODY = "the server asks for input first, and nobody can be asked here"
+CANNOT_ASK = "the server asks for input first, and nobody can be asked here"
 
 
 def refuse_to_answer(_asked: AskNow, _gone: Callable[[], bool]) -> bytes:
@@ -102,7 +102,7 @@ class Servers:
     ) -> Result | Failed:
         """Send an `Inquire` without a user to answer questions."""
         reply = self.read(launch, Inquire(what=what, arguments=arguments, timeout=timeout), cancel)
-        return Failed(kind="asks", message=NOBODY) if isinstance(reply, Asked) else reply
+        return Failed(kind="asks", message=CANNOT_ASK) if isinstance(reply, Asked) else reply
 
     def read(
         self, launch: Launch, inquiry: Inquire, cancel: Cancel, ask: Ask = refuse_to_answer

@@ -47,9 +47,9 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 logger = logging.getLogger(__name__)
 
-GONE = McpServer(command="-")
-AT_ONCE = 8
-LONGEST_INSTRUCTIONS = 2_000
+REMOVED_SERVER = McpServer(command="-")
+MAX_CONCURRENT = 8
+MAX_INSTRUCTIONS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ class McpSessions:
         names = [name for name in sorted(self.config) if is_on(toolset_of(name))]
         if not names:
             return NO_SERVERS
-        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
             usable = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
         listings = [each for each in usable.values() if isinstance(each, McpToolsListed)]
         away = {name: each for name, each in usable.items() if isinstance(each, str)}
@@ -171,7 +171,7 @@ class McpSessions:
         """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
         searched."""
         parts = [
-            f"## {each.server}\n{catalogue.clean(each.instructions)[:LONGEST_INSTRUCTIONS]}"
+            f"## {each.server}\n{catalogue.clean(each.instructions)[:MAX_INSTRUCTIONS]}"
             for each in listings
             if self.config[each.server].trusted and each.instructions.strip()
         ]
@@ -238,7 +238,7 @@ class McpSessions:
             at=self._clock.now(),
             protocol=offer.protocol,
             version=catalogue.clean(offer.version)[:200],
-            instructions=catalogue.clean(offer.instructions)[: 2 * LONGEST_INSTRUCTIONS],
+            instructions=catalogue.clean(offer.instructions)[: 2 * MAX_INSTRUCTIONS],
             prompts=prompts_of(decoded(offer.prompts)),
         )
 
@@ -265,7 +265,7 @@ class McpSessions:
         if listed is None:
             logger.warning("the listing %s of the MCP server %s is missing", frozen.digest, frozen.server)
             return ()
-        config = self.config.get(frozen.server, GONE)
+        config = self.config.get(frozen.server, REMOVED_SERVER)
 
         def call(tool_call: CallTool, context: ToolContext, cancel: Cancel) -> Result | Waits | Failed:
             return self._call(frozen.server, tool_call, context, cancel)

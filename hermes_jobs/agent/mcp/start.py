@@ -23,13 +23,13 @@ from hermes_jobs.system.isolation import isolated, python_module
 from hermes_jobs.system.struct_types import described
 
 HOST = "hermes_jobs.agent.mcp.connector_host"
-INHERITED = (
+INHERITED_VARIABLES = (
     *("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TMPDIR"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
 )
 """Variables of this process's environment for connectors; a server's are in its `Launch`."""
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 60.0
+MAX_PAUSE = 60.0
 STABLE_SECONDS = 60.0  # a server that ran so long is restarted immediately
 SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
 
@@ -145,7 +145,7 @@ def hold_host(folder: Path) -> socket.socket:
 
 
 def _start_host(folder: Path) -> None:
-    environ = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    environ = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     with (folder / "host.log").open("wb") as errors, without_affinity():
         process = subprocess.Popen(
             [*python_module(HOST), str(folder)],
@@ -176,7 +176,7 @@ def pause_after_failures(folder: Path) -> None:
         counter.unlink(missing_ok=True)
         return
     failures = _count(counter)
-    pause = min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE) * random.uniform(0.8, 1.0)
+    pause = min(FIRST_PAUSE * 2**failures, MAX_PAUSE) * random.uniform(0.8, 1.0)
     remaining = ended.at + pause - time.time()
     if remaining > SHORT_PAUSE:
         message = f"{ended.why} ({failures + 1} times in a row; it is started again in {remaining:.0f} s)"

@@ -31,7 +31,7 @@ from hermes_jobs.domain.session.inputs import as_mcp
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 
 TOOLSET = "mcp"
-UNSAID = McpToolSettings()
+DEFAULT_TOOL_SETTINGS = McpToolSettings()
 
 Call = Callable[[CallTool, ToolContext, Cancel], Result | Waits | Failed]
 """Calls a tool of one server by its own name."""
@@ -69,7 +69,7 @@ def effect_of(tool: McpTool, config: McpServer) -> Effect:
 
 def asks(tool: McpTool, config: McpServer) -> bool:
     """Whether calls need approval, unless a rule says otherwise."""
-    own = config.tools.get(tool.name, UNSAID)
+    own = config.tools.get(tool.name, DEFAULT_TOOL_SETTINGS)
     if own.ask is not None:
         return own.ask
     if config.effects.get(tool.name) == "read":
@@ -80,7 +80,7 @@ def asks(tool: McpTool, config: McpServer) -> bool:
 def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_tool: Shown) -> Tool:
     """The tool with its current configuration and the session's frozen texts."""
     effect, question = effect_of(tool, config), asks(tool, config)
-    timeout = config.tools.get(tool.name, UNSAID).timeout or config.timeout
+    timeout = config.tools.get(tool.name, DEFAULT_TOOL_SETTINGS).timeout or config.timeout
     why = "" if config.trusted else ", which is not trusted"
 
     def guard(_arguments: Arguments, _context: ToolContext) -> Verdict:

@@ -24,8 +24,8 @@ from hermes_jobs.text.tokens import tokens
 
 FOUND = 8  # entries, at most
 # Entries of each ranking that are read, so that others take the places of those that say the same.
-LOOKED_AT = 4 * FOUND
-OF_BEST = 0.4  # the least score of an entry, relative to the best one
+MAX_CANDIDATES = 4 * FOUND
+MIN_RELATIVE_SCORE = 0.4  # the least score of an entry, relative to the best one
 COMMON = 0.2  # a word in a larger share of the entries recalls none by itself
 SHORT = 3  # least letters of a word that recalls by itself; any length with a digit, more in other scripts
 OTHERS = frozenset(
@@ -61,7 +61,9 @@ class EntryIndex:
             reverse=True,
         )
         return tuple(
-            self._entries[-at] for score, at in ranked[:LOOKED_AT] if score >= OF_BEST * ranked[0][0]
+            self._entries[-at]
+            for score, at in ranked[:MAX_CANDIDATES]
+            if score >= MIN_RELATIVE_SCORE * ranked[0][0]
         )
 
 
@@ -110,7 +112,7 @@ class EntryRecall:
             of = {digest_of((each.text,)): each for each in tail}
             vectors = self._vectors
             near = vectors.index.nearest_texts(
-                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=LOOKED_AT
+                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=MAX_CANDIDATES
             )
             rankings["meaning"] = [of[digest] for digest in near]
         return rankings
@@ -120,7 +122,7 @@ def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
     """The entries with any of these names: those with the most of them first, then the newest."""
     counts = {each: sum(names_it(each.text, name) for name in names) for each in tail} if names else {}
     entries = [each for each, count in counts.items() if count]
-    return sorted(entries, key=lambda each: (-counts[each], -each.touched))[:LOOKED_AT]
+    return sorted(entries, key=lambda each: (-counts[each], -each.touched))[:MAX_CANDIDATES]
 
 
 def distinct(hits: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, RecallTrack]]:

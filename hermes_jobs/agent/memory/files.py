@@ -25,8 +25,8 @@ NAMES: Mapping[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 MAX_BYTES = 1 << 24
 MODE = 0o600
 UNFINISHED, READY = ".unfinished", ".ready"
-BEING_SAVED_NS = 100_000_000  # seconds for which an editor may be about to fill an empty file
-LOOKS = 10  # seconds between two reads of such a file
+SAVE_WINDOW_NS = 100_000_000  # seconds for which an editor may be about to fill an empty file
+MAX_READS = 10  # seconds between two reads of such a file
 
 
 class Unusable(Exception):
@@ -53,10 +53,10 @@ class MemoryFiles:
         """
         path = self.path(target)
         text = _read(path)
-        for _ in range(LOOKS):
-            if text is None or text.text or not 0 <= time.time_ns() - text.at < BEING_SAVED_NS:
+        for _ in range(MAX_READS):
+            if text is None or text.text or not 0 <= time.time_ns() - text.at < SAVE_WINDOW_NS:
                 break
-            time.sleep(BEING_SAVED_NS / LOOKS / 1e9)
+            time.sleep(SAVE_WINDOW_NS / MAX_READS / 1e9)
             text = _read(path)
         return text
 

@@ -14,7 +14,9 @@ HEADINGS: tuple[tuple[MemoryTarget, str], ...] = (
     ("user", "Who the user is"),
     ("memory", "What you have noted"),
 )
-FRESH = "It was read when this session began; what you save meanwhile stands here from the next session on."
+FRESHNESS_NOTE = (
+    "It was read when this session began; what you save meanwhile stands here from the next session on."
+)
 
 
 def prompt_section(placement: Placement, limits: Limits) -> str:
@@ -27,7 +29,7 @@ def prompt_section(placement: Placement, limits: Limits) -> str:
     if placement.recalled:
         count = pluralize(len(placement.recalled), "more entry", "more entries")
         parts.append(f"You have {count}, recalled when a message is about them.")
-    return "\n\n".join([*parts, FRESH]) if parts else ""
+    return "\n\n".join([*parts, FRESHNESS_NOTE]) if parts else ""
 
 
 def without_entry(prompt: str, entry: str) -> str:
@@ -53,9 +55,9 @@ def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> 
     if is_shown(entry, prompt):
         return prompt
     without = without_entry(prompt, old)
-    heading = re.escape(dict(HEADINGS)[target])
+    heading, note = re.escape(dict(HEADINGS)[target]), re.escape(FRESHNESS_NOTE)
     section = re.search(
-        rf"^# {heading} \[[^\n]*\]\n(?P<entries>.*?)(?=\n\n# |\n\nYou have |\n\n{re.escape(FRESH)}|\Z)",
+        rf"^# {heading} \[[^\n]*\]\n(?P<entries>.*?)(?=\n\n# |\n\nYou have |\n\n{note}|\Z)",
         without,
         re.MULTILINE | re.DOTALL,
     )

@@ -15,9 +15,9 @@ from hermes_jobs.text.entities import names_it
 from hermes_jobs.text.search.fusion import fused
 from hermes_jobs.text.search.question import as_question
 
-MEANT = 2  # entities that are searched by name
+MAX_ENTITIES = 2  # entities that are searched by name
 FOUND = 6  # passages, each with its neighbours
-HELD = 0.25  # the least share of the text's words, weighted by rarity, in a passage
+MIN_WORD_SHARE = 0.25  # the least share of the text's words, weighted by rarity, in a passage
 TEXT_CHARS = 400  # shown characters of a passage
 
 
@@ -54,12 +54,14 @@ class SessionRecall:
         return Recalled("\n".join(["From earlier conversations:", *lines]) if lines else "", found=items)
 
     def _found(self, session: Session, query: str) -> Sequence[Passage]:
-        return self._archive.passages(query, scope=Scope(outside=session.id), limit=FOUND, least=HELD)
+        return self._archive.passages(
+            query, scope=Scope(outside=session.id), limit=FOUND, least=MIN_WORD_SHARE
+        )
 
     def _naming(self, session: Session, cue: Cue) -> Sequence[Passage]:
         """Passages about entities that the text refers to by other names; the text's own words find the
         rest."""
-        names = [name for name in cue.names if not names_it(cue.text, name)][:MEANT]
+        names = [name for name in cue.names if not names_it(cue.text, name)][:MAX_ENTITIES]
         each_found = [self._found(session, f'"{name}"') for name in names]
         in_turn = chain.from_iterable(zip_longest(*each_found))
         return tuple({each.hit.position: each for each in in_turn if each is not None}.values())

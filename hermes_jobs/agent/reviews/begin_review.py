@@ -26,7 +26,7 @@ from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel, Ids
 
-NOTHING = "Nothing to save."
+NOTHING_TO_SAVE = "Nothing to save."
 NOTHING_TO_PROPOSE = "Nothing to propose."
 
 _OPENING = """\
@@ -44,7 +44,7 @@ skill: check `skills_list` first, and update an existing skill before you create
 use it, the steps, and the pitfalls. Do not write skills for one-off tasks or common knowledge."""
 _CLOSING = f"""\
 Saving nothing is a good result. When you are done, answer with one line that says what you saved, in the
-user's language, or with “{NOTHING}”"""
+user's language, or with “{NOTHING_TO_SAVE}”"""
 
 
 CURATOR = """\

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.content import UnusableText
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Problem, SkillPlace
-from hermes_jobs.agent.skills.front_matter import NOTHING, Available, Needs, SkillText, platform_name
+from hermes_jobs.agent.skills.front_matter import NO_NEEDS, Available, Needs, SkillText, platform_name
 from hermes_jobs.agent.skills.installation import InstallCandidate, installing
 from hermes_jobs.agent.skills.names import is_read, unknown
 from hermes_jobs.agent.skills.refusals import last_refused
@@ -138,7 +138,7 @@ class SkillCatalog:
 
     def lacking(self, entry: SkillEntry) -> Needs:
         """The skill's requirements that this machine lacks."""
-        return NOTHING if entry.text is None else self.machine.lacks(entry.text.needs)
+        return NO_NEEDS if entry.text is None else self.machine.lacks(entry.text.needs)
 
     def proposals(self) -> tuple[Skill, ...]:
         """The home's skills with writes that wait for approval, also skills that do not exist yet."""

@@ -30,7 +30,7 @@ from hermes_jobs.domain.skill.curation import Curation
 from hermes_jobs.domain.skill.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.errors import Rejected
 
-ALIKE = 0.5
+MIN_SIMILARITY = 0.5
 """The least cosine of a similar pair: copies have 1, skills of one field 0.1 to 0.3."""
 
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W\d_]")
@@ -52,12 +52,12 @@ def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...
         shared = vectors[one].keys() & vectors[other].keys()
         product = sum(vectors[one][word] * vectors[other][word] for word in shared)
         cosine = product / (lengths[one] * lengths[other])
-        if cosine >= ALIKE:
+        if cosine >= MIN_SIMILARITY:
             pairs.append((one, other, min(cosine, 1.0)))
     return tuple(sorted(pairs, key=lambda pair: (-pair[2], pair)))
 
 
-STOCK_CHARACTERS = 60_000
+INVENTORY_CHARACTERS = 60_000
 
 
 class SkillUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,11 @@ class Curator:
             ["", "Alike by their words:", *message] if message else ["", "No two are alike by their words."]
         )
         text = "\n".join(parts)
-        return text if len(text) <= STOCK_CHARACTERS else f"{text[:STOCK_CHARACTERS]}\n[… more is left out]"
+        return (
+            text
+            if len(text) <= INVENTORY_CHARACTERS
+            else f"{text[:INVENTORY_CHARACTERS]}\n[… more is left out]"
+        )
 
     def read(self, name: str, path: str) -> str:
         """A whole skill, or one of its files."""

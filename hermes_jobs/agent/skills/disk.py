@@ -27,7 +27,7 @@ MAX_FILES = 1_000
 MAX_LEVELS = 8
 UNFINISHED = ".unfinished"
 LOWER_CASE = "skill.md"  # other spellings of SKILL.md
-SETTLED_NS = 2_000_000_000  # a file that was touched more recently may change without looking changed
+STABLE_AFTER_NS = 2_000_000_000  # a file that was touched more recently may change without looking changed
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -174,7 +174,7 @@ class Disk:
         if cached is not None and cached[0] == signature:
             return cached[1]
         file = read_file(Path(entry.path), path)
-        if time.time_ns() - max(signature[0], signature[1]) > SETTLED_NS:
+        if time.time_ns() - max(signature[0], signature[1]) > STABLE_AFTER_NS:
             self._read[entry.path] = (signature, file)
         return file
 

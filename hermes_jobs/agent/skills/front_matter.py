@@ -50,7 +50,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(f"{kind}{'s' * (len(of) > 1)} {', '.join(of)}" for kind, of in kinds if of)
 
 
-NOTHING = Needs()
+NO_NEEDS = Needs()
 
 
 class Available(msgspec.Struct, frozen=True):
@@ -99,9 +99,9 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 MAX_DEPTH = 8
 LISTS = ("platforms", "tags", "requires_toolsets")
-OWN = "hermes"  # the key under `metadata` for fields that are not in the standard
+METADATA_KEY = "hermes"  # the key under `metadata` for fields that are not in the standard
 
-_MATTER = re.compile(
+_FRONT_MATTER = re.compile(
     r"\A\ufeff?\s*---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _FIELD = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^|>\[{&*!#\s].*)")
@@ -124,7 +124,7 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
     platforms: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     requires_toolsets: tuple[str, ...] = ()
-    needs: Needs = NOTHING
+    needs: Needs = NO_NEEDS
 
 
 def platform_name(system: str = sys.platform) -> str:
@@ -135,7 +135,7 @@ def platform_name(system: str = sys.platform) -> str:
 @lru_cache(maxsize=512)
 def read(text: str) -> SkillText:
     """Parse the text. Raises `Rejected`, kind `front_matter`, if it is not a valid skill."""
-    match = _MATTER.match(text)
+    match = _FRONT_MATTER.match(text)
     if match is None:
         raise refused("SKILL.md does not begin with front matter between two lines of `---`.")
     fields, is_plain = _fields(match["front"])
@@ -163,14 +163,14 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
 
     Raises `Rejected`, kind `front_matter`, where it is broken.
     """
-    match = _MATTER.match(text)
+    match = _FRONT_MATTER.match(text)
     return (_fields(match["front"])[0], text[match.end() :]) if match else ({}, text)
 
 
 def owned(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields under `metadata.hermes`, including those written elsewhere that belong there."""
     metadata = mapping(fields.get("metadata"))
-    own = dict(mapping(metadata.get(OWN)))
+    own = dict(mapping(metadata.get(METADATA_KEY)))
     for key in ("version", *LISTS):
         for place in (metadata, fields):
             if key in place:

@@ -10,7 +10,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.system.struct_types import described
 
-AT_ONCE = 1_000  # events
+BATCH = 1_000  # events
 TOOL = "skill_manage"
 
 
@@ -67,8 +67,8 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
 def _backwards(log: EventLog) -> Iterator[RecordedEvent]:
     end = log.last_position()
     while end > 0:
-        start = max(0, end - AT_ONCE)
-        for recorded in reversed(log.tail(start, AT_ONCE)):
+        start = max(0, end - BATCH)
+        for recorded in reversed(log.tail(start, BATCH)):
             if start < recorded.position <= end:
                 yield recorded
         end = start

@@ -7,7 +7,15 @@ from typing import Any
 
 import yaml
 
-from hermes_jobs.agent.skills.front_matter import LISTS, OWN, SkillText, mapping, owned, read, refused
+from hermes_jobs.agent.skills.front_matter import (
+    LISTS,
+    METADATA_KEY,
+    SkillText,
+    mapping,
+    owned,
+    read,
+    refused,
+)
 from hermes_jobs.agent.skills.names import is_written
 from hermes_jobs.errors import Rejected
 
@@ -85,7 +93,7 @@ def _front(skill: SkillText) -> str:
     for key in ("version", *LISTS):
         metadata.pop(key, None)
         foreign.pop(key, None)
-    metadata = {**foreign, **metadata, OWN: {**owned(skill.fields), **_lists(skill)}}
+    metadata = {**foreign, **metadata, METADATA_KEY: {**owned(skill.fields), **_lists(skill)}}
     fields = {key: skill.fields.get(key) for key in STANDARD} | {
         "name": skill.name,
         "description": skill.description,

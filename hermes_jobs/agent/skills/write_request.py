@@ -31,9 +31,9 @@ from hermes_jobs.text.patch import patched
 
 REFUSED = "The guard refused this: "
 CHANGED = "The user has changed {path} since you read it (version {version})."
-PRESENT = 20_000  # characters of a file in a refusal
-SHOWN = 5  # concerns in an answer
-WHOLE = ("edit", "write_file")  # replaces the whole previous content of a file
+MAX_PRESENT_CHARACTERS = 20_000  # characters of a file in a refusal
+MAX_CONCERNS = 5  # concerns in an answer
+REPLACES_FILE = ("edit", "write_file")  # replaces the whole previous content of a file
 
 
 class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,9 @@ def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> No
         content, notice = skill.files[path].content, CHANGED.format(path=path, version=skill.version)
         if not any(content in text or notice in text for text in texts):
             present = (
-                content if len(content) <= PRESENT else f"{content[:PRESENT]}\n[… skill_view has the rest]"
+                content
+                if len(content) <= MAX_PRESENT_CHARACTERS
+                else f"{content[:MAX_PRESENT_CHARACTERS]}\n[… skill_view has the rest]"
             )
             raise Rejected(
                 f"{notice} Nothing was written. It reads now:\n{present}\n",
@@ -118,7 +120,7 @@ def approving(name: str, number: int | None) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         proposal = _proposal(skill, number)
-        if proposal.request.action in WHOLE and skill.files.get(proposal.path) != proposal.before:
+        if proposal.request.action in REPLACES_FILE and skill.files.get(proposal.path) != proposal.before:
             raise Rejected(
                 f"{proposal.path} of {name} has changed since its replacement was proposed.",
                 kind="stale_proposal",
@@ -309,8 +311,8 @@ def _described(concerns: Iterable[Concern]) -> str:
     text = list(
         dict.fromkeys(f"“{each.rule}” ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
     )
-    more = f" and {len(text) - SHOWN} more" if len(text) > SHOWN else ""
-    return "; ".join(text[:SHOWN]) + more
+    more = f" and {len(text) - MAX_CONCERNS} more" if len(text) > MAX_CONCERNS else ""
+    return "; ".join(text[:MAX_CONCERNS]) + more
 
 
 def _waits(concerns: Iterable[Concern]) -> str:

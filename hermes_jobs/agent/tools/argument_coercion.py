@@ -23,7 +23,7 @@ import msgspec
 from msgspec import inspect
 
 TRUE, FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
-NOTHING = frozenset({"", "null", "none"})
+NONE_WORDS = frozenset({"", "null", "none"})
 WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input"})
 
 
@@ -91,7 +91,7 @@ def _is_nothing(kind: inspect.Type, value: Any) -> bool:
     """Whether a string means None, for a field that is not a text."""
     if not isinstance(value, str) or isinstance(_bare(kind), inspect.StrType):
         return False
-    return value.strip().lower() in NOTHING
+    return value.strip().lower() in NONE_WORDS
 
 
 def _value(kind: inspect.Type, value: Any) -> Any:

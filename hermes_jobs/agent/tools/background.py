@@ -35,7 +35,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 MARK = "HERMES_JOBS_PROCESS"
 MAX_RUNNING = 32
 MAX_TYPED = 16_000  # bytes at once
-KEPT_SECONDS = 86_400.0  # seconds for which an ended one can be read
+RETENTION_SECONDS = 86_400.0  # seconds for which an ended one can be read
 STARTING_SECONDS = 30.0  # seconds after which a record without a keeper means a killed start
 STOP_SECONDS = 10.0
 SETTLE_SECONDS = 0.3
@@ -331,7 +331,7 @@ class BackgroundProcesses:
     def _forgotten(self, process: BackgroundProcess) -> bool:
         """Delete the files of one that ended long ago; returns whether it did."""
         ended = process.status.ended_at or process.record.started_at
-        if not process.is_over or self._now() - ended < KEPT_SECONDS:
+        if not process.is_over or self._now() - ended < RETENTION_SECONDS:
             return False
         shutil.rmtree(self._folder / process.record.id, ignore_errors=True)
         return True

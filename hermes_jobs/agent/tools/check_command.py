@@ -11,7 +11,7 @@ from hermes_jobs.agent.tools.tool import ToolFailed, ToolRefused
 from hermes_jobs.engine.ports import Cancel, StepInterrupted, ToolContext
 
 FILE = "answer.txt"
-TOLD = 500
+MAX_OUTPUT_CHARS = 500
 """Stored characters of the output, from its end."""
 
 
@@ -35,7 +35,7 @@ class CheckCommand:
             try:
                 ended = Terminal(self._options).run(context, cancel, command)
             except (ToolFailed, ToolRefused) as error:
-                return False, str(error)[:TOLD]
+                return False, str(error)[:MAX_OUTPUT_CHARS]
         if ended.interrupted:
             raise StepInterrupted
-        return ended.ok, "" if ended.ok else ended.content[-TOLD:]
+        return ended.ok, "" if ended.ok else ended.content[-MAX_OUTPUT_CHARS:]

@@ -33,7 +33,7 @@ NOT_BY_PATTERN = frozenset(
 )
 """Questions that no pattern with a wildcard answers: the arguments can be any command."""
 
-GRAVE = frozenset({"reading keys or passwords", "writing files that run by themselves"})
+ALWAYS_ASKED = frozenset({"reading keys or passwords", "writing files that run by themselves"})
 """Questions that need an answer in every mode."""
 
 OFFERED = frozenset(
@@ -144,7 +144,7 @@ class CommandLine:
     @property
     def is_grave(self) -> bool:
         """Whether it has a question that needs an answer in every mode."""
-        return not GRAVE.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
+        return not ALWAYS_ASKED.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
 
     @property
     def _is_known(self) -> bool:

@@ -19,7 +19,7 @@ from hermes_jobs.text.tokens import tokens
 
 TOOLSET = "consult"
 PURPOSE = "reference"
-MOST = 8
+MAX_MODELS = 8
 """The most models of one call."""
 SECONDS = 300.0  # for all of them together
 ANSWER_TOKENS = 4_096
@@ -91,7 +91,7 @@ class Consult:
             [(SummaryModel(self._model, name, self._pricing), _request(name, question)) for name in names],
             cancel,
             seconds=SECONDS,
-            at_once=MOST,
+            at_once=MAX_MODELS,
             words=None,
         )
         booked = tuple(_booked(caller, each) for each in text if each.response is not None)
@@ -112,8 +112,8 @@ class Consult:
                 f"These can be asked: {all_names}."
             )
         names = [name for each in models or (first,) for name in self._ensembles.get(each, (each,))]
-        if len(names) > MOST:
-            raise ToolFailed(f"{len(names)} models are too many: at most {MOST} can be asked at once.")
+        if len(names) > MAX_MODELS:
+            raise ToolFailed(f"{len(names)} models are too many: at most {MAX_MODELS} can be asked at once.")
         return tuple(names)
 
     def asking(self, call: ToolCall) -> tuple[tuple[str, ...], int, int] | None:

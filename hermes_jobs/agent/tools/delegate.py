@@ -24,7 +24,7 @@ from hermes_jobs.text.json_schema import has_patterns, schema_fault
 
 TOOLSET = "delegate"
 MAX_TASKS = 10
-WITHHELD = frozenset({"memory", "schedule"})
+WITHHELD_TOOLSETS = frozenset({"memory", "schedule"})
 """Toolsets that a sub-agent has only if named."""
 
 SUB_AGENT = """\
@@ -162,7 +162,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             max_iterations=role.max_iterations,
             answer_schema=_schema(task, at),
             fork=task.fork,
-            withheld=tuple(sorted(WITHHELD)) if task.fork else (),
+            withheld=tuple(sorted(WITHHELD_TOOLSETS)) if task.fork else (),
         )
 
     def _role(self, context: ToolContext, task: Task, at: str) -> AgentRole:
@@ -181,7 +181,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         may_delegate = context.depth + 1 < self.limits.depth
         toolsets = task.toolsets if task.toolsets is not None else role.toolsets
         if toolsets is None:
-            withheld = WITHHELD if may_delegate else WITHHELD | {TOOLSET}
+            withheld = WITHHELD_TOOLSETS if may_delegate else WITHHELD_TOOLSETS | {TOOLSET}
             return tuple(each for each in context.toolsets if each not in withheld and each not in ALWAYS)
         all_toolsets = set(self.toolsets())
         is_given = task.toolsets is None and role.trusted

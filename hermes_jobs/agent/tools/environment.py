@@ -21,7 +21,7 @@ _SECRET_NAME = re.compile(
 )
 _LOCALE = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+")
 _URL_PASSWORD = re.compile(r"://[^\s/@:]*:[^\s/@]+@")
-SHORTEST_SECRET = 6
+MIN_SECRET = 6
 
 NO_TERMINAL = {
     "TERM": "dumb",
@@ -40,7 +40,7 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     and those of hermes-jobs, OpenAI and Anthropic. Python's virtual environment is the user's: see
     `without_own_venv`.
     """
-    known_secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
+    known_secrets = [each for each in secrets if len(each) >= MIN_SECRET]
     filtered = {
         name: value
         for name, value in without_own_venv(environ).items()

@@ -110,7 +110,7 @@ class Keeper:
         """Record how it ended."""
         status = self._watch.status
         code = None
-        if status == supervisor.NOT_BEGUN << 8:
+        if status == supervisor.NOT_STARTED_CODE << 8:
             self.how = "not_begun"
         elif self.how == "exit" and status >= 0:
             code = os.waitstatus_to_exitcode(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-KEPT_SHARE = 8
+HEAD_DIVISOR = 8
 """Of output over the limit, this fraction of the limit is stored from its head, and as much from its tail."""
 
 
@@ -14,7 +14,7 @@ class BoundedOutput:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._keep = max(1, limit // KEPT_SHARE)
+        self._keep = max(1, limit // HEAD_DIVISOR)
         self._head = bytearray()
         self._tail: bytearray | None = None
         self._total = 0

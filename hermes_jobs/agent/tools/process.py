@@ -15,9 +15,9 @@ from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed,
 from hermes_jobs.engine.ports import Cancel, ToolContext, Verdict
 
 READ_BYTES = 30_000
-EARLY_BYTES = 4_000
+FIRST_READ_BYTES = 4_000
 MAX_WAIT = 60.0
-LOOK = 0.2  # seconds between two polls while waiting
+POLL_SECONDS = 0.2  # seconds between two polls while waiting
 
 Action = Literal["list", "read", "write", "kill"]
 
@@ -137,7 +137,7 @@ class ProcessTool:
             and cancel.reason is None
             and self.processes.output(process, position, 1).end <= position
         ):
-            time.sleep(LOOK)
+            time.sleep(POLL_SECONDS)
             process = self.processes.find(process.record.id)
         return page(self.processes, process, after, READ_BYTES)
 
@@ -160,7 +160,7 @@ def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
     """The result of a call that has started a process."""
     record = process.record
     if process.is_over:
-        return f"{record.id} has ended already.\n{page(processes, process, 0, EARLY_BYTES)}"
+        return f"{record.id} has ended already.\n{page(processes, process, 0, FIRST_READ_BYTES)}"
     ends = {
         "session": "It ends with this conversation at the latest.",
         "turn": "It ends with this request at the latest: nobody is there to look after it.",
@@ -168,5 +168,5 @@ def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
     }
     return (
         f"Started {record.id} in the background. {ends[record.life]}\n"
-        f"{page(processes, process, 0, EARLY_BYTES)}"
+        f"{page(processes, process, 0, FIRST_READ_BYTES)}"
     )

@@ -26,7 +26,7 @@ SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 MAX_COMMAND_BYTES = 100_000  # Linux takes at most 128 KiB in one argument of exec
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 HANG = 8.0  # seconds over the time limit after which the supervisor counts as stuck
-AFTERWARDS = 12.0  # further seconds for the command `afterwards`
+CLEANUP_SECONDS = 12.0  # further seconds for the command `afterwards`
 TICK = 0.5  # seconds between two checks whether a cancel has made the limit shorter
 CHUNK = 1 << 18
 LAST_READS = 16  # more than a pipe holds; a process that could not be killed may continue writing
@@ -71,7 +71,7 @@ def run(  # noqa: PLR0913 - what a process is started with
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
     process, output = _spawn((str(timeout), command, afterwards, sandbox), cwd, env, cancel)
-    control = _Control(process, timeout, HANG + AFTERWARDS if afterwards else HANG)
+    control = _Control(process, timeout, HANG + CLEANUP_SECONDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
         collected = BoundedOutput(max_bytes)
@@ -81,7 +81,7 @@ def run(  # noqa: PLR0913 - what a process is started with
         control.close()
         os.close(output)
     if "ended" not in status and afterwards:
-        run(afterwards, cwd="/", env=env, timeout=AFTERWARDS, cancel=_Never())
+        run(afterwards, cwd="/", env=env, timeout=CLEANUP_SECONDS, cancel=_Never())
     return _completed(status, collected)
 
 

@@ -38,7 +38,7 @@ DROPPED = (2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40)
 """Capabilities that root gives up, each of which would bypass the mounts (capabilities(7)): open by handle,
 modules, raw devices, ptrace, administration, reboot, device nodes, security modules, kernel log, tracing."""
 
-NOTHING = ".nothing"
+EMPTY_FILE = ".nothing"
 
 
 class SandboxFailed(Exception):
@@ -106,7 +106,7 @@ def _mount_over(plan: SandboxPlan) -> None:
         _write("/proc/self/gid_map", f"{gid} {gid} 1")
     _mount(libc, "none", "/", "", MS_REC | MS_SLAVE)
     _hide_home(libc, plan)
-    nothing = f"{plan.home}/{NOTHING}"
+    nothing = f"{plan.home}/{EMPTY_FILE}"
     for path in _outermost(plan.hidden, plan.home):
         if os.path.isdir(path):
             _mount(libc, "tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=555")
@@ -131,7 +131,7 @@ def _hide_home(libc: Any, plan: SandboxPlan) -> None:
     """Mount an empty folder over the home, with the shown folders, and create the file that hides others."""
     open_folders = [(path, os.open(path, os.O_PATH)) for path in plan.shown if os.path.isdir(path)]
     _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
-    os.close(os.open(f"{plan.home}/{NOTHING}", os.O_CREAT | os.O_WRONLY, 0o444))
+    os.close(os.open(f"{plan.home}/{EMPTY_FILE}", os.O_CREAT | os.O_WRONLY, 0o444))
     for path, descriptor in open_folders:
         os.makedirs(path)
         _mount(libc, f"/proc/self/fd/{descriptor}", path, "", MS_BIND | MS_REC)
@@ -166,7 +166,7 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 4
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 BY_VERSION = ((1, (1 << 13) - 1), (2, REFER), (3, TRUNCATE), (5, IOCTL_DEV))
-OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 
 def _restrict(plan: SandboxPlan) -> None:
@@ -230,7 +230,7 @@ def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
         if stat.S_ISLNK(mode):
             return  # its target has its own rule
         if not stat.S_ISDIR(mode):
-            rights &= OF_FILES
+            rights &= FILE_RIGHTS
         rule = rights.to_bytes(8, sys.byteorder) + descriptor.to_bytes(4, sys.byteorder)
         libc.syscall(LANDLOCK_ADD_RULE, ruleset, 1, rule, 0)  # refused for pipes and sockets: no rule needed
     finally:

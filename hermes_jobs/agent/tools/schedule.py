@@ -29,7 +29,7 @@ NO_FOLDER = (
     "Warning: its runs have no working folder, so commands and file tools are refused in them. Tell the "
     "user, who can name one: hermes-jobs schedule edit ID --workdir DIR."
 )
-DONE = {Pause: "Paused", Resume: "It continues", Remove: "Removed"}
+OUTCOMES = {Pause: "Paused", Resume: "It continues", Remove: "Removed"}
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ class ScheduleTool:
 
         def change(load: StateLoader) -> DecisionResult:
             schedule = chosen(name, existing(self._streams(), load))
-            return _answered(kind(schedule=schedule.id, now=now, by=context.turn), load, DONE[kind])
+            return _answered(kind(schedule=schedule.id, now=now, by=context.turn), load, OUTCOMES[kind])
 
         return ToolOutcome(content="", change=change)
 

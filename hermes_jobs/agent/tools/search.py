@@ -24,7 +24,7 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import pluralize
 
 SECONDS = 20
-BACKSTOP = 5  # seconds more, after which the process is killed without a response
+KILL_GRACE_SECONDS = 5  # seconds more, after which the process is killed without a response
 HEADER_CHARS = 1_000
 RESULTS = 200
 
@@ -97,7 +97,10 @@ class FileSearch:
             seconds=self._seconds,
         )
         completed = request(
-            "hermes_jobs.agent.tools.search_process", query, timeout=self._seconds + BACKSTOP, cancel=cancel
+            "hermes_jobs.agent.tools.search_process",
+            query,
+            timeout=self._seconds + KILL_GRACE_SECONDS,
+            cancel=cancel,
         )
         return _outcome(completed, query)
 

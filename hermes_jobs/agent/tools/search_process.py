@@ -31,7 +31,7 @@ MAX_FILE_BYTES = 5 * 1024 * 1024
 MAX_NAMED_BYTES = 64 * 1024 * 1024  # of a file that the call names
 MAX_MEMORY = 2 * 1024**3
 SNIFFED = 8_192
-SHOWN_LINE = 300
+MAX_LINE_CHARS = 300
 BEFORE_MATCH = 100  # characters of a longer line shown before its match
 NAMED_LARGE = 5
 
@@ -244,9 +244,9 @@ def _hits(lines: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, re.
 
 def _line(index: int, line: str, match: re.Match[str] | None) -> str:
     """The line under its number, `:` behind that of a match; of a long one the part around the match."""
-    start = max(0, match.start() - BEFORE_MATCH) if match and len(line) > SHOWN_LINE else 0
-    part = line[start : start + SHOWN_LINE]
-    cut = "…" if start + SHOWN_LINE < len(line) else ""
+    start = max(0, match.start() - BEFORE_MATCH) if match and len(line) > MAX_LINE_CHARS else 0
+    part = line[start : start + MAX_LINE_CHARS]
+    cut = "…" if start + MAX_LINE_CHARS < len(line) else ""
     return f"{index + 1}{':' if match else '-'} {'…' if start else ''}{part}{cut}"
 
 

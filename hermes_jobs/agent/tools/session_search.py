@@ -47,7 +47,7 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 PURPOSE = "session_search"
 HITS = 50
 SESSIONS = 3
-MOST_SESSIONS = 5
+MAX_SESSIONS = 5
 SNIPPETS = 3  # of a conversation that is not summarised
 PASSAGES = 10  # that are shown unchanged
 EXCERPT_CHARS = 100_000
@@ -64,7 +64,7 @@ def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
         arguments = msgspec.json.decode(call.arguments, type=described(_Asked))
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
-    num = min(max(arguments.limit, 0), MOST_SESSIONS) if arguments.query.strip() else 0
+    num = min(max(arguments.limit, 0), MAX_SESSIONS) if arguments.query.strip() else 0
     return (num * EXCERPT_CHARS // CHARACTERS_A_TOKEN, num * TOKENS) if num else None
 
 
@@ -125,7 +125,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
             hidden=include_hidden,
             outside=caller.session,
         )
-        sessions = min(limit, MOST_SESSIONS)
+        sessions = min(limit, MAX_SESSIONS)
         if not query.strip():
             return ToolOutcome(content=_listed(self.archive.recent(scope=scope, limit=sessions)))
         passages, spent = self._found(query, scope, cancel)

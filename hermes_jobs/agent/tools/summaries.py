@@ -15,7 +15,7 @@ from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Pr
 from hermes_jobs.engine.ports.model import bill
 from hermes_jobs.text.search.question import as_question
 
-AT_ONCE = 5
+MAX_CONCURRENT = 5
 SECONDS = 90.0  # seconds for all of them together
 WORDS = 200
 TOKENS = 300
@@ -75,7 +75,7 @@ def side_by_side(
     cancel: Cancel,
     *,
     seconds: float,
-    at_once: int = AT_ONCE,
+    at_once: int = MAX_CONCURRENT,
     words: int | None = WORDS,
 ) -> tuple[Summary, ...]:
     """Each model's answer to its request, at most so many `words` of it. Calls end after `seconds` or at

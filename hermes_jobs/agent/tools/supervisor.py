@@ -13,7 +13,7 @@ The command leads a session of its own, without terminal and input. On Linux thi
 orphans below it become its children (prctl(2)), so daemons that changed session are found too, and
 without children nothing is left. On other systems only the command's group is found.
 
-All processes end with the command: its background processes may finish within `SETTLE` seconds, then get
+All processes end with the command: its background processes may finish within `SETTLE_SECONDS`, then get
 TERM, and KILL `GRACE` seconds later. If the worker has ended, or its lease has expired, they are killed at
 once: another worker may continue with the step. The lease is checked just before the command is executed, and
 then while it runs. The lock, which marks the worker as alive for others of this host, is held until no
@@ -34,13 +34,13 @@ import sys
 import time
 from collections.abc import Callable
 
-SETTLE = 0.25  # for `>(…)` and the like, which end by themselves just after the shell
+SETTLE_SECONDS = 0.25  # for `>(…)` and the like, which end by themselves just after the shell
 GRACE = 0.5  # between TERM and KILL
 GIVE_UP = 5.0  # a process that cannot be killed for so long (other user, stuck in the kernel) is reported
 AFTERWARDS_LIMIT = 10.0
 PARENT_CHECK = 1.0  # the pipe closes immediately; this is for a copy of its end in another process
 
-NOT_BEGUN = 125  # the exit code of a shell that was not started
+NOT_STARTED_CODE = 125  # the exit code of a shell that was not started
 KILLED_AT_ONCE = ("parent", "lease")
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
@@ -60,7 +60,7 @@ def main() -> None:
     watch = Watch(child, wakeup)
     how = watch.until_over(time.monotonic() + timeout, worker)
     if how == "exit":
-        watch.until_empty(SETTLE)
+        watch.until_empty(SETTLE_SECONDS)
     if how not in KILLED_AT_ONCE:
         watch.stop(signal.SIGTERM)
         watch.until_empty(GRACE)
@@ -108,7 +108,7 @@ class Watch:
         """Wait; return `exit`, `timeout`, `cancel`, `parent` or `lease`."""
         while True:
             self.reap()
-            if self.status == NOT_BEGUN << 8 and (how := must_not_begin(worker)):
+            if self.status == NOT_STARTED_CODE << 8 and (how := must_not_begin(worker)):
                 return how
             if self.status >= 0:
                 return "exit"
@@ -238,7 +238,7 @@ def start_command(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         if worker is not None and must_not_begin(worker):
-            os._exit(NOT_BEGUN)
+            os._exit(NOT_STARTED_CODE)
         os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
         os.dup2(2, 1)
         os.execv(shell, [shell, "-c", command])

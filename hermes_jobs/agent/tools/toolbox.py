@@ -42,13 +42,13 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 ALWAYS = ("todo", "context")
 """Toolsets that are on by default, unless they are disabled."""
 
-ALONE = frozenset({"review", "memory-review", "skills-review", "curate"})
+EXCLUSIVE_TOOLSETS = frozenset({"review", "memory-review", "skills-review", "curate"})
 """Toolsets without own tools."""
 
-ON_FILES = frozenset({"terminal", "files"})
+FILE_TOOLSETS = frozenset({"terminal", "files"})
 """Toolsets that work on the same files: a command's call does not tell its files."""
 
-WITHHELD = (
+WITHHELD_ERROR = (
     "Say in your answer what should be remembered or scheduled: the agent that you work for can do that."
 )
 MAX_ERROR_CHARS = 2_000
@@ -162,7 +162,7 @@ class Toolbox:
         if tool is None:
             return ALLOW
         if tool.toolset in context.withheld:
-            return Verdict("deny", f"sub-agents may not use `{call.name}`", advice=WITHHELD)
+            return Verdict("deny", f"sub-agents may not use `{call.name}`", advice=WITHHELD_ERROR)
         try:
             arguments = tool.decode(call.arguments)
         except InvalidArguments:
@@ -230,7 +230,7 @@ class Toolbox:
 
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
         names = self._enabled if toolsets is None else toolsets
-        always = () if ALONE.intersection(names) else ALWAYS
+        always = () if EXCLUSIVE_TOOLSETS.intersection(names) else ALWAYS
         return self._expand((*names, *always)) - self._disabled
 
     def _expand(self, names: Iterable[str]) -> frozenset[str]:
@@ -247,7 +247,7 @@ class Toolbox:
         tool = self._tools.get(call.name)
         if tool is None:
             return _Touched()
-        on_files = tool.toolset if self._serialize_terminal and tool.toolset in ON_FILES else None
+        on_files = tool.toolset if self._serialize_terminal and tool.toolset in FILE_TOOLSETS else None
         try:
             arguments = tool.decode(call.arguments)
             reads, writes = tool.reads(arguments), tool.writes(arguments)

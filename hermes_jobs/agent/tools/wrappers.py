@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.tables import load
 from hermes_jobs.system.struct_types import described
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
-_ASKS_WHERE = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
+_LOOKUP_OPTION = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
 _FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they precede the folders
 
 
@@ -81,7 +81,7 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
 def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The words after a wrapper's own arguments; empty if it is not a wrapper."""
     wrapper = wrappers().get(name)
-    if wrapper is None or (name == "command" and _ASKS_WHERE.fullmatch(next(iter(arguments), ""))):
+    if wrapper is None or (name == "command" and _LOOKUP_OPTION.fullmatch(next(iter(arguments), ""))):
         return ()
     rest = _after_options(wrapper, arguments)
     split = _split_string(arguments, len(arguments) - len(rest)) if name == "env" else None

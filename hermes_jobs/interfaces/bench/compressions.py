@@ -18,7 +18,7 @@ from hermes_jobs.interfaces.bench.home import BenchHome, opened, settings_for
 from hermes_jobs.interfaces.bench.people import ExpectedFact, ScriptedPerson, held
 from hermes_jobs.settings import Settings
 
-AFTER = (1, 3, 5)
+CHECKPOINTS = (1, 3, 5)
 SESSION = "long"
 
 
@@ -44,7 +44,7 @@ def survival(
     settings = settings_for(settings, folder)
     small = replace(settings.compression, enabled=False, threshold=0.01, target_ratio=0.1, protect_last_n=0)
     settings = replace(settings, compression=small)
-    size = -(-len(person.texts) // AFTER[-1])
+    size = -(-len(person.texts) // CHECKPOINTS[-1])
     parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
     text = [each for each in person.facts if held((line.says for line in parts[0]), each.words)]
     with opened(settings, environ, folder) as home:
@@ -52,7 +52,7 @@ def survival(
             for line in part:
                 home.say(SESSION, line.says, Opening(toolsets=("memory",)))
             session = home.compress(SESSION)
-            if session.num_compressed == number and number in AFTER:
+            if session.num_compressed == number and number in CHECKPOINTS:
                 yield _survival(home, session, text)
 
 

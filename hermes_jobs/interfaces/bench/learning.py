@@ -20,10 +20,10 @@ from hermes_jobs.text.tokens import tokens
 
 NOTES = "AGENTS.md"
 """The file of plain notes: what stands in it is in the prompt of every session of its folder."""
-TAKE_NOTES = f"""\
+NOTES_PROMPT = f"""\
 Keep notes of what will matter in later sessions in the file {NOTES} of your working folder: preferences,
 corrections, what you learned about the person. Keep what is there. Leave out credentials and guesses."""
-ALL_SAID = "What the person said in earlier sessions, word for word, oldest first:"
+TRANSCRIPT_HEADER = "What the person said in earlier sessions, word for word, oldest first:"
 K = (1, 3, 5)
 
 
@@ -143,9 +143,9 @@ class LearningBench:
             return home.spent()
 
     def _opening(self, way: Way, person: ScriptedPerson) -> Opening:
-        system = TAKE_NOTES if way.keeps == "notes" else None
+        system = NOTES_PROMPT if way.keeps == "notes" else None
         if way.all_said:
-            system = "\n".join([ALL_SAID, *(f"- {text.says}" for text in person.texts)])
+            system = "\n".join([TRANSCRIPT_HEADER, *(f"- {text.says}" for text in person.texts)])
         return Opening(toolsets=way.toolsets, system=system)
 
     def _left_behind(self, way: Way, person: ScriptedPerson, folder: Path) -> Sequence[str]:

@@ -31,9 +31,9 @@ from hermes_jobs.interfaces.bench.people import held
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 
-AFTER = (1, 3, 5)
+CHECKPOINTS = (1, 3, 5)
 WINDOW = 32_000
-TALK = "That is noted, and I continue with it. " * 40
+FILLER = "That is noted, and I continue with it. " * 40
 """What is said beside the facts, so that there is something to compress."""
 ENDS = {
     "ok": "Done.",
@@ -191,7 +191,7 @@ def _compressed(
         )
         shortened = engine.compress(history, ask)
         messages = (*shortened.messages, AssistantMessage("Tell me."))
-        if number in AFTER:
+        if number in CHECKPOINTS:
             lines = [*_lines(messages)]
             text = [fact for each in parts[:number] for fact in each.facts]
             yield Retained(
@@ -208,14 +208,14 @@ def _compressed(
 def _messages(part: WorkPart, number: int) -> Iterator[Message]:
     for fact in part.facts:
         yield UserMessage(fact.says)
-        yield AssistantMessage(TALK)
+        yield AssistantMessage(FILLER)
     for at, call_done in enumerate(part.calls):
         key = "command" if call_done.name == "terminal" else "path"
         call = ToolCall(f"call-{number}-{at}", call_done.name, json.dumps({key: call_done.target}))
         yield UserMessage("Continue with that.")
         yield AssistantMessage("", (call,))
         yield ToolMessage(call.id, call_done.name, ENDS[call_done.ends], failed=call_done.ends == "failed")
-        yield AssistantMessage(TALK)
+        yield AssistantMessage(FILLER)
 
 
 def _lines(messages: Sequence[Message]) -> Iterator[str]:

@@ -43,7 +43,7 @@ from hermes_jobs.interfaces.chat.foreground import (
     run_shell,
     sigint_handler,
 )
-from hermes_jobs.interfaces.chat.keys import SETTLE, WITH_REASON, AnswerKeys, chat_keys
+from hermes_jobs.interfaces.chat.keys import SETTLE_SECONDS, WITH_REASON, AnswerKeys, chat_keys
 from hermes_jobs.interfaces.chat.log_thread import LogThread
 from hermes_jobs.interfaces.chat.screen import PromptSurface
 from hermes_jobs.interfaces.chat.session_commands import answer, next_mode
@@ -344,7 +344,9 @@ class Chat:
         with contextlib.suppress(HermesJobsError):
             self._status = toolbar_status(self.application, self.conversation)
             if self._answer_keys.update() and self._loop is not None:
-                self._loop.call_soon_threadsafe(self._loop.call_later, SETTLE, self._prompt.app.invalidate)
+                self._loop.call_soon_threadsafe(
+                    self._loop.call_later, SETTLE_SECONDS, self._prompt.app.invalidate
+                )
         self._prompt.app.invalidate()
 
     def _answer(self, key: str) -> None:

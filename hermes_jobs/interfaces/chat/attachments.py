@@ -21,11 +21,11 @@ from hermes_jobs.interfaces.cli.mcp.mentions import (
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
 from hermes_jobs.text.figures import pluralize
 
-BEGUN = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
+PARTIAL_MENTION = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
 """A mention that is being typed, up to the cursor."""
 OFFERED = 50  # completed paths
-WALKED = 3000  # entries that are searched for a name without its folder
-PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv"})
+MAX_WALKED = 3000  # entries that are searched for a name without its folder
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -138,12 +138,12 @@ def _entries(place: Path, before: str, begun: str) -> Iterator[str]:
 
 def _below(folder: str, part: str) -> Iterator[str]:
     """Files whose name holds the part, the nearest first."""
-    remaining, places = WALKED, [""]
+    remaining, places = MAX_WALKED, [""]
     while places and remaining > 0:
         place = places.pop(0)
         for entry in _scanned(Path(folder, place)):
             remaining -= 1
-            if entry.name.startswith(".") or entry.name in PASSED_OVER:
+            if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 places.append(f"{place}{entry.name}/")

@@ -14,7 +14,7 @@ from prompt_toolkit.document import Document
 
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.interfaces.chat.attachments import BEGUN, paths_that_begin
+from hermes_jobs.interfaces.chat.attachments import PARTIAL_MENTION, paths_that_begin
 from hermes_jobs.interfaces.chat.commands import all_commands, by_name
 from hermes_jobs.interfaces.chat.slash import ChatContext, Found, Group, SlashCommand
 
@@ -32,7 +32,7 @@ class ChatCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """See `Completer`."""
         text = document.text_before_cursor
-        if mention := BEGUN.search(document.current_line_before_cursor):
+        if mention := PARTIAL_MENTION.search(document.current_line_before_cursor):
             begun, folder = mention["begun"], self._chat.conversation.workdir
             for word, meaning in [
                 *paths_that_begin(begun, folder),
@@ -57,7 +57,7 @@ class ChatCompleter(Completer):
 
 def is_completed(document: Document) -> bool:
     """Whether completions are offered for this text: a command, or a file after an `@`."""
-    is_mention = BEGUN.search(document.current_line_before_cursor) is not None
+    is_mention = PARTIAL_MENTION.search(document.current_line_before_cursor) is not None
     return is_mention or document.text.startswith("/")
 
 

@@ -21,11 +21,11 @@ from hermes_jobs.engine.fork import last_begun, undo
 from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.chat.event_renderer import SHOWN_LINES, EventRenderer
+from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect
 from hermes_jobs.interfaces.cli.questions.children import questions_below
 from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry
-from hermes_jobs.interfaces.cli.questions.input import KEYS, TOLD, InputQuestion, require_no_secret
+from hermes_jobs.interfaces.cli.questions.input import ANSWERED_TEXTS, KEYS, InputQuestion, require_no_secret
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.settings.turn_settings import TurnSettings
@@ -276,7 +276,7 @@ class Conversation:
         command = question.answer(action, self._application.clock.now(), content)
         asker = question.asker
         self._engine.execute(asker.stream if asker else self.require_session().stream, command)
-        return TOLD[action]
+        return ANSWERED_TEXTS[action]
 
     @property
     def mode(self) -> Mode:
@@ -384,7 +384,7 @@ class Conversation:
         ]
         answers = [each for each in messages[-1:] if isinstance(each, AssistantMessage)]
         for message in prompts:
-            self._renderer.show_prompt(without_notes(message.content), most=SHOWN_LINES)
+            self._renderer.show_prompt(without_notes(message.content), most=MAX_SHOWN_LINES)
         for answer in answers:
             self._display.show_answer(answer.content)
             self._display.print_line("")

@@ -22,8 +22,8 @@ from hermes_jobs.views.tree import Tree
 from hermes_jobs.views.turn_json import milliseconds
 
 PROMPT = "› "
-INSTEAD = "one key answers; to write something else, start with a space"
-SHOWN_LINES = 10  # of a message that was not typed here: files and outputs may go with it
+TYPING_HINT = "one key answers; to write something else, start with a space"
+MAX_SHOWN_LINES = 10  # of a message that was not typed here: files and outputs may go with it
 
 
 class EventRenderer:
@@ -92,7 +92,7 @@ class EventRenderer:
         self._questions.handle(event)
         match event:
             case e.TurnSubmitted() if event.turn not in self._typed:
-                self.show_prompt(event.text, most=SHOWN_LINES)
+                self.show_prompt(event.text, most=MAX_SHOWN_LINES)
             case e.TurnSubmitted() if self._running is not None:
                 self._dim(f"· it waits for the turn before it ({event.if_busy})")
             case e.ContextPrefetched() | e.TurnResumed():
@@ -143,7 +143,7 @@ class EventRenderer:
             return
         self._asked = question.id
         self._display.print_lines(question.lines(self._display.width))
-        self._display.print_line(f"  {question.notes()}\n  {INSTEAD}", dim=True)
+        self._display.print_line(f"  {question.notes()}\n  {TYPING_HINT}", dim=True)
         self._display.print_line(f"  It waits for you: {question.legend()}")
 
     def _end_turn(self, turn: str, text: str) -> None:

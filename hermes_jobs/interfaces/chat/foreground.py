@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # stored bytes of a command's output
 PIECE = 65_536  # bytes read at once
-LOOK_EVERY = 0.1  # seconds between checks whether the shell has ended while others keep its pipe open
+POLL_SECONDS = 0.1  # seconds between checks whether the shell has ended while others keep its pipe open
 
 
 class ShellOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
     pipe = process.stdout.fileno()
     while True:
         ended = process.poll() is not None
-        ready, _, _ = select.select([pipe], [], [], 0 if ended else LOOK_EVERY)
+        ready, _, _ = select.select([pipe], [], [], 0 if ended else POLL_SECONDS)
         if ready:
             piece = os.read(pipe, PIECE)
             if not piece:

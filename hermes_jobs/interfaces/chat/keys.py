@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.chat.conversation import Conversation
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 
 ANSWERS = "ysanrc"  # the keys of all questions
-SETTLE = 0.5  # seconds in which a new question cannot be answered: the key was pressed before
+SETTLE_SECONDS = 0.5  # seconds in which a new question cannot be answered: the key was pressed before
 WITH_REASON = "r"  # asks for the reason of a refusal, which is typed behind it
 
 
@@ -115,7 +115,7 @@ def complete(buffer: Buffer) -> None:
 
 
 class AnswerKeys:
-    """The keys that answer the question that is shown, enabled `SETTLE` seconds after it appeared."""
+    """The keys that answer the question that is shown, enabled `SETTLE_SECONDS` seconds after it appeared."""
 
     def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
         """`now` is a monotonic clock, in seconds."""
@@ -136,7 +136,7 @@ class AnswerKeys:
     def keys(self) -> str:
         """The keys that answer now; empty without a question, or while it is new."""
         question = self._question
-        return question.keys if question is not None and self._now() >= self._since + SETTLE else ""
+        return question.keys if question is not None and self._now() >= self._since + SETTLE_SECONDS else ""
 
     def take(self) -> str:
         """Disable the keys; returns the id of the question that is shown, empty for none."""

@@ -11,8 +11,8 @@ from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.5  # seconds between two polls without events: shown durations change
-LOG_AWAY = 1.0  # seconds before the retry of an unreachable log
+POLL_SECONDS = 0.5  # seconds between two polls without events: shown durations change
+LOG_RETRY_SECONDS = 1.0  # seconds before the retry of an unreachable log
 
 
 class LogThread:
@@ -47,14 +47,14 @@ class LogThread:
                 if str(error) != text:
                     self._trouble(str(error))
                 text = str(error)
-                self._stopping.wait(LOG_AWAY)
+                self._stopping.wait(LOG_RETRY_SECONDS)
             except Exception:
                 logger.exception("the chat's log thread failed; it continues")
-                self._stopping.wait(LOG_AWAY)
+                self._stopping.wait(LOG_RETRY_SECONDS)
 
     def _poll(self) -> None:
         batch = self._log.tail(self._position)
         self._news(batch)
         if batch:
             self._position = batch[-1].position
-        self._log.wait(self._position, LOOK_EVERY)
+        self._log.wait(self._position, POLL_SECONDS)

@@ -17,7 +17,7 @@ from hermes_jobs.text.figures import pluralize
 
 FILES = "--files"
 FORK_POINT = re.compile(r"--(?P<flag>at|before)[\s=]+(?P<turn>\S+)\s*")
-SHOWN = 10  # sessions that `/session` lists
+MAX_LISTED = 10  # sessions that `/session` lists
 SCOPE_KEYS = {"once": "y", "session": "s", "always": "a"}
 SCOPE_MEANINGS = {
     "once": "this one call",
@@ -58,7 +58,7 @@ def session(chat: ChatContext, rest: str) -> None:
     views = chat.application.views
     if not rest:
         here = chat.conversation.lineage
-        for each in views.sessions(limit=SHOWN):
+        for each in views.sessions(limit=MAX_LISTED):
             mark = "*" if each.lineage == here else " "
             when, label = format_time(each.last_at), cut(one_line(each.label), 50)
             chat.say(f"{mark} {each.id}  {when:<16}  {label}")

@@ -11,8 +11,8 @@ from hermes_jobs.interfaces.cli.output import cut, line_width, one_line, short_t
 from hermes_jobs.text.figures import cost_text
 
 GAP = " · "
-LEAST_TELLING = ("fill", "cost", "model", "queue", "mode")  # left out in this order on a narrow terminal
-LEAST_NAME = 8  # columns that the session's name gets, or it is left out
+DROP_ORDER = ("fill", "cost", "model", "queue", "mode")  # left out in this order on a narrow terminal
+MIN_NAME_COLUMNS = 8  # columns that the session's name gets, or it is left out
 
 
 class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +77,17 @@ def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
         "queue": f"{standing.waiting} waiting" if standing.waiting else "",
         "work": "" if standing.asks else "working, Ctrl-C cancels" if standing.is_running else "/help",
     }
-    for least in LEAST_TELLING:
+    for least in DROP_ORDER:
         if line_width(_joined(*parts.values())) <= columns:
             break
         parts.pop(least)
     line = _joined(*parts.values())
     free = columns - line_width(f"{line}{GAP}")
-    return _joined(line[1:], cut(one_line(standing.name), free)) if free >= LEAST_NAME else cut(line, columns)
+    return (
+        _joined(line[1:], cut(one_line(standing.name), free))
+        if free >= MIN_NAME_COLUMNS
+        else cut(line, columns)
+    )
 
 
 def _waiting(keys: str) -> str:

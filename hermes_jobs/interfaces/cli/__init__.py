@@ -95,7 +95,7 @@ SECTIONS = {
 }
 """The commands in the order of `--help`: those of the first day come first."""
 
-ELSEWHERE = {
+REPLACEMENTS = {
     **dict.fromkeys(("ask", "exec", "prompt", "run"), "send TEXT"),
     **dict.fromkeys(("init", "login"), "setup"),
     **dict.fromkeys(("continue", "resume"), "chat -c"),
@@ -145,7 +145,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(
                 f"This is not a command. To send it as a message: hermes-jobs send {quote(args[0])}", ctx
             )
-        if ctx.parent is None and (replacement := ELSEWHERE.get(args[0])):
+        if ctx.parent is None and (replacement := REPLACEMENTS.get(args[0])):
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean hermes-jobs {replacement}?", ctx
             )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.domain.agent_roles import AgentRole
 
-INHERITED = "as who delegates"
+AS_PARENT = "as who delegates"
 
 
 class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _listed(role: RoleJson) -> str:
-    return ", ".join(role.toolsets) if role.toolsets is not None else INHERITED
+    return ", ".join(role.toolsets) if role.toolsets is not None else AS_PARENT
 
 
 ROLES = Resource[RoleJson](
@@ -42,14 +42,14 @@ ROLES = Resource[RoleJson](
         Column("name", lambda role: role.name),
         Column("for", lambda role: role.description, telling=True),
         Column("toolsets", _listed, rank=1),
-        Column("model", lambda role: role.model or INHERITED, rank=3),
+        Column("model", lambda role: role.model or AS_PARENT, rank=3),
         Column("from", lambda role: role.origin, rank=2),
     ),
     fields=lambda role: (
         ("Name", role.name),
         ("For", role.description),
         ("Toolsets", _listed(role)),
-        ("Model", role.model or INHERITED),
+        ("Model", role.model or AS_PARENT),
         ("Budget", f"${role.budget:g}" if role.budget else "none of its own"),
         ("Rounds of tool calls", f"{role.max_iterations}" if role.max_iterations else "agent.max_iterations"),
         ("From", role.origin),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
-SHOWN = 6  # names in a message
+MAX_NAMES = 6  # names in a message
 LINE = 280  # characters of an event if not on a terminal
 
 
@@ -110,9 +110,8 @@ def _find_stream(log: EventLog, text: str, *, may_come: bool) -> str:
     if may_come:
         return text
     if streams:
-        message = (
-            f"{text!r} fits several streams: {', '.join(streams[:SHOWN])}{' …' * (len(streams) > SHOWN)}."
-        )
+        names = f"{', '.join(streams[:MAX_NAMES])}{' …' * (len(streams) > MAX_NAMES)}"
+        message = f"{text!r} fits several streams: {names}."
         raise Rejected(message, kind="ambiguous", hint="Give a longer prefix.")
     raise _unknown_stream(log, text)
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hermes_jobs.runtime.forgetting import Forgetter
     from hermes_jobs.views.models import SessionView
 
-SHOWN = 8  # listed streams
-LEFT = (
+MAX_STREAMS = 8  # listed streams
+REMAINING_COPIES = (
     "Not reached: what providers keep, earlier backups and exports, what was delivered, files outside the"
     " home, this terminal."
 )
@@ -175,7 +175,7 @@ def delete_session(
             note(f"  {line}")
         for line in _stays(context, session, family):
             note(f"  {line}")
-        note(LEFT)
+        note(REMAINING_COPIES)
     if request.is_wanted("Delete it permanently?", matches):
         request.forgetter.forget_observations(observed, why=wish.why)
         request.carry_out(removal, request.find(removal), "session", family)
@@ -205,7 +205,7 @@ def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterato
     others = sorted(family.streams - {stream})
     sessions = [each.removeprefix("session-") for each in others if each.startswith("session-")]
     if sessions:
-        yield f"with it: {', '.join(sessions[:SHOWN])}{' …' * (len(sessions) > SHOWN)}"
+        yield f"with it: {', '.join(sessions[:MAX_STREAMS])}{' …' * (len(sessions) > MAX_STREAMS)}"
     deliveries = sum(each.startswith("delivery-") for each in others)
     if deliveries:
         yield f"with it: {pluralize(deliveries, 'delivery', 'deliveries')}"
@@ -320,10 +320,10 @@ def redact(
 
 def _tell_places(matches: Matches, files: Sequence[str] = ()) -> None:
     per_stream = Counter(each.stream for each in matches.rewrites)
-    for stream, count in per_stream.most_common(SHOWN):
+    for stream, count in per_stream.most_common(MAX_STREAMS):
         note(f"  {stream}: {pluralize(count, 'event')}")
-    if len(per_stream) > SHOWN:
-        note(f"  and {pluralize(len(per_stream) - SHOWN, 'more stream')}")
+    if len(per_stream) > MAX_STREAMS:
+        note(f"  and {pluralize(len(per_stream) - MAX_STREAMS, 'more stream')}")
     if matches.results:
         note(f"  {pluralize(len(matches.results), 'large result')}")
     if matches.keys:
@@ -335,4 +335,4 @@ def _tell_places(matches: Matches, files: Sequence[str] = ()) -> None:
             f"  It stays in names, in {pluralize(matches.named, 'event')}: ids, tools, models, skills, kinds."
         )
     if matches or files:
-        note(LEFT)
+        note(REMAINING_COPIES)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]
     Offers = Callable[[click.Context, str], Iterable[tuple[str, str]]]
 
-MOST = 50
+MAX_COMPLETIONS = 50
 """Names that are offered at most."""
 
 
@@ -70,7 +70,7 @@ def _recent(what: What) -> Completion:
         from hermes_jobs.views.completion_names import recent_names
 
         paths = _paths(click_context)
-        return () if paths is None else recent_names(paths.views, what, incomplete, MOST)
+        return () if paths is None else recent_names(paths.views, what, incomplete, MAX_COMPLETIONS)
 
     return completion(offers)
 
@@ -82,7 +82,7 @@ def _skills(click_context: click.Context, incomplete: str) -> Iterable[tuple[str
     files = [] if paths is None else [*paths.skills.glob("*/SKILL.md"), *paths.skills.glob("*/*/SKILL.md")]
     files += BUNDLED.glob("*/*/SKILL.md")
     names = sorted({file.parent.name for file in files if file.parent.name.startswith(incomplete)})
-    return ((name, "") for name in names[:MOST])
+    return ((name, "") for name in names[:MAX_COMPLETIONS])
 
 
 def _keys(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
@@ -129,7 +129,7 @@ def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple
         return
     files = ProcessFiles(paths.processes)
     records = [record for name in files.ids() if (record := files.record(name)) is not None]
-    for each in sorted(records, key=lambda each: each.started_at, reverse=True)[:MOST]:
+    for each in sorted(records, key=lambda each: each.started_at, reverse=True)[:MAX_COMPLETIONS]:
         yield from ((name, each.command) for name in (each.name, each.id) if name)
 
 

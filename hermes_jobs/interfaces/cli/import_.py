@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
-SHOWN = 5  # ids in a note
-AGAIN = {
+MAX_IDS = 5  # ids in a note
+RESUME_HINTS = {
     "turns": "hermes-jobs turns retry ID",
     "schedules": "hermes-jobs schedule resume ID",
     "deliveries": "hermes-jobs inbox",
@@ -181,6 +181,6 @@ def _tell(came: ImportResult, rested: QuiesceReport) -> None:
     note(f"Imported {events} in {streams}{also}.")
     for what, ids in msgspec.to_builtins(rested).items():
         if ids:
-            text = f"{', '.join(ids[:SHOWN])}{' …' * (len(ids) > SHOWN)}"
-            again = f" ({AGAIN[what]})" if what in AGAIN else ""
+            text = f"{', '.join(ids[:MAX_IDS])}{' …' * (len(ids) > MAX_IDS)}"
+            again = f" ({RESUME_HINTS[what]})" if what in RESUME_HINTS else ""
             note(f"At rest, {what}: {text}{again}.")

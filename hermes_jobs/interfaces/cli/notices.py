@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from hermes_jobs.views.counts import Unattended
     from hermes_jobs.views.reviews import ReviewView
 
-LOOKED_AT = 20  # the newest turns and reviews that are searched for news
-PERSON = frozenset({"cli", "chat"})  # sources of turns of the same user
-MOST_LEARNED = 5  # lines
+MAX_SEARCHED = 20  # the newest turns and reviews that are searched for news
+PERSON_SOURCES = frozenset({"cli", "chat"})  # sources of turns of the same user
+MAX_LEARNED = 5  # lines
 WORDS = 60  # columns of an entry, or of a schedule's name
 
 
@@ -43,11 +43,11 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
     """Conflicts since the turn before this one, a line each; then entries left out of
     prompts."""
     application = context.application
-    turns = application.views.turns(limit=LOOKED_AT)
+    turns = application.views.turns(limit=MAX_SEARCHED)
     own = next((each for each in turns if each.id == turn), None)
     if own is None:
         return []
-    until, sources = own.submitted_at, PERSON if own.source in PERSON else {own.source}
+    until, sources = own.submitted_at, PERSON_SOURCES if own.source in PERSON_SOURCES else {own.source}
     before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
     since = max((at for at in before if at <= until), default="")
     notices = conflicts(application.memory, application.skills, application.log, since, until)
@@ -65,9 +65,9 @@ def tell(context: CliContext) -> list[str]:
     if not context.settings.display.news:
         return []
     learned = list(_learned(context, since))
-    more = len(learned) - MOST_LEARNED
+    more = len(learned) - MAX_LEARNED
     if more > 0:
-        learned[MOST_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
+        learned[MAX_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
     if not since:
         return [*learned, *filter(None, [unread_notice(context)])]
     text = unattended_line(context.application.views.unattended(since))
@@ -118,7 +118,7 @@ def _last_notices_at(context: CliContext) -> str:
 def _learned(context: CliContext, since: str) -> Iterator[str]:
     """The writes of reviews that ended since that time, with how to undo them."""
     application = context.application
-    ended = reversed(application.views.reviews(limit=LOOKED_AT))
+    ended = reversed(application.views.reviews(limit=MAX_SEARCHED))
     reviews = [review for review in ended if review.ended_at and since < review.ended_at]
     writes = application.memory.writes() if any(review.saved for review in reviews) else ()
     for review in reviews:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from hermes_jobs.views.usage import UnknownCost
 
 GAP = "  "
-LEAST = 8  # the least columns of a text
-WHOLE = 0.6  # the least share of a line that is kept when it is cut between words
+MIN_TEXT_COLUMNS = 8  # the least columns of a text
+MIN_LINE_SHARE = 0.6  # the least share of a line that is kept when it is cut between words
 _WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
 _CLOSING = "、。，．：；！？」』）］｝〉》】〕"  # characters that must not begin a line
 COLOURS = {
@@ -96,7 +96,7 @@ def cut(text: str, width: int) -> str:
 
     begun = set_cell_size(text, max(width - 1, 0)).rstrip()
     whole = begun if text[len(begun) :][:1].isspace() else begun.rpartition(" ")[0].rstrip()
-    is_near = whole and cell_len(whole) > width * WHOLE
+    is_near = whole and cell_len(whole) > width * MIN_LINE_SHARE
     return f"{whole} …" if is_near and cell_len(whole) + 2 <= width else f"{begun}…"
 
 
@@ -166,7 +166,7 @@ def print_fields(fields: Sequence[tuple[str, str]]) -> None:
     for name, value in fields:
         if value:
             text = one_line(value)
-            lines = wrap(text, max(columns - width - len(GAP), LEAST)) if columns else [text]
+            lines = wrap(text, max(columns - width - len(GAP), MIN_TEXT_COLUMNS)) if columns else [text]
             click.echo(f"{name:<{width}}{GAP}" + f"\n{' ' * width}{GAP}".join(lines))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BEATS_MISSED = 1.5  # heartbeats of a remote worker to wait for
 LOOK_BACK = 200  # events of a stream that are read to find when a step became due
-ALONE = "none: it runs the turns of one command"
+INLINE_WORKER = "none: it runs the turns of one command"
 
 
 class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ def _due_since(log: EventLog, step: Step) -> float | None:
 
 def queues_of(worker: LiveWorker) -> str:
     """The queues that a worker consumes, or its kind."""
-    alone = "none: it starts due schedules" if worker.name.startswith("beat-") else ALONE
+    alone = "none: it starts due schedules" if worker.name.startswith("beat-") else INLINE_WORKER
     return ", ".join(worker.queues) or alone
 
 

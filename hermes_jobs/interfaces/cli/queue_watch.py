@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 EVERY = 1.0  # seconds
-KEPT = 30  # polls in the sparkline
+MAX_POLLS = 30  # polls in the sparkline
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
@@ -83,7 +83,7 @@ def _draw(read: Callable[[], QueueStats]) -> None:
         while True:
             load = read()
             for queue in load.queues:
-                depths.setdefault(queue.name, deque(maxlen=KEPT)).append(queue.waiting + queue.running)
+                depths.setdefault(queue.name, deque(maxlen=MAX_POLLS)).append(queue.waiting + queue.running)
             live.update(screen(load, depths), refresh=True)
             time.sleep(EVERY)
 

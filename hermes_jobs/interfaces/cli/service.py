@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "hermes-jobs"
 STOP_MARGIN = 60  # further seconds for a stop, beyond `workers.stop_seconds`
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
+PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ")
 """Variables of this shell that the service gets: commands of the agent need them."""
 
 
@@ -119,7 +119,7 @@ def _service_of(settings: Settings, environ: Mapping[str, str]) -> Service:
             kind="usage",
             hint="Move the home elsewhere.",
         )
-    passed = {name: environ[name] for name in PASSED_ON if environ.get(name)}
+    passed = {name: environ[name] for name in PASSED_VARIABLES if environ.get(name)}
     return Service(
         name=_name_of(settings, environ),
         program=(*_program(), "up"),

@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.output import COLOURS, GAP, cut, line_width, one
 T = TypeVar("T")
 
 CELL = 100  # width of the main cell in a pipe
-TELLING = 36  # the least width of the main column before others are omitted
+MIN_MAIN_WIDTH = 36  # the least width of the main column before others are omitted
 NARROW = 14  # the least width of another column, unless its cells are narrower: an id stays whole
 LINES = 2  # of a cell on a terminal
 
@@ -140,7 +140,7 @@ class Table(Generic[T]):
     def _fitted(self, natural: dict[int, int], width: int) -> dict[int, int]:
         """The shown columns on a terminal, each with its width."""
         widths, telling = natural, self._telling
-        least = min(widths[telling], TELLING)
+        least = min(widths[telling], MIN_MAIN_WIDTH)
         while (over := _total(widths) - width) > 0:
             if widths[telling] - least >= over:
                 return widths | {telling: widths[telling] - over}
@@ -153,7 +153,7 @@ class Table(Generic[T]):
     def _narrowed(self, widths: dict[int, int], width: int) -> dict[int, int]:
         """The required columns, narrower than their cells: first the widest are narrowed, then all."""
         telling = self._telling
-        widths[telling] = min(widths[telling], TELLING)
+        widths[telling] = min(widths[telling], MIN_MAIN_WIDTH)
         for _ in range(_total(widths) - width):
             widest = max(widths, key=lambda at: (at != telling and widths[at] > NARROW, widths[at]))
             widths[widest] = max(widths[widest] - 1, 1)

@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 
 INDEX = "https://pypi.org"
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 SHORT = 10  # shown characters of a commit
 
 
@@ -130,7 +130,7 @@ def _index_data(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
     request = Request(url, headers={"Accept": "application/json", "User-Agent": f"{NAME}/{__version__}"})
     try:
         with urlopen(request, timeout=timeout) as answer:
-            info = json.loads(answer.read(MOST_BYTES))["info"]
+            info = json.loads(answer.read(MAX_BYTES))["info"]
     except HTTPError as error:
         if error.code == 404:
             raise Rejected(

@@ -13,7 +13,7 @@ from hermes_jobs.runtime.inline_worker import InlineWorker
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 1.0  # seconds between checks of live workers
+POLL_SECONDS = 1.0  # seconds between checks of live workers
 
 
 class FallbackWorker:
@@ -58,10 +58,10 @@ class FallbackWorker:
                 elif (stream := self._reserved()) is not None:
                     self._work_on(stream)
                 else:
-                    self._stopping.wait(LOOK_EVERY)
+                    self._stopping.wait(POLL_SECONDS)
             except Exception:
                 logger.exception("the worker was interrupted; it continues")
-                self._stopping.wait(LOOK_EVERY)
+                self._stopping.wait(POLL_SECONDS)
 
     def _work(self) -> None:
         """Run due steps until stopped, or until a worker is alive again."""
@@ -90,7 +90,7 @@ class FallbackWorker:
 
         def is_done() -> bool:
             nonlocal looked_at
-            if clock.monotonic() - looked_at < LOOK_EVERY:
+            if clock.monotonic() - looked_at < POLL_SECONDS:
                 return self._stopping.is_set()
             looked_at = clock.monotonic()
             return self._stopping.is_set() or self._reserved() != stream
@@ -100,7 +100,7 @@ class FallbackWorker:
 
     def _is_done(self) -> bool:
         now = self._application.clock.monotonic()
-        if now - self._looked_at >= LOOK_EVERY:
+        if now - self._looked_at >= POLL_SECONDS:
             self._looked_at = now
             self._is_relieved = self._application.workers.are_live()
         return self._is_relieved or self._stopping.is_set()

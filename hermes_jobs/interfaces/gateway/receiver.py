@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.gateway.platform import PressAnswer
 
 logger = logging.getLogger(__name__)
 
-STRANGERS_NAMED = 1_000  # ignored users that are logged
+MAX_LOGGED_STRANGERS = 1_000  # ignored users that are logged
 
 
 class MessageReceiver:
@@ -92,6 +92,6 @@ class MessageReceiver:
 
     def _ignore(self, user: str) -> None:
         """Log an ignored user once, so that nobody can fill the logs."""
-        if user not in self._ignored and len(self._ignored) < STRANGERS_NAMED:
+        if user not in self._ignored and len(self._ignored) < MAX_LOGGED_STRANGERS:
             self._ignored.add(user)
             logger.info("messages of %s are ignored: the settings do not allow this user", user)

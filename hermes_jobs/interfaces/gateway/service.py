@@ -17,10 +17,10 @@ from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 
 logger = logging.getLogger(__name__)
 
-STAND_BY = 1.0  # seconds between checks whether the leader is alive
-LOG_AWAY = 1.0  # seconds before the retry of an unreachable log
+STANDBY_SECONDS = 1.0  # seconds between checks whether the leader is alive
+LOG_RETRY_SECONDS = 1.0  # seconds before the retry of an unreachable log
 FIRST_WAIT = 1.0  # seconds before the next poll of the platform, doubled with every failure
-LONGEST_WAIT = 30.0
+MAX_WAIT = 30.0
 TYPING_EVERY = 4.0  # seconds; platforms show it for about five
 TRIES = 3  # attempts at a message that causes unexpected errors
 
@@ -69,7 +69,7 @@ class GatewayService:
         """Poll once and accept the messages, or wait."""
         try:
             if not await self._check_leadership():
-                await asyncio.sleep(STAND_BY)
+                await asyncio.sleep(STANDBY_SECONDS)
                 return
             updates = await self._platform.receive(self._last)
             self._failures = 0
@@ -84,7 +84,7 @@ class GatewayService:
                 self._last = update.number
         except LogUnavailable as error:
             logger.warning("%s", error)
-            await asyncio.sleep(LOG_AWAY)
+            await asyncio.sleep(LOG_RETRY_SECONDS)
         except PlatformUnavailable as error:
             await asyncio.sleep(self._wait_after(error))
         except Rejected as refused:
@@ -112,7 +112,7 @@ class GatewayService:
                 raise
             except Exception:
                 logger.exception("update %s could not be accepted", update.number)
-                await asyncio.sleep(LOG_AWAY)
+                await asyncio.sleep(LOG_RETRY_SECONDS)
             else:
                 return
         logger.error("update %s is passed over", update.number)
@@ -138,7 +138,7 @@ class GatewayService:
             await asyncio.sleep(TYPING_EVERY)
 
     def _wait_after(self, error: PlatformUnavailable) -> float:
-        wait = max(min(FIRST_WAIT * 2.0**self._failures, LONGEST_WAIT), error.retry_after or 0.0)
+        wait = max(min(FIRST_WAIT * 2.0**self._failures, MAX_WAIT), error.retry_after or 0.0)
         self._failures += 1
         self._reach.problem = str(error)
         logger.warning("%s; asking again in %g s", error, wait)

@@ -11,7 +11,7 @@ from math import floor, log10
 import msgspec
 
 HEIGHT = 150.0
-MOST_SERIES = 6
+MAX_SERIES = 6
 OTHERS = "others"
 
 
@@ -57,7 +57,7 @@ Values = Mapping[str, Mapping[str, float]]
 
 
 def stacked(periods: Sequence[str], values: Values, format_value: Callable[[float], str]) -> Chart:
-    """The values as stacked bars; beyond `MOST_SERIES` series the smallest are added up as others."""
+    """The values as stacked bars; beyond `MAX_SERIES` series the smallest are added up as others."""
     series = _largest(values)
     sums = [sum(by.get(period, 0.0) for by in series.values()) for period in periods]
     top = nice(max(sums, default=0.0))
@@ -145,7 +145,7 @@ def _largest(values: Values) -> dict[str, Mapping[str, float]]:
     """The series by their sums, the largest first, without empty ones."""
     sums = {name: sum(by.values()) for name, by in values.items()}
     ordered = sorted((name for name in values if sums[name] > 0), key=lambda name: (-sums[name], name))
-    largest = ordered if len(ordered) <= MOST_SERIES else ordered[: MOST_SERIES - 1]
+    largest = ordered if len(ordered) <= MAX_SERIES else ordered[: MAX_SERIES - 1]
     chosen = {name: values[name] for name in largest}
     rest = ordered[len(largest) :]
     if rest:

@@ -13,7 +13,7 @@ from hermes_jobs.domain.replay.results import ComparedVariant, Results, VariantR
 from hermes_jobs.interfaces.html.render import Redact, render
 from hermes_jobs.text.paired_statistics import Difference
 
-ROOM = 0.05  # the free share of the axis at each end
+AXIS_MARGIN = 0.05  # the free share of the axis at each end
 
 
 class IntervalMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ def mark_of(difference: Difference) -> IntervalMark:
     most = max(abs(difference.low), abs(difference.high)) or 1.0
 
     def at(value: float) -> float:
-        return round(50 + (50 - 100 * ROOM) * value / most, 2)
+        return round(50 + (50 - 100 * AXIS_MARGIN) * value / most, 2)
 
     low, high = at(difference.low), at(difference.high)
     return IntervalMark(mean=at(difference.mean), low=low, width=round(max(high - low, 0.5), 2))

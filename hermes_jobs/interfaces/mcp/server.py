@@ -52,9 +52,9 @@ from hermes_jobs.views.models import TurnStatus
 INSTRUCTIONS = """hermes-jobs is a personal agent that runs as a job system. A text that is sent becomes a
 turn, which survives restarts and may take long: `wait` gives the answer where `send` did not wait for it."""
 
-LOOK_EVERY = 1.0  # seconds between polls of a turn without events
-LONGEST_WAIT = 600.0
-MOST_ROUNDS = 8  # rounds of questions in one call: clients stop after ten
+POLL_SECONDS = 1.0  # seconds between polls of a turn without events
+MAX_WAIT = 600.0
+MAX_ROUNDS = 8  # rounds of questions in one call: clients stop after ten
 MODERN = "2026-07-28"
 """The first revision in which questions travel in the result of a call."""
 
@@ -65,7 +65,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 TurnId = Annotated[str, Field(description="The turn's id, or the beginning of it.")]
 Seconds = Annotated[
-    float, Field(ge=0, le=LONGEST_WAIT, description="How long to wait for the answer. The turn continues.")
+    float, Field(ge=0, le=MAX_WAIT, description="How long to wait for the answer. The turn continues.")
 ]
 Limit = Annotated[int, Field(ge=1, le=200)]
 
@@ -193,7 +193,7 @@ class AgentServer:
                 until = max(until, time.monotonic() + remaining)
             elif standing.is_over or standing.is_held or remaining <= 0:
                 return result_of(await self._do(self._requests.turn, submitted.turn))
-            standing = await self._do(watched.look, min(LOOK_EVERY, max(remaining, 0.0)))
+            standing = await self._do(watched.look, min(POLL_SECONDS, max(remaining, 0.0)))
 
     def _questions(
         self, submitted: Submitted, questions: Iterable[AnyQuestion], rounds: int
@@ -208,7 +208,7 @@ class AgentServer:
 
     async def _take_answers(self, ctx: Context[Any, Any], watched: WatchedTurn) -> bool:
         """Record the answers in the call; returns whether more questions are allowed."""
-        decided = _rounds(ctx) < MOST_ROUNDS
+        decided = _rounds(ctx) < MAX_ROUNDS
         responses = ctx.input_responses or {}
         for question in (await self._do(watched.look)).questions if responses else ():
             answer = responses.get(question.id)
@@ -229,7 +229,7 @@ class AgentServer:
 
             closed = anyio.Event()
             tasks.start_soon(ask)
-            while not closed.is_set() and question in (await self._do(watched.look, LOOK_EVERY)).questions:
+            while not closed.is_set() and question in (await self._do(watched.look, POLL_SECONDS)).questions:
                 pass
             tasks.cancel_scope.cancel()
         if answers:

@@ -24,7 +24,7 @@ from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.elicitations import elicitation, modes, result_of
 from hermes_jobs.interfaces.mcp.requests import Requests
 
-GOES_ON = frozenset({"queued", "running", "waiting"})
+ACTIVE_STATUSES = frozenset({"queued", "running", "waiting"})
 POLL_MS = 1_000  # between two polls of the client
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         if params.name != "send" or not isinstance(result, CallToolResult) or not self._is_known_to(ctx):
             return result
         stands = result.structured_content or {}
-        if stands.get("status") not in GOES_ON or stands.get("questions"):
+        if stands.get("status") not in ACTIVE_STATUSES or stands.get("questions"):
             return result
         return {"resultType": "task", **await self._do(self._state, str(stands["turn"]), frozenset())}
 
@@ -89,7 +89,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
         state |= {"ttlMs": None, "pollIntervalMs": POLL_MS}
         if reply.value["status"] == "cancelled":
             return {**state, "status": "cancelled", "statusMessage": reply.text}
-        if reply.value["status"] not in GOES_ON:
+        if reply.value["status"] not in ACTIVE_STATUSES:
             result = result_of(reply).model_dump(mode="json", by_alias=True, exclude_none=True)
             return {**state, "status": "completed", "result": result}
         requests = {

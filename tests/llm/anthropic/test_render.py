@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from hermes_jobs.agent.llm.anthropic.render import (
+    CONTINUE_PROMPT,
     EARLIER,
-    GO_ON,
     NO_OUTPUT,
     NO_RESULT,
     NO_TEXT,
@@ -96,7 +96,7 @@ def blocks(messages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
         ),
         pytest.param(
             [UserMessage("Hi"), AssistantMessage("Hello")],
-            [user("Hi"), assistant(text("Hello")), user(GO_ON)],
+            [user("Hi"), assistant(text("Hello")), user(CONTINUE_PROMPT)],
             id="ends with the assistant",
         ),
         pytest.param(

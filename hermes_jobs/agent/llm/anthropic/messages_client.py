@@ -60,7 +60,7 @@ def is_about_thoughts(message: str) -> bool:
 
 logger = logging.getLogger(__name__)
 
-MOST_PAUSES = 8
+MAX_PAUSES = 8
 """The most continuations of a paused model in one call."""
 
 _MOST_SESSIONS = 1000  # whose refused schemas are remembered
@@ -185,7 +185,7 @@ class MessagesClient:
             return self._takes(request, payload) and (prefix is None or prefix.fits(payload, before))
 
         body = request_body(request, conduct, takes, prefix)
-        for _ in range(MOST_PAUSES):
+        for _ in range(MAX_PAUSES):
             await self._receive(body, message, on_text)
             if message.stop_reason != "pause_turn":
                 break

@@ -35,7 +35,7 @@ Takes = Callable[[Payload, Sequence[Json]], bool]
 DIALECT = "anthropic"
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 EARLIER = "(What was said before this is not shown.)"
-GO_ON = "Go on."
+CONTINUE_PROMPT = "Go on."
 NO_TEXT = "(no text)"
 NO_OUTPUT = "(no output)"
 NO_RESULT = "Error: this call has no result; it was interrupted."
@@ -51,7 +51,7 @@ def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
         _add(messages, "assistant", _assistant(reply, takes, messages))
         _add(messages, "user", [*_results(reply, answers), *_texts(reply, answers)])
     if not messages or messages[-1]["role"] == "assistant":
-        messages.append({"role": "user", "content": [_text(GO_ON)]})
+        messages.append({"role": "user", "content": [_text(CONTINUE_PROMPT)]})
     return messages
 
 

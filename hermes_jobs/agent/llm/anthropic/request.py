@@ -37,7 +37,7 @@ from hermes_jobs.agent.llm.families import Effort
 from hermes_jobs.domain.session.messages import Payload
 from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 
-MOST_MARKS = 4
+MAX_MARKS = 4
 
 
 def marked(body: Json, ttl: CacheTtl) -> Json:
@@ -50,7 +50,7 @@ def marked(body: Json, ttl: CacheTtl) -> Json:
     steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}
     messages = list(body["messages"])
     user_messages = [at for at, each in enumerate(messages) if each["role"] == "user"]
-    for at in user_messages[len(steady) - MOST_MARKS :]:
+    for at in user_messages[len(steady) - MAX_MARKS :]:
         messages[at] = {**messages[at], "content": _on_last(messages[at]["content"], mark)}
     return {**body, **steady, "messages": messages}
 
@@ -145,8 +145,8 @@ def _declared(name: str) -> Json:
 
 
 BUDGETS: dict[Effort, int] = {"none": 0, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
-SMALLEST_BUDGET = 1_024
-USUAL_ANSWER = 64_000
+MIN_BUDGET = 1_024
+DEFAULT_MAX_TOKENS = 64_000
 """The output limit if nothing limits it and the model could write more."""
 
 
@@ -156,7 +156,7 @@ def limited(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Js
     `max_tokens` None: the model's limit, or the usual one. A budget is at most half of the limit; if that is
     too small for a budget there is none.
     """
-    limit = min(can.longest, USUAL_ANSWER) if max_tokens is None else max_tokens
+    limit = min(can.longest, DEFAULT_MAX_TOKENS) if max_tokens is None else max_tokens
     return {"max_tokens": limit, **_thought(can, effort, limit)}
 
 
@@ -176,7 +176,7 @@ def _thought(can: Abilities, effort: Effort | None, limit: int) -> Json:
         case "budget":
             budget = min(BUDGETS[effort], limit // 2)
             thinking = {"type": "enabled", "budget_tokens": budget}
-            return {**({"thinking": thinking} if budget >= SMALLEST_BUDGET else {}), **_level(can, effort)}
+            return {**({"thinking": thinking} if budget >= MIN_BUDGET else {}), **_level(can, effort)}
         case _:
             assert_never(can.thinking)
 

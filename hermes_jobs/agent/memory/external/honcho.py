@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KEY = "HONCHO_API_KEY"
 SECONDS = 30.0
-LONGEST = 24_000  # characters of one message; the service takes 25,000
+MAX_MESSAGE_CHARS = 24_000  # characters of one message; the service takes 25,000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 ASK = ToolSpec(
@@ -91,7 +91,7 @@ class HonchoMemory:
         assert self._session is not None, "it was not initialised"
         assert self._assistant is not None, "it was not initialised"
         pairs = [(self._users, user), (self._assistant, assistant)]
-        messages = [peer.message(text[:LONGEST]) for peer, text in pairs if text.strip()]
+        messages = [peer.message(text[:MAX_MESSAGE_CHARS]) for peer, text in pairs if text.strip()]
         if messages:
             self._session.add_messages(messages)
 

@@ -21,8 +21,8 @@ from hermes_jobs.agent.tools.web_search.query import (
 )
 from hermes_jobs.system.struct_types import described
 
-MOST_WORDS = 50
-MOST_CHARS = 400
+MAX_WORDS = 50
+MAX_CHARS = 400
 _FRESHNESS: Mapping[Age, str] = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 _MARKS = re.compile(r"</?(?:strong|b|em|i)>", re.IGNORECASE)
 _WRONG_KEY = frozenset({"SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_NOT_FOUND", "SUBSCRIPTION_TOKEN_MISSING"})
@@ -65,8 +65,8 @@ class Brave:
     def request(self, query: SearchQuery) -> HttpRequest:
         """See `SearchApi.request`."""
         text = query.with_operator
-        if len(text.split()) > MOST_WORDS or len(text) > MOST_CHARS:
-            limits = f"{MOST_WORDS} words and {MOST_CHARS} characters"
+        if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARS:
+            limits = f"{MAX_WORDS} words and {MAX_CHARS} characters"
             raise SearchFailed("query", f"Brave Search takes at most {limits}. Ask in fewer words.")
         params = {
             "q": text,

@@ -21,8 +21,8 @@ from hermes_jobs.system.struct_types import described
 
 INSTALL = "pip install 'hermes-jobs[duckduckgo]'"
 SECONDS = 20
-BACKSTOP = 5.0  # seconds more, after which the process is killed without a response
-PASSED_ON = (
+KILL_GRACE_SECONDS = 5.0  # seconds more, after which the process is killed without a response
+PASSED_VARIABLES = (
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     *(f"{each}_PROXY" for each in ("HTTP", "HTTPS", "ALL", "NO")),
@@ -59,7 +59,7 @@ class DuckDuckGo:
     title = "DuckDuckGo"
 
     def __init__(self, environ: Mapping[str, str], *, seconds: int = SECONDS) -> None:
-        self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
+        self._environ = {name: environ[name] for name in PASSED_VARIABLES if name in environ}
         self._seconds = seconds
 
     def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
@@ -73,7 +73,7 @@ class DuckDuckGo:
             "hermes_jobs.agent.tools.web_search.duckduckgo_process",
             sent,
             env=self._environ,
-            timeout=self._seconds + BACKSTOP,
+            timeout=self._seconds + KILL_GRACE_SECONDS,
             cancel=cancel,
         )
         if completed.interrupted:

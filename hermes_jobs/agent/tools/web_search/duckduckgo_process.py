@@ -20,7 +20,7 @@ from hermes_jobs.system.struct_types import described
 
 ANY_REGION = "wt-wt"
 MAX_MEMORY = 2 * 1024**3
-NOTHING = "No results found."
+NO_RESULTS = "No results found."
 _AGES: Mapping[Age, str] = {"day": "d", "week": "w", "month": "m", "year": "y"}
 
 
@@ -60,7 +60,7 @@ def _failure(error: Exception) -> Answered:
     from ddgs.exceptions import RatelimitException, TimeoutException
 
     message = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
-    if message == NOTHING:
+    if message == NO_RESULTS:
         text = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
         return Answered(kind="rate", message=text)
     kind: FailureKind = "unreachable"

@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, Searc
 from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGo
 from hermes_jobs.agent.tools.web_search.exa import Exa
 from hermes_jobs.agent.tools.web_search.query import (
-    SAID_CHARS,
+    MAX_MESSAGE_CHARS,
     HttpRequest,
     SearchApi,
     SearchFailed,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SECONDS = 20.0
 MAX_BYTES = 4 * 1024 * 1024
 TRIES = 3  # attempts after a rate limit: some plans allow one search a second
-LONGEST_PAUSE = 5.0  # the most seconds before an automatic retry
+MAX_PAUSE = 5.0  # the most seconds before an automatic retry
 DEFAULT_PAUSE = 1.0
 REDACTED = "[REDACTED]"
 
@@ -108,7 +108,7 @@ class HttpSearcher:
                 response = await self._send(client, request)
                 refused = response.status == 429
                 wait = DEFAULT_PAUSE if response.pause is None else response.pause
-                if not refused or not remaining or wait > LONGEST_PAUSE or not self._may_try_again(response):
+                if not refused or not remaining or wait > MAX_PAUSE or not self._may_try_again(response):
                     return response
                 await self._pause(wait)
         raise AssertionError("a search is tried at least once")
@@ -158,7 +158,7 @@ class HttpSearcher:
     def _safe(self, text: str) -> str:
         if self._secret:
             text = text.replace(self._secret, REDACTED)
-        return one_line(text, SAID_CHARS).rstrip(".")
+        return one_line(text, MAX_MESSAGE_CHARS).rstrip(".")
 
 
 def _failure_of(

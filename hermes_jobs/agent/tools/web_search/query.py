@@ -17,7 +17,7 @@ AGE_DAYS: Mapping[Age, int] = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 FailureKind = Literal["auth", "quota", "rate", "query", "unavailable", "unreachable", "format"]
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-SAID_CHARS = 200
+MAX_MESSAGE_CHARS = 200
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from hermes_jobs.agent.tools.web_search.query import (
 )
 from hermes_jobs.system.struct_types import described
 
-MOST_CHARS = 400
+MAX_CHARS = 400
 _USED_UP = frozenset({432, 433})  # the limits of the plan and of pay-as-you-go
 
 
@@ -51,8 +51,8 @@ class Tavily:
 
     def request(self, query: SearchQuery) -> HttpRequest:
         """See `SearchApi.request`."""
-        if len(query.text) > MOST_CHARS:
-            raise SearchFailed("query", f"Tavily takes at most {MOST_CHARS} characters. Ask in fewer words.")
+        if len(query.text) > MAX_CHARS:
+            raise SearchFailed("query", f"Tavily takes at most {MAX_CHARS} characters. Ask in fewer words.")
         body: dict[str, Any] = {"query": query.text, "max_results": query.limit, "search_depth": "basic"}
         if query.newer_than:
             body["time_range"] = query.newer_than

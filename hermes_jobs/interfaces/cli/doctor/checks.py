@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
-MUCH_FOR_TOOLS = 0.35  # of the window; the system prompt comes on top
+LARGE_TOOLS_SHARE = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
 SERVERS_AT_ONCE = 4  # MCP servers that are started or reached in parallel
@@ -170,7 +170,7 @@ def context(application: Application) -> DoctorFinding:
         when = "compresses only by `sessions compress` (compression.enabled is false)"
     text = f"the engine {settings.context.engine} {when}"
     tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
-    if tools < window * MUCH_FOR_TOOLS:
+    if tools < window * LARGE_TOOLS_SHARE:
         return ok("context", text)
     hint = (
         f"The tools alone take about {tools:,} tokens of that window: turn off toolsets that you do not need "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.settings import Settings
 
-FEW = 2  # the least requests before an unused cache is reported
+MIN_REQUESTS = 2  # the least requests before an unused cache is reported
 
 
 def model(settings: Settings) -> DoctorFinding:
@@ -66,7 +66,12 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
         return
     for row in used:
         choice, cached = settings.choice(row.key), row.usage.cache_read_tokens + row.usage.cache_write_tokens
-        if choice.rehearsal or row.requests < FEW or cached or caching_of(settings, choice).kind != "marks":
+        if (
+            choice.rehearsal
+            or row.requests < MIN_REQUESTS
+            or cached
+            or caching_of(settings, choice).kind != "marks"
+        ):
             continue
         yield warn(
             "caching",

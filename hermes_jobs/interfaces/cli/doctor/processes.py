@@ -153,7 +153,9 @@ def flower(settings: Settings) -> DoctorFinding:
 
 PORTS = {"http": 80, "https": 443}
 ANSWER_SECONDS = 3.0
-START_IT = "Start the collector with a receiver for OTLP over HTTP, or correct OTEL_EXPORTER_OTLP_ENDPOINT."
+COLLECTOR_HINT = (
+    "Start the collector with a receiver for OTLP over HTTP, or correct OTEL_EXPORTER_OTLP_ENDPOINT."
+)
 
 
 def traces(environ: Mapping[str, str]) -> DoctorFinding:
@@ -167,7 +169,7 @@ def traces(environ: Mapping[str, str]) -> DoctorFinding:
     where = collector_endpoint(environ)
     refused = _unreachable(where) or _refused()
     if refused:
-        return warn("traces", f"{where} takes no spans: {refused}", START_IT)
+        return warn("traces", f"{where} takes no spans: {refused}", COLLECTOR_HINT)
     return ok("traces", f"{where} takes them")
 
 

@@ -14,7 +14,7 @@ from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
 
 CHECK = "web"
-TRIED = "open source"  # the test query: every index has pages about it
+TEST_QUERY = "open source"  # the test query: every index has pages about it
 
 
 def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[DoctorFinding]:
@@ -65,7 +65,7 @@ def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> s
     from hermes_jobs.engine.in_flight import CancelToken
 
     began = time.monotonic()
-    query = SearchQuery(text=TRIED, limit=1, today=date.min)
+    query = SearchQuery(text=TEST_QUERY, limit=1, today=date.min)
     results = create_web_searcher(settings, name, environ).search(query, CancelToken())
     seconds = time.monotonic() - began
     text = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"

@@ -18,7 +18,7 @@ from hermes_jobs.text.json_schema import schema_fault
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
-MOST_SAMPLES = 100
+MAX_SAMPLES = 100
 EXAMPLE = "See docs/replay.md for an example."
 
 
@@ -77,8 +77,8 @@ def read_design(application: Application, file: Path) -> Design:
     names = [each.name for each in design_file.variants]
     if len(names) < 2 or not all(each.strip() for each in names) or len(set(names)) < len(names):
         raise _refused(file, "it needs two variants or more, each with a name of its own")
-    if not 1 <= design_file.samples <= MOST_SAMPLES:
-        raise _refused(file, f"samples is {design_file.samples}, and 1 to {MOST_SAMPLES} are possible")
+    if not 1 <= design_file.samples <= MAX_SAMPLES:
+        raise _refused(file, f"samples is {design_file.samples}, and 1 to {MAX_SAMPLES} are possible")
     checks = tuple(_check(file, each) for each in design_file.checks)
     if len({each.name for each in checks}) < len(checks):
         raise _refused(file, "two checks have the same name")

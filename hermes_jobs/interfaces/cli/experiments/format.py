@@ -21,7 +21,7 @@ from hermes_jobs.text.paired_statistics import Difference
 
 MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}
 """What the measures that all experiments have are called."""
-TOLD = 160  # columns of a check's result
+MAX_RESULT_COLUMNS = 160  # columns of a check's result
 
 
 def status(experiment: Experiment) -> str:
@@ -130,7 +130,8 @@ def remarks(results: Results) -> Iterator[str]:
             text += [f"{each.failed} failed"] if each.failed else []
             yield f"{each.name}: {', '.join(text)}."
         for check, why in each.told.items():
-            yield f"{each.name}: not all answers keep {check}, the first one: {cut(one_line(why), TOLD)}"
+            reason = cut(one_line(why), MAX_RESULT_COLUMNS)
+            yield f"{each.name}: not all answers keep {check}, the first one: {reason}"
         if each.unreadable:
             yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
     if results.judged_places.decide:

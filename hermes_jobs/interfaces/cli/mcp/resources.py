@@ -24,7 +24,7 @@ from hermes_jobs.interfaces.cli.questions.reader import reader_here
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 
 
 @click.command(
@@ -50,7 +50,7 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
         except Rejected as refused:
             return refused
 
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+    with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
         listings = list(pool.map(found_at, names))
     away = [each for each in listings if isinstance(each, Rejected)]
     if name and away:

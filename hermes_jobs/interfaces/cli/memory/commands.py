@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
 
 KINDS = ("identity", "episodic")
-SHOWN = 5_000  # characters of an entry
+MAX_ENTRY_CHARS = 5_000  # characters of an entry
 TITLES = {"user": "Who you are", "memory": "What the agent has noted"}
 
 
@@ -476,7 +476,9 @@ def _line(entry: Entry, places: Placement, verified: str) -> str:
     why = _why_out(entry, places)
     mark = click.style(f"  (not in prompts: {why})", fg="yellow") if why else ""
     text = (
-        entry.text if len(entry.text) <= SHOWN else f"{entry.text[:SHOWN]}… ({len(entry.text):,} characters)"
+        entry.text
+        if len(entry.text) <= MAX_ENTRY_CHARS
+        else f"{entry.text[:MAX_ENTRY_CHARS]}… ({len(entry.text):,} characters)"
     )
     notes = [
         entry.kind if entry.kind != USUAL[entry.target] else "",

@@ -39,7 +39,11 @@ MAX_READ = 4 * 1024 * 1024  # bytes of a file in a diff
 
 Key = Literal["y", "s", "a", "n", "r"]
 SCOPES: dict[str, e.ApprovalScope] = {"y": "once", "s": "session", "a": "always"}
-TOLD = {"once": "Allowed once.", "session": "Allowed for this session.", "always": "Allowed from now on."}
+ANSWERED_TEXTS = {
+    "once": "Allowed once.",
+    "session": "Allowed for this session.",
+    "always": "Allowed from now on.",
+}
 
 
 class Asker(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +188,7 @@ def print_open(text: str) -> None:
 def answer_effect(command: c.ApproveCall | c.DenyCall) -> str:
     """The effect of an answer, in words."""
     if isinstance(command, c.ApproveCall):
-        return TOLD[command.scope]
+        return ANSWERED_TEXTS[command.scope]
     return "Refused; the agent gets your reason." if command.reason else "Refused."
 
 

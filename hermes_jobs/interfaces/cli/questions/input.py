@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli.questions.approval import Asker, print_open
 from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry, usage_of
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
 
-TOLD: dict[e.InputAction, str] = {
+ANSWERED_TEXTS: dict[e.InputAction, str] = {
     "accept": "Answered.",
     "decline": "Declined; the server is informed.",
     "cancel": "Dismissed; the server is informed.",

@@ -10,7 +10,7 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 
-LOOK_EVERY = 0.3  # seconds between two checks whether an answer is still needed
+POLL_SECONDS = 0.3  # seconds between two checks whether an answer is still needed
 TERMINAL = "/dev/tty"
 
 
@@ -40,7 +40,7 @@ def read_key(
         termios.tcflush(descriptor, termios.TCIFLUSH)
         show()
         while is_open():
-            if select.select([descriptor], [], [], LOOK_EVERY)[0]:
+            if select.select([descriptor], [], [], POLL_SECONDS)[0]:
                 pressed = _read(descriptor)
                 key = pressed.strip("\r\n").lower()
                 if len(key) == 1 and key in keys:
@@ -53,7 +53,7 @@ def read_answer(is_open: Callable[[], bool]) -> str | None:
     """Read a line; None if no answer is needed any more. Raises `EOFError`."""
     with _terminal() as descriptor:
         while is_open():
-            if select.select([descriptor], [], [], LOOK_EVERY)[0]:
+            if select.select([descriptor], [], [], POLL_SECONDS)[0]:
                 return _read(descriptor).strip()
     return None
 

@@ -12,7 +12,7 @@ from hermes_jobs.domain.session import forms
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.input import (
-    TOLD,
+    ANSWERED_TEXTS,
     InputQuestion,
     ask_for_input,
     input_questions,
@@ -59,7 +59,7 @@ def _answers(
         if answer is None:
             note("It is too late to answer.")
             return
-        note(f"  {TOLD[answer.action]}")
+        note(f"  {ANSWERED_TEXTS[answer.action]}")
         yield answer
 
 

@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 if TYPE_CHECKING:
     from hermes_jobs.views.reviews import ReviewView
 
-LOOKED_AT = 50  # the newest reviews that are searched for a running one
+MAX_SEARCHED = 50  # the newest reviews that are searched for a running one
 
 
 _ONLY = numbers_option("Only proposal N; repeatable.")
@@ -62,7 +62,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
 def _refuse_second(context: CliContext) -> None:
     from hermes_jobs.errors import Rejected
 
-    for each in context.application.views.reviews(limit=LOOKED_AT):
+    for each in context.application.views.reviews(limit=MAX_SEARCHED):
         if each.kind == "curate" and each.status in {"waiting", "running"}:
             raise Rejected(
                 f"Review {each.id} is at it already ({each.status}).",

@@ -29,7 +29,7 @@ from hermes_jobs.interfaces.cli.schedules.model import interpret
 from schedules.phrases import Refused, Understood
 
 _YES = yes_option("Do not ask for confirmation.")
-SAY_WHEN = 'Give a time: "every weekday at 9", or one of --cron, --every, --at, --in.'
+TIME_HINT = 'Give a time: "every weekday at 9", or one of --cron, --every, --at, --in.'
 UNCHANGED = "Nothing to change: give an option such as --task TEXT, or a sentence."
 UNNAMED = "schedule"
 
@@ -57,7 +57,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
     zone_of(zone)
     understood = _understood(context, wanted, schedule, zone, now)
     if understood is None:
-        raise click.UsageError(SAY_WHEN)
+        raise click.UsageError(TIME_HINT)
     settings = context.settings.schedules
     blank = Plan(
         name=UNNAMED,

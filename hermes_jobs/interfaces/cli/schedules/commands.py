@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NEXT = 3
 """Runs that are shown ahead."""
 
-MOST = 1000
+MAX_RUNS = 1000
 
 
 COMMANDS = {
@@ -81,7 +81,7 @@ def schedule() -> None:
 @click.option(
     "-n",
     "count",
-    type=IntParam(1, MOST),
+    type=IntParam(1, MAX_RUNS),
     metavar="N",
     default=NEXT,
     show_default=True,

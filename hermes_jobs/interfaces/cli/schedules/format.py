@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 NEXT = 3
 """Due times that are shown ahead."""
-ANSWER_SHOWN = 600  # characters of the last answer
+MAX_ANSWER_CHARS = 600  # characters of the last answer
 
-WHY: dict[str, str] = {
+REASONS: dict[str, str] = {
     "down": "nothing was running when it was due",
     "overlap": "the previous run was still running",
     "edited": "the schedule was changed before it ran",
@@ -194,7 +194,7 @@ def run_line(rule: TimingInZone, run: RunView) -> str:
     due = due_time(rule, run.due)
     if run.outcome == "missed":
         more = f" to {due_time(rule, run.until)}, {missed_count(run)} in all" if run.until is not None else ""
-        return f"missed: {due}{more} ({WHY[run.reason]})"
+        return f"missed: {due}{more} ({REASONS[run.reason]})"
     if run.outcome == "queued":
         return f"{due}: waits for the previous run"
     by = "" if run.by == "clock" else f", asked for by {run.by}"
@@ -221,8 +221,8 @@ def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
     answer = context.application.views.turn(turn).answer if turn is not None else None
     if answer:
         click.echo()
-        more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > ANSWER_SHOWN else ""
-        print_text(answer[:ANSWER_SHOWN] + more)
+        more = f"… (hermes-jobs turns show {turn} has the rest)" if len(answer) > MAX_ANSWER_CHARS else ""
+        print_text(answer[:MAX_ANSWER_CHARS] + more)
 
 
 def _status(schedule: ScheduleView) -> str:

@@ -10,7 +10,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option, limit_optio
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.schedules.format import (
     NEXT,
-    WHY,
+    REASONS,
     deliveries_line,
     due_time,
     missed_count,
@@ -115,7 +115,7 @@ def _runs(rule: TimingInZone) -> Resource[RunView]:
                 "COST", lambda run: money(run.cost_usd) if run.turn is not None else "", rank=2, right=True
             ),
             Column("DELIVERY", deliveries_line, rank=1),
-            Column("WHY", lambda run: WHY.get(run.reason, run.message), telling=True),
+            Column("WHY", lambda run: REASONS.get(run.reason, run.message), telling=True),
         ),
         "It has not run yet.",
         lambda run: run_json(rule, run),

@@ -56,7 +56,7 @@ sessions.add_command(session_search.search)
 def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List sessions, the last used first."""
     chosen_sessions = context.application.views.sessions(hidden=everything, limit=limit)
-    resource = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *OF_ALL, *SESSIONS.columns[2:]))
+    resource = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *HIDDEN_COLUMNS, *SESSIONS.columns[2:]))
     (resource if everything else SESSIONS).print_list(chosen_sessions, as_json=as_json)
 
 
@@ -215,7 +215,7 @@ def _works_for(session: SessionView) -> str:
     return f"{place.parent}{root}{f', as {place.role}' if place.role else ''}"
 
 
-OF_ALL: Sequence[Column[SessionView]] = (
+HIDDEN_COLUMNS: Sequence[Column[SessionView]] = (
     Column("KIND", lambda session: session.kind),
     Column("WORKS FOR", lambda session: "" if session.at else session.parent or "", rank=4),
 )

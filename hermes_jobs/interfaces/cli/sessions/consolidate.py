@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_jobs.views.consolidations import Unread
     from hermes_jobs.views.reviews import ReviewView
 
-AT_ONCE = 20
+BATCH = 20
 
 
 @click.command(
@@ -38,7 +38,7 @@ AT_ONCE = 20
     "session_id", metavar="[ID]", type=NonEmpty(), required=False, shell_complete=complete_session
 )
 @click.option("--all-finished", is_flag=True, help="All ended or idle sessions, most recently used first.")
-@limit_option("conversations, with --all-finished", default=AT_ONCE)
+@limit_option("conversations, with --all-finished", default=BATCH)
 @json_option
 @pass_context
 def consolidate_session(

@@ -43,7 +43,7 @@ def _served(provider: Provider) -> str | None:
 
 
 MAIN_KEY = "OPENAI_API_KEY"
-ABOUT_THE_MODEL = (
+MODEL_SETTINGS = (
     "HERMES_JOBS_MODEL",
     "HERMES_JOBS_MODEL__MODEL",
     "HERMES_JOBS_MODEL__PROVIDER",
@@ -96,7 +96,7 @@ def settings_with(context: CliContext, setup: ModelSetup) -> Settings:
     """The settings with this choice."""
     from hermes_jobs.settings import load
 
-    environ = {name: value for name, value in context.environ.items() if name not in ABOUT_THE_MODEL}
+    environ = {name: value for name, value in context.environ.items() if name not in MODEL_SETTINGS}
     environ["HERMES_JOBS_MODEL"] = setup.model
     environ["HERMES_JOBS_MODEL__PROVIDER"] = setup.provider.name
     environ["HERMES_JOBS_MODEL__BASE_URL"] = setup.base_url or "null"
@@ -139,6 +139,6 @@ def tell_next(context: CliContext, setup: ModelSetup, say: Callable[[str], None]
 
 def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:
     """Warn about variables that override the written settings."""
-    winning = [name for name in ABOUT_THE_MODEL if context.environ.get(name, "").strip()]
+    winning = [name for name in MODEL_SETTINGS if context.environ.get(name, "").strip()]
     if winning:
         say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")

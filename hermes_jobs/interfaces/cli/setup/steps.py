@@ -24,7 +24,7 @@ from hermes_jobs.interfaces.cli.setup.questions import Questions
 
 UNCHANGED = "Nothing was written."
 TRIES = 3  # attempts to type a key or a model
-SHOWN = 20  # models listed by number
+MAX_LISTED = 20  # models listed by number
 MARKS = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="yellow")}
 FAIL = click.style("FAIL", fg="red")
 
@@ -194,7 +194,7 @@ class ModelDialog:
         names = [each.name for each in listing.models]
         if not names:
             return self._ask.text("Model", usual)
-        choices = [*filter(None, [usual]), *(name for name in names if name != usual)][:SHOWN]
+        choices = [*filter(None, [usual]), *(name for name in names if name != usual)][:MAX_LISTED]
         if len(names) > len(choices):
             self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
         meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in listing.models}
@@ -273,6 +273,6 @@ def _is_key_of(provider: Provider, value: str) -> bool:
 
 
 def _which(listing: Listing) -> str:
-    names = ", ".join(each.name for each in listing.models[:SHOWN])
-    more = f" and {len(listing.models) - SHOWN} more" if len(listing.models) > SHOWN else ""
+    names = ", ".join(each.name for each in listing.models[:MAX_LISTED])
+    more = f" and {len(listing.models) - MAX_LISTED} more" if len(listing.models) > MAX_LISTED else ""
     return f"Name a model with --model; it offers {names}{more}." if names else "Name a model with --model."

@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.agent.skills.catalog import SkillEntry
 from hermes_jobs.agent.skills.disk import Problem
-from hermes_jobs.agent.skills.front_matter import NOTHING, Needs
+from hermes_jobs.agent.skills.front_matter import NO_NEEDS, Needs
 from hermes_jobs.agent.skills.guard import concerns_of, verdict
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
@@ -86,8 +86,8 @@ class SkillDetails(SkillRow, frozen=True, kw_only=True):
     requires_toolsets: tuple[str, ...]
     verdict: str
     origin: e.SkillOrigin | None = None
-    needs: Needs = NOTHING
-    lacks: Needs = NOTHING
+    needs: Needs = NO_NEEDS
+    lacks: Needs = NO_NEEDS
 
     @property
     def needs_line(self) -> str:
@@ -241,7 +241,7 @@ def skill_details(application: Application, name: str) -> SkillDetails:
         requires_toolsets=text.requires_toolsets if text else (),
         verdict=verdict(concerns_of(files)),
         origin=volume.skill.origin if volume.skill is not None else None,
-        needs=text.needs if text else NOTHING,
+        needs=text.needs if text else NO_NEEDS,
         lacks=shelf.lacking(volume),
     )
 

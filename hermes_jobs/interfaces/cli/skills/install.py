@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.skill.skill import Files, Skill
 
 
-SHOWN = 12  # shown findings of the guard
-NOTHING = "Nothing was installed"
+MAX_FINDINGS = 12  # shown findings of the guard
+NOT_INSTALLED = "Nothing was installed"
 UNCHANGED = "Nothing was changed"
 
 S = TypeVar("S", "Skill", "InstallCandidate")
@@ -195,8 +195,8 @@ def _installed(
     for problem in candidate.problems:
         note(f"  left out: {problem}")
     rules = _accepted(name, new_concerns({}, candidate.files), "installed", anyway=anyway)
-    if not confirmed(f"Install {name}?", NOTHING, yes=yes):
-        note(f"{NOTHING}.")
+    if not confirmed(f"Install {name}?", NOT_INSTALLED, yes=yes):
+        note(f"{NOT_INSTALLED}.")
         return Installed(skill=name, status="left", origin=candidate.origin)
     shelf.install(before, candidate, candidate.files, category=category, rules=rules)
     note(f"The skill {name} is installed: hermes-jobs skills show {name}")
@@ -289,10 +289,10 @@ def _accepted(name: str, concerns: Sequence[Concern], text: str, *, anyway: bool
     from hermes_jobs.agent.skills.guard import verdict
     from hermes_jobs.errors import Rejected
 
-    for each in concerns[:SHOWN]:
+    for each in concerns[:MAX_FINDINGS]:
         note(f"  {each.severity}: {each.path}:{each.line}: {each.rule}: {each.excerpt}")
-    if len(concerns) > SHOWN:
-        note(f"  … and {len(concerns) - SHOWN} more")
+    if len(concerns) > MAX_FINDINGS:
+        note(f"  … and {len(concerns) - MAX_FINDINGS} more")
     if verdict(concerns) == "dangerous" and not anyway:
         raise Rejected(
             f"The guard calls {name} dangerous. It was not {text}.",

@@ -77,12 +77,12 @@ def wait_for_turn(
 
 def _follow(context: CliContext, text: str, options: OutputOptions, timeout: float | None) -> int:
     """Follow a turn that was begun elsewhere; the exit code."""
-    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+    from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE, follow
 
     turn = find_submitted(context, text)
     if context.application.views.turn(turn.turn).has_schema:
         options = options.for_document()
-    return follow(context, turn, options, timeout, alone=ALONE)
+    return follow(context, turn, options, timeout, alone=INLINE_NOTICE)
 
 
 @click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
@@ -192,16 +192,16 @@ def _resumption(
 def _go_on(context: CliContext, submitted: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
     """Record the command that continues a turn, and wait for it by the options."""
     from hermes_jobs.interfaces.cli.detach import detach
-    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+    from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE, follow
 
     context.application.engine().execute(submitted.stream, again)
     if not waiting.wait:
         return detach(context, submitted, waiting.output)
-    return follow(context, submitted, waiting.output, waiting.timeout, alone=ALONE)
+    return follow(context, submitted, waiting.output, waiting.timeout, alone=INLINE_NOTICE)
 
 
 call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, if several wait.")
-ASKING_WHERE = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
+WAIT_HELP = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
 @click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
@@ -209,7 +209,7 @@ ASKING_WHERE = "Wait for the turn's answer.  [default: where no worker is alive,
 @call_option
 @click.option("--session", "for_session", is_flag=True, help="Allow such calls for the rest of the session.")
 @click.option("--always", is_flag=True, help="Allow such calls in this folder from now on, by a rule.")
-@wait_options(None, ASKING_WHERE)
+@wait_options(None, WAIT_HELP)
 @pass_context
 def approve_call(
     context: CliContext,
@@ -243,7 +243,7 @@ def approve_call(
 @click.option(
     "--reason", metavar="TEXT", type=TextParam(), default="", help="Reason, which the agent is given."
 )
-@wait_options(None, ASKING_WHERE)
+@wait_options(None, WAIT_HELP)
 @pass_context
 def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
     """Refuse a tool call that waits for approval.
@@ -291,7 +291,7 @@ def go_on_after_answer(
     If the turn has ended without its sub-agent, the sub-agent's turn continues.
     """
     from hermes_jobs.interfaces.cli.detach import print_current
-    from hermes_jobs.interfaces.cli.turns.waiter import ALONE, follow
+    from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE, follow
 
     application = context.application
     application.engine().execute(asking.stream, answer)
@@ -299,7 +299,7 @@ def go_on_after_answer(
         submitted = asking
     wait, timeout, options = waiting
     if not application.workers.are_live() if wait is None else wait:
-        return follow(context, submitted, options, timeout, alone=ALONE, until_asked=wait is None)
+        return follow(context, submitted, options, timeout, alone=INLINE_NOTICE, until_asked=wait is None)
     if options.form == "text":
         note(f"Turn {submitted.turn} is {application.views.turn(submitted.turn).status}.")
     else:

@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import WaitOptions, example, wait_options, waiting_turn_argument
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.turns.actions import (
-    ASKING_WHERE,
+    WAIT_HELP,
     asking_turn,
     call_option,
     find_submitted,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--request", "key", metavar="KEY", type=NonEmpty(), help="Which request, if the call has several."
 )
-@wait_options(None, ASKING_WHERE)
+@wait_options(None, WAIT_HELP)
 @pass_context
 def answer_input(  # noqa: PLR0913 - its flags
     context: CliContext,

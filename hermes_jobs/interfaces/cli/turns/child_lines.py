@@ -13,7 +13,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import cut, line_width, one_line
 from hermes_jobs.text.figures import duration, money, pluralize
 
-LEAST_GOAL = 16  # columns of a goal in a line, however narrow it is
+MIN_GOAL_COLUMNS = 16  # columns of a goal in a line, however narrow it is
 DOING = 28  # columns of what it does
 QUIET = 60.0  # seconds after which the time without an event is shown
 HELD, ASKS, WAITS = "waits for a slot", "waiting for the model", "waits for you"
@@ -102,7 +102,7 @@ class ChildLines:
 def _fitted(mark: str, label: str, rest: str, width: int) -> str:
     """The parts as one line, of which the label gets what the others leave of the width."""
     free = width - line_width(f"{mark}{rest}")
-    return f"{mark}{cut(label, max(free, LEAST_GOAL))}{rest}"
+    return f"{mark}{cut(label, max(free, MIN_GOAL_COLUMNS))}{rest}"
 
 
 def _follow(line: ChildLine, event: e.Event) -> None:

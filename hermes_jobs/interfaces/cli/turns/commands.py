@@ -36,8 +36,8 @@ def turns() -> None:
     """
 
 
-OF_FILES = (diff_turn, rewind_turn)
-for act in (show_turn, show_tree, *ACTS, answer_input, *OF_FILES, rate_turn, label_turn, replay_turn):
+FILE_COMMANDS = (diff_turn, rewind_turn)
+for act in (show_turn, show_tree, *ACTS, answer_input, *FILE_COMMANDS, rate_turn, label_turn, replay_turn):
     turns.add_command(act)
 
 

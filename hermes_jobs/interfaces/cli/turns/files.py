@@ -95,7 +95,7 @@ def rewind_turn(
     print_result(lambda: _rewound_json(rewound), print_text, as_json=as_json)
 
 
-IN_A_DRY_RUN = {"removed": "remove", "restored": "restore"}
+DRY_RUN_VERBS = {"removed": "remove", "restored": "restore"}
 
 
 def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -> list[str]:
@@ -111,7 +111,7 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
         why = f" ({each.reason})" if was_left else ""
         did = _did(each, was_left=was_left)
         if rewound.dry_run:
-            did = IN_A_DRY_RUN.get(did, did)
+            did = DRY_RUN_VERBS.get(did, did)
         lines += [f"  {did:<8}  {printable(rewind.shown(each.change.path))}{why}"]
     return lines
 

@@ -23,9 +23,9 @@ from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
 from hermes_jobs.interfaces.cli.output import cut, flowed
 from hermes_jobs.interfaces.cli.turns.output import TurnOutput
 
-PACE = 0.08  # the least seconds between two drawings
-SPARE = 3  # lines of the terminal that are not used
-AGAIN = "· (the answer was interrupted; here is another)"
+REDRAW_SECONDS = 0.08  # the least seconds between two drawings
+UNUSED_LINES = 3  # lines of the terminal that are not used
+NEW_ANSWER_NOTICE = "· (the answer was interrupted; here is another)"
 
 
 class Surface(Protocol):
@@ -154,7 +154,7 @@ class LiveDisplay:
                 if self._closed:
                     return
                 self._paint()
-            time.sleep(PACE)
+            time.sleep(REDRAW_SECONDS)
 
     def _apply_deltas(self) -> None:
         """Apply the queued deltas."""
@@ -167,7 +167,7 @@ class LiveDisplay:
         below = [] if self._closed else self._open_block(width)
         doing = () if self._live.text else self._status  # streamed text needs no status
         status = [click.style(cut(line, width), dim=True) for line in doing]
-        height = max(lines - SPARE - len(status), 1)
+        height = max(lines - UNUSED_LINES - len(status), 1)
         above, self._above = self._above, []
         self._surface.paint(above, [*below[-height:], *status])
 
@@ -177,7 +177,7 @@ class LiveDisplay:
         if not text.startswith(self._printed):
             if self._printed.startswith(text):
                 return []  # another attempt with the same text so far
-            self._above.append(click.style(AGAIN, dim=True))
+            self._above.append(click.style(NEW_ANSWER_NOTICE, dim=True))
             self._start_text()
         finished, growing = settled(text[len(self._printed) :])
         for block in finished:
@@ -195,7 +195,7 @@ class LiveDisplay:
         width = max(self._surface.size()[0] - 1, 8)
         if not text.startswith(self._printed):
             if text.strip():
-                self._above.append(click.style(AGAIN, dim=True))
+                self._above.append(click.style(NEW_ANSWER_NOTICE, dim=True))
             self._start_text()
         for block in blocks(text[len(self._printed) :]):
             self._print(block, width)

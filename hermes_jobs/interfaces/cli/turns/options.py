@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.views.models import SessionView
 
-EVERYWHERE = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "TERM", "TMPDIR", "_"})
+COMMON_VARIABLES = frozenset(
+    {"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "TERM", "TMPDIR", "_"}
+)
 """Variables that every shell has and sets itself."""
 
 
@@ -162,7 +164,7 @@ def named_variables(
     from hermes_jobs.agent.tools.environment import is_withheld
 
     names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
-    missing = [each for each in names if each in context.environ and each not in {*passed, *EVERYWHERE}]
+    missing = [each for each in names if each in context.environ and each not in {*passed, *COMMON_VARIABLES}]
     withheld = [each for each in missing if is_withheld(each, context.environ[each])]
     if withheld:
         yield f"{', '.join(withheld)}: looks like a secret or belongs to hermes-jobs; commands get neither."

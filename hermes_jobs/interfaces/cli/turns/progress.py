@@ -24,8 +24,8 @@ from hermes_jobs.interfaces.cli.turns.diff_format import counts, folded
 from hermes_jobs.text.figures import duration
 
 LONG = 3.0  # seconds after which a running call is reported
-LONG_THOUGHT = 15.0  # and a model call
-SOON = 1.0  # and either, on a live display
+MODEL_CALL_SECONDS = 15.0  # and a model call
+LIVE_SECONDS = 1.0  # and either, on a live display
 SUBJECTS = {"write_file": "path", "patch_file": "path", "terminal": "command", "delegate": "tasks"}
 FAILURE = 400  # columns of why a call failed
 REPEATED = "the same call with the same result, repeated"
@@ -148,13 +148,15 @@ class ProgressLines:
         for call in self._tools.values():
             self._report_if_longer(call, LONG)
         if self._model is not None:
-            self._report_if_longer(self._model, LONG_THOUGHT)
+            self._report_if_longer(self._model, MODEL_CALL_SECONDS)
 
     def running(self) -> list[str]:
-        """A line for each call that has run for `SOON` or longer, and for each running sub-agent."""
+        """A line for each call that has run for `LIVE_SECONDS` or longer, and for each running sub-agent."""
         at_work = [*self._tools.values(), *([self._model] if self._model else [])]
         lasted = [(call, self._now() - call.since) for call in at_work]
-        calls = [f"· {call.label}: {int(took)} s{call.added}" for call, took in lasted if took >= SOON]
+        calls = [
+            f"· {call.label}: {int(took)} s{call.added}" for call, took in lasted if took >= LIVE_SECONDS
+        ]
         return [*calls, *self.children.lines()]
 
     def _report_if_longer(self, call: RunningCall, seconds: float) -> None:

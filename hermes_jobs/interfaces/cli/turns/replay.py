@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain import events as e
     from hermes_jobs.domain.replay.replay import Replay
 
-MOST_SAMPLES = 100
+MAX_SAMPLES = 100
 
 
 @click.command(
@@ -51,7 +51,7 @@ MOST_SAMPLES = 100
 @click.option(
     "-n",
     "samples",
-    type=IntParam(min=1, max=MOST_SAMPLES),
+    type=IntParam(min=1, max=MAX_SAMPLES),
     metavar="N",
     default=1,
     show_default=True,

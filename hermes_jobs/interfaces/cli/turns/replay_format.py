@@ -159,8 +159,8 @@ def _cost(comparisons: Sequence[Comparison]) -> float | None:
 
 
 FROM_TURN = "the history, the system prompt, the toolsets"
-AS_NOW = "descriptions of tools, addresses and keys, effort and limits"
-LEFT_ALONE = frozenset({"model.model", "terminal.environment"})
+CURRENT_VALUES = "descriptions of tools, addresses and keys, effort and limits"
+NOT_COMPARED = frozenset({"model.model", "terminal.environment"})
 """The model is that of the recorded calls, and no command runs."""
 
 
@@ -191,7 +191,7 @@ def settings_lines(settings: ReplaySettings) -> Iterator[str]:
     """The settings for users, a line each."""
     model = f"model {settings.model}, as asked for" if settings.model else "the model"
     yield f"As recorded: {FROM_TURN}{'' if settings.model else f', {model}'}."
-    yield f"As configured now: {AS_NOW}{f'; {model}' if settings.model else ''}."
+    yield f"As configured now: {CURRENT_VALUES}{f'; {model}' if settings.model else ''}."
     for each in settings.others:
         then, now = (msgspec.json.encode(value).decode() for value in (each.then, each.now))
         yield f"  {each.key} was {then} for the turn, and is {now} now."
@@ -209,7 +209,7 @@ def _others(application: Application, turn: str) -> Iterator[OtherSetting]:
     now = application.settings
     then = applied(now, carried)
     for name, key in known_keys().items():
-        if travels(name) and name not in LEFT_ALONE and then.value(key) != now.value(key):
+        if travels(name) and name not in NOT_COMPARED and then.value(key) != now.value(key):
             yield OtherSetting(
                 name, msgspec.to_builtins(then.value(key)), msgspec.to_builtins(now.value(key))
             )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hermes_jobs.views.timeline import Timeline
     from hermes_jobs.views.tree import Tree
 
-WHAT = 200  # characters of a call's arguments in a step
+MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
 
 
 @click.command(
@@ -294,7 +294,9 @@ def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
     if step.started_at and step.ended_at:
         took = duration(milliseconds(step.started_at, step.ended_at) / 1000)
     what = " ".join(
-        part for part in (call_summary(step.name, step.arguments, WHAT), step.finish_reason) if part
+        part
+        for part in (call_summary(step.name, step.arguments, MAX_ARGUMENT_CHARS), step.finish_reason)
+        if part
     )
     text = f"{what} — {step.message}" if step.message else what
     worker = (step.worker or "",) * with_worker

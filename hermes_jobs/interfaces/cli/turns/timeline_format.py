@@ -17,8 +17,8 @@ from hermes_jobs.views.timeline import Timeline, Track, tracks
 WIDTH = 80  # columns where the output is not a terminal
 LABEL = 30  # columns at most
 BAR = 16  # columns at least
-AT_WORK = ("model_call", "reference", "tool_call", "compression", "record")
-FILLED: dict[SpanKind, str] = {
+WORK_KINDS = ("model_call", "reference", "tool_call", "compression", "record")
+BAR_CHARACTERS: dict[SpanKind, str] = {
     "approval": "▒",
     "question": "▒",
     "backoff": "─",
@@ -68,7 +68,7 @@ def _bar(track: Track, seconds: float, width: int) -> str:
         scale = width / seconds if seconds else 0.0
         first = min(floor(span.start * scale), width - 1)
         beyond = min(max(ceil(span.end * scale), first + 1), width)
-        cells[first:beyond] = [FILLED.get(span.kind, "█")] * (beyond - first)
+        cells[first:beyond] = [BAR_CHARACTERS.get(span.kind, "█")] * (beyond - first)
     text = "".join(cells)
     begun = len(text) - len(text.lstrip())
     return text[:begun] + click.style(text[begun:].rstrip(), fg=_colour(track.last)) + _blank(text)
@@ -97,7 +97,7 @@ def _label_of(track: Track) -> str:
     if span.retry_at is not None:
         return f"{took}, again {format_time(span.retry_at, seconds=True)}"
     if span.outcome in {"ok", "approved", "answered"} or (
-        span.lane == TURN_LANE and span.kind not in AT_WORK
+        span.lane == TURN_LANE and span.kind not in WORK_KINDS
     ):
         return took
     return f"{took} {span.outcome}"

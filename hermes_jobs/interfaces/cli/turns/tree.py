@@ -18,7 +18,7 @@ from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.tree import Tree
 
 PIPED = 100  # columns of a name at most where the output is not a terminal
-LEAST = 20  # columns of a name at least
+MIN_NAME_COLUMNS = 20  # columns of a name at least
 NUM_FIGURES = 4
 PLAIN = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "…": "~", "≥": ">"})
 
@@ -101,7 +101,7 @@ def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
     if width is None:
         return min(natural, PIPED), status, figures
     name_width = width - status - sum(figures) - len(GAP) * (len(figures) + 1)
-    return max(LEAST, min(natural, name_width)), status, figures
+    return max(MIN_NAME_COLUMNS, min(natural, name_width)), status, figures
 
 
 def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold: bool) -> str:

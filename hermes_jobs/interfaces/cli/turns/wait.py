@@ -12,7 +12,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 
-LOOK_EVERY = 1.0  # seconds between checks of live workers
+POLL_SECONDS = 1.0  # seconds between checks of live workers
 
 
 class NoLiveWorker(Exception):
@@ -62,10 +62,10 @@ class LogWaiter:
             now = clock.monotonic()
             if until is not None and now >= until:
                 return False
-            if now - looked_at >= LOOK_EVERY:
+            if now - looked_at >= POLL_SECONDS:
                 looked_at = now
                 self._require_workers()
-            log.wait(self._position, LOOK_EVERY if until is None else min(LOOK_EVERY, until - now))
+            log.wait(self._position, POLL_SECONDS if until is None else min(POLL_SECONDS, until - now))
 
     def remaining_steps(self) -> int:
         """Zero: due steps are left to the workers."""

@@ -26,7 +26,12 @@ from hermes_jobs.interfaces.cli.output import footer_line
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect, ask_person
 from hermes_jobs.interfaces.cli.questions.children import questions_below, waits_for_person
-from hermes_jobs.interfaces.cli.questions.input import TOLD, InputQuestion, ask_for_input, require_no_secret
+from hermes_jobs.interfaces.cli.questions.input import (
+    ANSWERED_TEXTS,
+    InputQuestion,
+    ask_for_input,
+    require_no_secret,
+)
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
@@ -39,11 +44,11 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-PATIENCE = 120.0  # seconds that a process without workers waits for a quota or a server
+MAX_INLINE_WAIT = 120.0  # seconds that a process without workers waits for a quota or a server
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn
 CANCEL_SECONDS = 10.0  # seconds for a cancelled turn to end in this process
 LATER = "continues when a worker is available"
-ALONE = "No worker is alive: this process runs the turn."
+INLINE_NOTICE = "No worker is alive: this process runs the turn."
 
 
 def follow(
@@ -273,7 +278,7 @@ class TurnWaiter:
     def _waits_for_long(self, turn: Turn) -> bool:
         """Whether no worker is alive, and the turn waits longer than this process should."""
         remaining = turn.waits_until - self._application.clock.now()
-        return self._leaves and not turn.running and remaining > PATIENCE
+        return self._leaves and not turn.running and remaining > MAX_INLINE_WAIT
 
     def _end(self, engine: Engine, *, is_done: bool) -> int:
         """Print the turn's result; returns the exit code."""
@@ -357,7 +362,11 @@ class TurnWaiter:
         except Rejected as refused:
             self._printer.say(refused.message)
         else:
-            text = TOLD[command.action] if isinstance(command, c.AnswerInput) else answer_effect(command)
+            text = (
+                ANSWERED_TEXTS[command.action]
+                if isinstance(command, c.AnswerInput)
+                else answer_effect(command)
+            )
             self._printer.say(f"  {text}")
 
     def _answer(
