@@ -73,7 +73,7 @@ def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str]
     except LogUnavailable:
         return ""
     turn = step_id.partition("-")[0]
-    failures = (text for each in reversed(recent) if (text := _failure(each.event, turn, step_id)))
+    failures = (text for event in reversed(recent) if (text := _failure(event.event, turn, step_id)))
     return redact(next(failures, ""))[:MAX_ERROR_CHARS]
 
 

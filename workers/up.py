@@ -256,7 +256,7 @@ class Supervisor:
         """Print the background processes that still run; those without a keeper are ended."""
         running = self._application.processes.running()
         if running:
-            ids = ", ".join(each.record.id for each in running)
+            ids = ", ".join(process.record.id for process in running)
             self._say(f"Background processes continue: {ids} (hermes-jobs processes).")
 
     def _gateway_status(self) -> str:

@@ -73,7 +73,7 @@ def _trust() -> SSLContext:
 
 def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
     """The buttons in one row below a message; None for no buttons."""
-    row = [InlineKeyboardButton(each.label, callback_data=each.data) for each in buttons]
+    row = [InlineKeyboardButton(button.label, callback_data=button.data) for button in buttons]
     return InlineKeyboardMarkup([row]) if row else None
 
 

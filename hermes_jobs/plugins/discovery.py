@@ -42,7 +42,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
         """All that are there, in the order of their names."""
         installed = {point.name for point in _points(self.group)}
         there = {
-            each.parent.name for each in plugins.glob("*/__init__.py") if _NAME.fullmatch(each.parent.name)
+            path.parent.name for path in plugins.glob("*/__init__.py") if _NAME.fullmatch(path.parent.name)
         }
         return tuple(sorted({*self.bundled, *installed, *there}))
 

@@ -68,9 +68,9 @@ class Instances(Generic[T]):
         self._close_all(removed)
 
     def _close_all(self, removed: list[T]) -> None:
-        for each in removed:
+        for instance in removed:
             if self._close is not None:
-                self._close(each)
+                self._close(instance)
 
 
 @contextmanager

@@ -48,7 +48,9 @@ class RedactingExporter(SpanExporter):
             parent=span.parent,
             resource=span.resource,
             attributes=self._values(span.attributes),
-            events=[Event(each.name, self._values(each.attributes), each.timestamp) for each in span.events],
+            events=[
+                Event(event.name, self._values(event.attributes), event.timestamp) for event in span.events
+            ],
             links=span.links,
             kind=span.kind,
             status=Status(span.status.status_code, text and self._redact(text)),
@@ -64,7 +66,7 @@ class RedactingExporter(SpanExporter):
         if isinstance(value, str):
             return self._redact(value)
         if isinstance(value, Sequence) and not isinstance(value, bytes):
-            return [self._value(each) for each in value]
+            return [self._value(item) for item in value]
         return value
 
 

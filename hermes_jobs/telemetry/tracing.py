@@ -175,7 +175,7 @@ class Tracing:
             opening, recent = self._opening(closing, recent)
             if opening is None:
                 continue
-            between = [each.event for each in recent if opening.version < each.version <= closing.version]
+            between = [event.event for event in recent if opening.version < event.version <= closing.version]
             resumes = appended.resumes.get(closing.event.turn or "", 0)
             span = span_of(
                 opening,
@@ -198,8 +198,15 @@ class Tracing:
         event = closing.event
         assert isinstance(event, Closing)
         while True:
-            earlier = (each for each in reversed(recent) if each.version < closing.version)
-            opening = next((each for each in earlier if is_opened_by(each.event, event)), None)
+            earlier = (
+                recorded_event
+                for recorded_event in reversed(recent)
+                if recorded_event.version < closing.version
+            )
+            opening = next(
+                (recorded_event for recorded_event in earlier if is_opened_by(recorded_event.event, event)),
+                None,
+            )
             first = recent[0].version
             if opening is not None or first == 1 or _is_submitted_before(recent, event):
                 return opening, recent
@@ -267,4 +274,6 @@ class _PresetIds(RandomIdGenerator):
 
 def _is_submitted_before(recent: Sequence[RecordedEvent], closing: Closing) -> bool:
     """Whether the turn's submission was read: no event of the turn comes before it."""
-    return any(isinstance(each.event, TurnSubmitted) and each.event.turn == closing.turn for each in recent)
+    return any(
+        isinstance(event.event, TurnSubmitted) and event.event.turn == closing.turn for event in recent
+    )

@@ -67,7 +67,7 @@ def read_checkpoint(text: str) -> Checkpoint:
     for name, lines in _sections(text):
         if name in LISTS:
             parsed_items, others = _each_line(lines) if name in EARLIER else _entries(lines)
-            items.setdefault(name, []).extend(_doubted(each, doubts) for each in parsed_items)
+            items.setdefault(name, []).extend(_doubted(item, doubts) for item in parsed_items)
         else:
             others = lines
         body = "\n".join(others).strip()
@@ -128,9 +128,9 @@ def _each_line(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
 
 
 def _doubted(entry: str, doubts: Sequence[str]) -> str:
-    return f"{DOUBT_MARK}{entry}" if any(each in entry for each in doubts) else entry
+    return f"{DOUBT_MARK}{entry}" if any(doubt in entry for doubt in doubts) else entry
 
 
 def _of(items: dict[str, list[str]], names: Sequence[str]) -> tuple[str, ...]:
-    texts = (entry_text(each) for name in names for each in items.get(name, ()))
-    return distinct(each for each in texts if plain(each) not in _NOTHING)
+    texts = (entry_text(item) for name in names for item in items.get(name, ()))
+    return distinct(text for text in texts if plain(text) not in _NOTHING)

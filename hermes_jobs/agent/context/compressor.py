@@ -257,7 +257,9 @@ def portions(messages: tuple[Message, ...], limit: int, redact: Redact) -> list[
         if portions[-1] and size + tokens > limit:
             portions.append([])
             size = 0
-        portions[-1].extend(unit if tokens <= limit else (_shortest(each, limit, redact) for each in unit))
+        portions[-1].extend(
+            unit if tokens <= limit else (_shortest(message, limit, redact) for message in unit)
+        )
         size += tokens
     return [tuple(portion) for portion in portions if portion]
 

@@ -213,7 +213,9 @@ class PluginContextEngines:
     def _ready(self, session: Session) -> ContextEngine:
         """The session's instance, up to date with its events. Raises the errors of its hooks."""
         instance = self._instance(session.stream)
-        cursors = (each.cursor for each in session.listeners if each.name == self.name)
+        cursors = (
+            subscription.cursor for subscription in session.listeners if subscription.name == self.name
+        )
         with instance.lock:
             engine = self._caught_up(instance, session.stream, session.version, next(cursors, NO_CURSOR))
             self._set_model(instance, engine, self._model_of(session))
@@ -224,14 +226,14 @@ class PluginContextEngines:
         engine = instance.engine
         if engine is None:
             engine = instance.engine = self._circuit.call(self._make, self._limits.begin)
-        for each in self._events(stream, instance.version, upto):
+        for replayed in self._events(stream, instance.version, upto):
             try:
-                self._tell(instance, engine, each)
+                self._tell(instance, engine, replayed)
             except Exception as error:
-                if each.after.version > position:
+                if replayed.after.version > position:
                     raise
-                self._circuit.passed_over(type(each.event).__name__, error)
-            instance.version = each.after.version
+                self._circuit.passed_over(type(replayed.event).__name__, error)
+            instance.version = replayed.after.version
         return engine
 
     def _tell(self, instance: _EngineInstance, engine: ContextEngine, replayed: ReplayedEvent) -> None:

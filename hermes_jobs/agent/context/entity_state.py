@@ -92,14 +92,14 @@ def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> Entit
 
 def merged(old: EntityState, new: EntityState) -> EntityState:
     """Both, newest first; open ends are those of `old`."""
-    files = {each.path: each for each in old.files}
-    commands = {each.command for each in new.commands}
+    files = {file.path: file for file in old.files}
+    commands = {command.command for command in new.commands}
     return EntityState(
         open_ends=old.open_ends,
         decisions=distinct((*new.decisions, *old.decisions)),
-        commands=(*new.commands, *(each for each in old.commands if each.command not in commands)),
+        commands=(*new.commands, *(command for command in old.commands if command.command not in commands)),
         files=(
-            *(_again(files.pop(each.path, None), each) for each in new.files),
+            *(_again(files.pop(file.path, None), file) for file in new.files),
             *files.values(),
         ),
     )
@@ -185,10 +185,10 @@ def count(state: EntityState) -> int:
 def fitted(state: EntityState, limit: int) -> EntityState:
     """The entries that fit into `limit` tokens: of each kind in turn the newest, open and failed ones
     first."""
-    failed = [each for each in state.commands if each.has_failed]
-    others = [each for each in state.commands if not each.has_failed]
-    changed = [each for each in state.files if each.is_changed]
-    read = [each for each in state.files if not each.is_changed]
+    failed = [command for command in state.commands if command.has_failed]
+    others = [command for command in state.commands if not command.has_failed]
+    changed = [file for file in state.files if file.is_changed]
+    read = [file for file in state.files if not file.is_changed]
     kinds: tuple[tuple[str, Sequence[str | CommandState | FileTouched]], ...] = (
         ("open_ends", state.open_ends),
         ("commands", failed),
@@ -197,7 +197,7 @@ def fitted(state: EntityState, limit: int) -> EntityState:
         ("commands", others),
         ("files", read),
     )
-    in_turn = chain.from_iterable(zip_longest(*([(kind, each) for each in items] for kind, items in kinds)))
+    in_turn = chain.from_iterable(zip_longest(*([(kind, item) for item in items] for kind, items in kinds)))
     remaining, included = limit * CHARACTERS_A_TOKEN, set[tuple[str, str | CommandState | FileTouched]]()
     headed = set[str]()
     for entry in filter(None, in_turn):
@@ -209,10 +209,10 @@ def fitted(state: EntityState, limit: int) -> EntityState:
         headed.add(kind)
         included.add(entry)
     return EntityState(
-        open_ends=tuple(each for each in state.open_ends if ("open_ends", each) in included),
-        decisions=tuple(each for each in state.decisions if ("decisions", each) in included),
-        commands=tuple(each for each in state.commands if ("commands", each) in included),
-        files=tuple(each for each in state.files if ("files", each) in included),
+        open_ends=tuple(open_end for open_end in state.open_ends if ("open_ends", open_end) in included),
+        decisions=tuple(decision for decision in state.decisions if ("decisions", decision) in included),
+        commands=tuple(command for command in state.commands if ("commands", command) in included),
+        files=tuple(file for file in state.files if ("files", file) in included),
     )
 
 
@@ -237,7 +237,7 @@ def rendered(state: EntityState) -> Iterator[str]:
     )
     for heading, items in zip(HEADINGS.values(), kinds, strict=True):
         if items:
-            yield "\n".join((heading, *(line_of(each) for each in items)))
+            yield "\n".join((heading, *(line_of(item) for item in items)))
 
 
 def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:

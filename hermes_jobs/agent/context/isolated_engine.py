@@ -160,7 +160,7 @@ def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> b
     if at is None:
         return True
     lines = [line for line in units[at][0].content.splitlines() if line.strip()]
-    remaining = "\n".join(each.content for each in after if isinstance(each, UserMessage))
+    remaining = "\n".join(message.content for message in after if isinstance(message, UserMessage))
     return not lines or any(line in remaining for line in lines)
 
 
@@ -168,7 +168,7 @@ def _is_whole(unit: Unit) -> bool:
     """Whether each call has a result and each result a call, in any order."""
     first = unit[0]
     requested = [call.id for call in first.tool_calls] if isinstance(first, AssistantMessage) else []
-    answered_calls = [each.tool_call for each in unit if isinstance(each, ToolMessage)]
+    answered_calls = [message.tool_call for message in unit if isinstance(message, ToolMessage)]
     return sorted(requested) == sorted(answered_calls)
 
 

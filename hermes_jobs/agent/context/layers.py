@@ -87,7 +87,9 @@ def continued(
     """
     checkpoints = [read_checkpoint(answer) for answer in answers]
     last = checkpoints[-1]
-    lines = distinct(line for each in checkpoints for line in each.earlier) or condensed(before.recent)
+    lines = distinct(line for checkpoint in checkpoints for line in checkpoint.earlier) or condensed(
+        before.recent
+    )
     state = entity_state.merged(before.state, observed)
     return fitted(
         Layers(
@@ -117,7 +119,7 @@ def fitted(layers: Layers, budget: int, session: str) -> Layers:
     dropped = (
         entity_state.count(layers.state)
         - entity_state.count(state)
-        + sum(len(each.lines) for each in left_out)
+        + sum(len(omitted.lines) for omitted in left_out)
     )
     archive = layers.archive
     if dropped:
@@ -194,7 +196,10 @@ def blocks(layers: Layers) -> Iterator[str]:
         lines = (
             line
             for episode in layers.earlier
-            for line in (FROM.format(session=episode.session), *(f"- {each}" for each in episode.lines))
+            for line in (
+                FROM.format(session=episode.session),
+                *(f"- {episode_line}" for episode_line in episode.lines),
+            )
         )
         yield "\n".join((EARLIER, *lines))
     if layers.archive is not None:

@@ -56,7 +56,7 @@ def _repaired(unit: Unit) -> Unit:
         return ()
     if not isinstance(first, AssistantMessage):
         return unit
-    results = {each.tool_call: each for each in unit[1:] if isinstance(each, ToolMessage)}
+    results = {message.tool_call: message for message in unit[1:] if isinstance(message, ToolMessage)}
     answers = (
         results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT) for call in first.tool_calls
     )

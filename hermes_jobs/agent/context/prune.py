@@ -137,8 +137,8 @@ def _short(value: Any) -> Any:
         case str() if len(value) > MAX_VALUE:
             return f"{value[:MAX_VALUE]}… ({len(value):,} characters)"
         case dict():
-            return {key: _short(each) for key, each in value.items()}
+            return {key: _short(item) for key, item in value.items()}
         case list():
-            return [_short(each) for each in value]
+            return [_short(item) for item in value]
         case _:
             return value

@@ -129,11 +129,11 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         cannot be restored: the log was put back to an older state since.
         """
         contents = []
-        for each in self.of(name):
-            content = restore(each)
-            if content is None or digest(content) != each.digest:
+        for text in self.of(name):
+            content = restore(text)
+            if content is None or digest(content) != text.digest:
                 return ()
-            contents.append(Content(content, each.mark.at, by_hand=each.text is not None))
+            contents.append(Content(content, text.mark.at, by_hand=text.text is not None))
         if contents:
             contents[-1] = msgspec.structs.replace(contents[-1], unread=self._is_unread(name, file))
         return tuple(contents)
@@ -142,7 +142,7 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
         """A content that was never read is replaced by the next one."""
         before = self.of(name)
         texts = [*(before[:-1] if self._is_unread(name, file) else before), content][-MAX_VERSIONS:]
-        while len(texts) > 1 and sum(len(each.text or "") for each in texts) > MAX_CHARS:
+        while len(texts) > 1 and sum(len(text.text or "") for text in texts) > MAX_CHARS:
             del texts[0]
         self.entries[name] = tuple(texts)
 

@@ -81,8 +81,8 @@ def _parts(schema: object) -> Iterator[Json]:
     """The schema and its subschemas. The values of `enum`, `const` and the like are not schemas."""
     match schema:
         case list():
-            for each in schema:
-                yield from _parts(each)
+            for part in schema:
+                yield from _parts(part)
         case dict():
             yield schema
             for key in ("items", "anyOf", "allOf", "oneOf", "not", "if", "then", "else", "prefixItems"):

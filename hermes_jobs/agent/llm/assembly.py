@@ -74,7 +74,7 @@ def _details(entries: object) -> str:
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         return ""
     return "".join(
-        text_of(each.get("text")) or text_of(each.get("summary")) for each in map(mapping_of, entries)
+        text_of(entry.get("text")) or text_of(entry.get("summary")) for entry in map(mapping_of, entries)
     )
 
 

@@ -20,8 +20,13 @@ def with_valid_ids(messages: Sequence[Message], valid: str) -> Sequence[Message]
 
     Such ids stay unchanged; if all are such, the given messages are returned.
     """
-    ids = [call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls]
-    if len(set(ids)) == len(ids) and all(re.fullmatch(valid, each) for each in ids):
+    ids = [
+        call.id
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
+    ]
+    if len(set(ids)) == len(ids) and all(re.fullmatch(valid, call_id) for call_id in ids):
         return messages
     used: set[str] = set()
     current: dict[str, str] = {}  # the current id of each original one

@@ -55,17 +55,19 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
         """The model of that name; Gemini lists `models/NAME`, and local servers
         accept names without a tag.
         """
-        fitting = (each for each in self.models if name in {each.name, each.name.removeprefix("models/")})
-        tagged = (each for each in self.models if each.name == f"{name}:latest")
+        fitting = (
+            offered for offered in self.models if name in {offered.name, offered.name.removeprefix("models/")}
+        )
+        tagged = (offered for offered in self.models if offered.name == f"{name}:latest")
         return next(fitting, next(tagged, None))
 
     def nearest(self, name: str, n: int = 3) -> list[str]:
         """The listed names most similar to that one."""
         from difflib import get_close_matches
 
-        short = {each.name.rpartition("/")[2].lower(): each.name for each in reversed(self.models)}
+        short = {offered.name.rpartition("/")[2].lower(): offered.name for offered in reversed(self.models)}
         by_end = get_close_matches(name.rpartition("/")[2].lower(), short, n=n, cutoff=0.4)
-        return [short[each] for each in by_end]
+        return [short[name] for name in by_end]
 
 
 def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: float = SECONDS) -> Listing:
@@ -124,14 +126,14 @@ def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing
     """The API at an address with a missing or an extra path segment."""
     shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
     candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
-    for each in candidates:
-        response = _request(client, f"{each}/models", key, "openai")
+    for candidate in candidates:
+        response = _request(client, f"{candidate}/models", key, "openai")
         if isinstance(response, Listing) and (response.models or response.trouble == "other_api"):
             if response.trouble == "other_api":
                 return response
-            problem = f"There is no API at {url}, but there is one at {each}."
-            hint = f"Set model.base_url to {each}"
-            return Listing(trouble="address", problem=problem, hint=hint, better_url=each)
+            problem = f"There is no API at {url}, but there is one at {candidate}."
+            hint = f"Set model.base_url to {candidate}"
+            return Listing(trouble="address", problem=problem, hint=hint, better_url=candidate)
     return None
 
 
@@ -155,11 +157,11 @@ def _items(body: Any) -> list[Mapping[str, Any]] | None:
         body = body.get("data", body.get("models"))
     if not isinstance(body, list):
         return None
-    return [each for each in body if isinstance(each, Mapping)]
+    return [entry for entry in body if isinstance(entry, Mapping)]
 
 
 def _is_anthropic(items: Iterable[Mapping[str, Any]]) -> bool:
-    return any(each.get("type") == "model" and "display_name" in each for each in items)
+    return any(item.get("type") == "model" and "display_name" in item for item in items)
 
 
 def _has_anthropic_error(body: Any) -> bool:

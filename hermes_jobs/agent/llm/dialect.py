@@ -134,7 +134,7 @@ def adapted(
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
     adaptations = (learn(dialect, refused) for learn in _LESSONS)
-    changed = next((each for each in adaptations if each is not None), None)
+    changed = next((adaptation for adaptation in adaptations if adaptation is not None), None)
     if changed is None or _insists(manner, dialect, changed):
         return None
     return changed

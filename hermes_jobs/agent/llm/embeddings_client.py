@@ -97,11 +97,11 @@ class EmbeddingsEndpoint:
             raise failing.made("timeout", f"No vectors within {seconds:g} s.", NO_USAGE) from error
         except Exception as error:
             raise failing.error(error, begun=False, usage=NO_USAGE) from error
-        by_place = {each.index: packed(each.embedding) for each in answer.data}
+        by_place = {embedding.index: packed(embedding.embedding) for embedding in answer.data}
         vectors = tuple(by_place.get(at, b"") for at in range(len(texts)))
         reported = getattr(answer, "usage", None)  # local servers may leave it out
         used = getattr(reported, "prompt_tokens", None) or 0
-        if not vectors[0] or len({len(each) for each in vectors}) > 1:
+        if not vectors[0] or len({len(vector) for vector in vectors}) > 1:
             what = f"holds {len(by_place)} vectors of several lengths for {len(texts)} texts"
             raise failing.garbage(what, Usage(used))
         return Vectors(vectors=vectors, model=answer.model or self._model, usage=Usage(used))

@@ -334,9 +334,9 @@ def _with_details(message: str, error: Mapping[str, Any]) -> str:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     details = error.get("details")
     waits = [
-        f"retryDelay: {each['retryDelay']}"
-        for each in (details if isinstance(details, list) else [])
-        if isinstance(each, Mapping) and each.get("retryDelay")
+        f"retryDelay: {detail['retryDelay']}"
+        for detail in (details if isinstance(details, list) else [])
+        if isinstance(detail, Mapping) and detail.get("retryDelay")
     ]
     waits += [
         f"({name}: {error[name]})" for name in _RESETS if isinstance(error.get(name), int | float | str)

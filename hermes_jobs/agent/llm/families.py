@@ -97,7 +97,7 @@ FAMILIES = (
         filler={"reasoning_content": " "},
         efforts={
             "none": _NO_THINKING,
-            **{each: {**_THINKING, "reasoning_effort": "high"} for each in ("low", "medium", "high")},
+            **{effort: {**_THINKING, "reasoning_effort": "high"} for effort in ("low", "medium", "high")},
             "max": {**_THINKING, "reasoning_effort": "max"},
         },
     ),
@@ -122,8 +122,8 @@ FAMILIES = (
         fills=r"deepseek|kimi",
         filler={"reasoning": " "},
         efforts={
-            each: {"reasoning": {"effort": "xhigh" if each == "max" else each}}
-            for each in ("none", "low", "medium", "high", "max")
+            effort: {"reasoning": {"effort": "xhigh" if effort == "max" else effort}}
+            for effort in ("none", "low", "medium", "high", "max")
         },
     ),
     # https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model: all reasoning_content stays in the
@@ -161,7 +161,7 @@ FAMILIES = (
         hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"),
         efforts={
             "none": {"enable_thinking": False},
-            **{each: {"enable_thinking": True} for each in ("low", "medium", "high", "max")},
+            **{effort: {"enable_thinking": True} for effort in ("low", "medium", "high", "max")},
         },
     ),
     # https://docs.mistral.ai/capabilities/reasoning: thinking is a part of the content; fields that
@@ -181,7 +181,7 @@ FAMILIES = (
         hosts=("api.x.ai",),
         efforts={
             "low": {"reasoning_effort": "low"},
-            **{each: {"reasoning_effort": "high"} for each in ("medium", "high", "max")},
+            **{effort: {"reasoning_effort": "high"} for effort in ("medium", "high", "max")},
         },
         efforts_of=r"mini|multi-agent",
     ),
@@ -199,7 +199,7 @@ def family_of(base_url: str, model: str, provider: str = "auto") -> Family:
     host = urlsplit(base_url).hostname or ""
     for family in FAMILIES:
         if family.name == _BY_PROVIDER.get(provider, provider) or any(
-            _is_at(host, each) for each in family.hosts
+            _is_at(host, suffix) for suffix in family.hosts
         ):
             return family
     for family in FAMILIES:
@@ -230,7 +230,7 @@ def filling(family: Family, refused: str) -> Family:
     message = refused.lower()
     for wording, name in _MISSING:
         if re.search(wording, message):
-            chosen = next(each for each in FAMILIES if each.name == name)
+            chosen = next(entry for entry in FAMILIES if entry.name == name)
             return msgspec.structs.replace(
                 family, fills=".", filler=chosen.filler, call_filler=chosen.call_filler
             )
@@ -247,7 +247,7 @@ _MISSING = (
 def ordered(family: Family, refused: str) -> Family:
     """The family, adapted to a refusal about ids or the order of roles."""
     message = refused.lower()
-    mistral = next(each for each in FAMILIES if each.name == "mistral")
+    mistral = next(entry for entry in FAMILIES if entry.name == "mistral")
     if "length of 9" in message:
         return msgspec.structs.replace(family, call_ids=mistral.call_ids)
     if re.search(r"unexpected role .user. after role .tool.", message):

@@ -90,13 +90,13 @@ def _sentences(week: Sequence[_Row]) -> str:
     for row in week:
         hours[row.hour] += row.commits
     hour, _ = hours.most_common(1)[0]
-    text = [
+    sentences = [
         f"{_count(commits, 'commit')} by {_count(people, 'person', 'people')}.",
         f"The busiest hour was {hour:02}:00 to {(hour + 1) % 24:02}:00.",
     ]
-    if late := sum(hours[each] for each in _NIGHT):
-        text.append(f"{_count(late, 'commit was', 'commits were')} made between midnight and five.")
-    return " ".join(text)
+    if late := sum(hours[hour] for hour in _NIGHT):
+        sentences.append(f"{_count(late, 'commit was', 'commits were')} made between midnight and five.")
+    return " ".join(sentences)
 
 
 def _count(count: int, one: str, more: str = "") -> str:

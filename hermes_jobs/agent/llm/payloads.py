@@ -56,7 +56,7 @@ def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
         if not isinstance(piece, Mapping):
             continue
         index = piece.get("index")
-        matching = [each for each in entries if index is not None and each.get("index") == index]
+        matching = [entry for entry in entries if index is not None and entry.get("index") == index]
         if not matching or not _continues(matching[0], piece):
             entries.append(dict(piece))
             continue

@@ -279,10 +279,10 @@ _TABLE = (
     ),
 )
 
-PROVIDERS: dict[ProviderName, Provider] = {each.name: each for each in _TABLE}
+PROVIDERS: dict[ProviderName, Provider] = {entry.name: entry for entry in _TABLE}
 """All providers by name, in the order in which they are offered."""
 
-KEY_VARIABLES = frozenset(key for each in _TABLE for key in each.keys)
+KEY_VARIABLES = frozenset(key for entry in _TABLE for key in entry.keys)
 """The key variables of all providers."""
 
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}
@@ -294,9 +294,11 @@ def provider_at(base_url: str) -> Provider:
     """The provider of the API at that address; `custom` if unknown."""
     parts = urlsplit(base_url)
     host = (parts.hostname or "").lower()
-    for each in _TABLE:
-        if any(host == domain or (domain.startswith(".") and host.endswith(domain)) for domain in each.hosts):
-            return each
+    for entry in _TABLE:
+        if any(
+            host == domain or (domain.startswith(".") and host.endswith(domain)) for domain in entry.hosts
+        ):
+            return entry
     if host in _LOCAL_HOSTS and parts.port in _LOCAL_PORTS:
         return PROVIDERS[_LOCAL_PORTS[parts.port]]
     return PROVIDERS["custom"]
@@ -305,16 +307,18 @@ def provider_at(base_url: str) -> Provider:
 def provider_of_model(model: str) -> Provider | None:
     """The provider whose own model has that name; None if the name does not tell."""
     name = model.lower()
-    return next((each for each in _TABLE if each.models and name.startswith(each.models)), None)
+    return next((entry for entry in _TABLE if entry.models and name.startswith(entry.models)), None)
 
 
 def provider_of_key(key: str) -> Provider | None:
     """The provider of a key with that form; None if the form does not tell."""
-    return next((each for each in _TABLE if each.key_prefixes and key.startswith(each.key_prefixes)), None)
+    return next(
+        (entry for entry in _TABLE if entry.key_prefixes and key.startswith(entry.key_prefixes)), None
+    )
 
 
 def provider_named(name: str) -> Provider | None:
     """The provider with that name or alternative name; None if there is none."""
     normalized = name.strip().lower().replace(" ", "-")
     key = ALSO_CALLED.get(normalized, normalized)
-    return next((each for each in _TABLE if each.name == key), None)
+    return next((entry for entry in _TABLE if entry.name == key), None)

@@ -46,7 +46,7 @@ def rehearsed(request: ModelRequest) -> Reply:
     """The reply to a request: calls of its tools, or an answer."""
     results = _open_results(request)
     if results:
-        return _reply(request, lines.with_results([(each.name, each.content) for each in results]))
+        return _reply(request, lines.with_results([(message.name, message.content) for message in results]))
     text = _last_user_text(request.messages)
     tools = frozenset(spec.name for spec in request.offered)
     response = lines.response(text, tools, _earlier_user_texts(request.messages))

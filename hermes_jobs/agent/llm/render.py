@@ -87,8 +87,8 @@ def chat_messages(
 ) -> list[Json]:
     """The system prompt, if there is one, and the history with the payloads to send back."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-    text = with_valid_ids(messages, dialect.family.call_ids)
-    rendered = [_with_payload(message, dialect, model) for message in text]
+    history = with_valid_ids(messages, dialect.family.call_ids)
+    rendered = [_with_payload(message, dialect, model) for message in history]
     return [*system, *(_rounds_closed(rendered) if dialect.family.closes_rounds else rendered)]
 
 
@@ -165,10 +165,10 @@ def marked(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tools: bool) -
     are not changed.
     """
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
-    positions = [at for at, each in enumerate(messages) if each["role"] == "system"][:1]
-    others = [at for at, each in enumerate(messages) if each["role"] != "system"]
+    positions = [at for at, message in enumerate(messages) if message["role"] == "system"][:1]
+    others = [at for at, message in enumerate(messages) if message["role"] != "system"]
     positions += [at for at in others if _takes_mark(messages[at], tools=tools)][-MARKED_MESSAGES:]
-    return [_with_mark(each, mark) if at in positions else each for at, each in enumerate(messages)]
+    return [_with_mark(message, mark) if at in positions else message for at, message in enumerate(messages)]
 
 
 def _takes_mark(message: Json, *, tools: bool) -> bool:

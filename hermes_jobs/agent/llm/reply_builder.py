@@ -114,7 +114,7 @@ class ReplyBuilder:
 
     def _attached(self) -> dict[str, object]:
         if self.items:
-            return {"items": self.items} if any(each["type"] == "reasoning" for each in self.items) else {}
+            return {"items": self.items} if any(item["type"] == "reasoning" for item in self.items) else {}
         of_calls = self.calls.extras()
         return {**self.attached.found(), **({"tool_calls": of_calls} if of_calls else {})}
 

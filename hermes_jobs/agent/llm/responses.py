@@ -31,11 +31,11 @@ _INCOMPLETE = {"max_output_tokens": "length", "max_tokens": "length"}
 def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
     """The whole request body."""
     messages = rendered(request, dialect)
-    system = [each["content"] for each in messages if each["role"] == "system"]
+    system = [message["content"] for message in messages if message["role"] == "system"]
     body: Json = {"model": request.model, "store": False, "stream": dialect.streams}
     if system:
         body["instructions"] = system[0]
-    body["input"] = [item for each in messages for item in _items(each)]
+    body["input"] = [item for message in messages for item in _items(message)]
     if request.offered and dialect.tool_calls == "structured":
         body["tools"] = [
             {

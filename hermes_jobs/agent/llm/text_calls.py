@@ -72,7 +72,7 @@ class TextCallFilter:
         if not matches:
             openings = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
             return self._taken((len(text) if final else min(openings, default=len(text))) - offset)
-        match, form = min(matches, key=lambda each: each[0].start())
+        match, form = min(matches, key=lambda item: item[0].start())
         self._open = (form, Opened(match.groupdict().get("name", ""), Braces(len(match[0]))))
         return self._taken(match.start() - offset)
 

@@ -205,7 +205,7 @@ def chat_message(message: Message) -> Chat:
 
 def is_calling(messages: Iterable[Message]) -> bool:
     """Whether a tool is called in it."""
-    return any(isinstance(each, AssistantMessage) and each.tool_calls for each in messages)
+    return any(isinstance(message, AssistantMessage) and message.tool_calls for message in messages)
 
 
 def _system(prompt: str) -> list[Chat]:
@@ -219,11 +219,11 @@ def _with_tools(body: Chat, tools: Sequence[ToolSpec]) -> Chat:
         {
             "type": "function",
             "function": {
-                "name": each.name,
-                "description": each.description,
-                "parameters": each.parameters,
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
             },
         }
-        for each in tools
+        for tool in tools
     ]
     return {**body, "tools": described}

@@ -191,11 +191,13 @@ def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelErr
     """A refusal that names the request's sizes, or the answer's parameter, beside a smaller number."""
     numbers = set(numbers_in(error.message[len("400:") :]))
     most = request.max_tokens or 0
-    longest = max((each for each in numbers if SHORTEST_ANSWER <= each < most), default=None)
+    longest = max((number for number in numbers if SHORTEST_ANSWER <= number < most), default=None)
     if longest is not None and (most in numbers or names_answer(error.message.lower())):
         return model_error("output_limit", error.message, limit=longest, usage=error.usage)
-    sizes = [each for each in numbers if size * _ESTIMATE[0] <= each <= size * _ESTIMATE[1]]
-    window = max((each for each in numbers if LEAST_WINDOW <= each < max(sizes, default=0)), default=None)
+    sizes = [number for number in numbers if size * _ESTIMATE[0] <= number <= size * _ESTIMATE[1]]
+    window = max(
+        (number for number in numbers if LEAST_WINDOW <= number < max(sizes, default=0)), default=None
+    )
     if window is not None:
         return model_error("context_overflow", error.message, limit=window, usage=error.usage)
     return error

@@ -82,11 +82,11 @@ def _is_deep(value: Any, levels: int) -> bool:
         value = value.values()
     elif not isinstance(value, list):
         return False
-    return levels == 0 or any(_is_deep(each, levels - 1) for each in value)
+    return levels == 0 or any(_is_deep(item, levels - 1) for item in value)
 
 
 def _explained(error: Any, names: list[str]) -> str:
-    where = ".".join(str(each) for each in error.absolute_path)
+    where = ".".join(str(step) for step in error.absolute_path)
     message = str(error.message)
     if error.validator == "additionalProperties" and not where:
         extra = [name for name in error.instance if name not in names]

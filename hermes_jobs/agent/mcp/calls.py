@@ -147,7 +147,7 @@ async def _made(
 
 def asked_by(result: InputRequiredResult) -> Asked:
     """The questions that a server returned instead of a result."""
-    requests = {key: _plain(each) for key, each in (result.input_requests or {}).items()}
+    requests = {key: _plain(request) for key, request in (result.input_requests or {}).items()}
     return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
 
 
@@ -158,8 +158,8 @@ def input_request_of_error(data: object) -> Asked | None:
     except ValidationError:
         return None
     requests = {
-        each.elicitation_id or str(number): {"method": METHOD, "params": _plain(each)}
-        for number, each in enumerate(elicitations)
+        elicitation.elicitation_id or str(number): {"method": METHOD, "params": _plain(elicitation)}
+        for number, elicitation in enumerate(elicitations)
     }
     return Asked(requests=msgspec.json.encode(requests)) if requests else None
 
@@ -168,10 +168,10 @@ def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:
     """The answers for the server. An older one wants the same request again after addresses were visited:
     raises `NotAccepted` if the user declined."""
     stored_answers: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
-    answers = {key: ElicitResult.model_validate(each) for key, each in stored_answers.items()}
+    answers = {key: ElicitResult.model_validate(value) for key, value in stored_answers.items()}
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return answers
-    if any(each.action != "accept" for each in answers.values()):
+    if any(response.action != "accept" for response in answers.values()):
         raise NotAccepted
     return {}
 
@@ -201,7 +201,7 @@ async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
     for _ in range(MAX_PAGES):
         answer = await page(params=PaginatedRequestParams(cursor=cursor))
         items += [
-            each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in getattr(answer, field)
+            item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in getattr(answer, field)
         ]
         cursor = answer.next_cursor
         if cursor is None or len(items) >= MAX_ENTRIES:

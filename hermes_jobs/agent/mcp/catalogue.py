@@ -43,7 +43,9 @@ def full_name(server: str, tool: str) -> str:
 def fingerprint(config: McpServer) -> str:
     """The digest of the settings that determine a server's list of tools and their descriptions,
     without values of its environment and headers, which may be secrets."""
-    described = {name: each.description for name, each in config.tools.items() if each.description}
+    described = {
+        name: settings.description for name, settings in config.tools.items() if settings.description
+    }
     parts = (config.command, config.args, sorted(config.env), config.url, sorted(config.headers), config.cwd)
     return digest_of((*parts, config.include, config.exclude, described))
 
@@ -65,15 +67,15 @@ def listed(
     `malformed`: names, each with what is wrong; `more` are further fields."""
     tools: dict[str, McpTool] = {}
     left_out = dict(malformed)
-    for each in entries if isinstance(entries, list) else ():
-        entry_name = str(each.get("name", "")) if isinstance(each, dict) else ""
+    for entry in entries if isinstance(entries, list) else ():
+        entry_name = str(entry.get("name", "")) if isinstance(entry, dict) else ""
         name = clean(entry_name)[:128]
         clash = next((other for other in tools if full_name(server, other) == full_name(server, name)), "")
         if clash:
             left_out.setdefault(name, f"its name clashes with that of {clash!r}")
             continue
         try:
-            tools[name] = _tool(server, config, entry_name, each)
+            tools[name] = _tool(server, config, entry_name, entry)
         except _LeftOut as reason:
             left_out.setdefault(name, str(reason))
     ordered = tuple(tools[name] for name in sorted(tools))
@@ -149,9 +151,9 @@ def _cleaned(value: Any, depth: int) -> Any:
         case str():
             return clean(value)
         case list():
-            return [_cleaned(each, depth + 1) for each in value]
+            return [_cleaned(item, depth + 1) for item in value]
         case dict():
-            return {clean(str(name)): _cleaned(each, depth + 1) for name, each in value.items()}
+            return {clean(str(name)): _cleaned(item, depth + 1) for name, item in value.items()}
         case _:
             return value
 
@@ -168,9 +170,9 @@ def _texts(value: Any) -> list[str]:
         case str():
             return [value]
         case list():
-            return [text for each in value for text in _texts(each)]
+            return [text for item in value for text in _texts(item)]
         case dict():
-            return [text for name, each in value.items() for text in (name, *_texts(each))]
+            return [text for name, item in value.items() for text in (name, *_texts(item))]
         case _:
             return []
 
@@ -179,7 +181,9 @@ def clean(text: str) -> str:
     """The text without control characters, invisible ones, and escape sequences; line breaks stay."""
     text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", text).replace("\r\n", "\n")
     return "".join(
-        each for each in text if each in "\n\t" or unicodedata.category(each) not in _INVISIBLE
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) not in _INVISIBLE
     ).strip()
 
 

@@ -76,8 +76,8 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def uses(self, tool: str) -> bool:
         """Whether the tool with that name is used."""
-        included = not self.include or any(fnmatchcase(tool, each) for each in self.include)
-        return included and not any(fnmatchcase(tool, each) for each in self.exclude)
+        included = not self.include or any(fnmatchcase(tool, pattern) for pattern in self.include)
+        return included and not any(fnmatchcase(tool, pattern) for pattern in self.exclude)
 
     @property
     def texts(self) -> tuple[str, ...]:

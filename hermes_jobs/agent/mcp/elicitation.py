@@ -61,11 +61,11 @@ def requests_of(
     if not 0 < len(requests_by_key) <= MAX_REQUESTS:
         raise Unanswerable(f"it asks for {len(requests_by_key)} things at once")
     requests = []
-    for key, each in requests_by_key.items():
-        if not isinstance(each, dict) or each.get("method") != METHOD:
-            method = str(each.get("method", "?"))[:50] if isinstance(each, dict) else "?"
+    for key, request in requests_by_key.items():
+        if not isinstance(request, dict) or request.get("method") != METHOD:
+            method = str(request.get("method", "?"))[:50] if isinstance(request, dict) else "?"
             raise Unanswerable(f"it asks for {clean(method)!r}, which is not supported")
-        params = each.get("params")
+        params = request.get("params")
         requests.append(_request(key, params if isinstance(params, dict) else {}, redact))
     return tuple(requests)
 
@@ -154,9 +154,9 @@ def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
     titled = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(titled, list):
         choices = [
-            (str(each.get("const", "")), str(each.get("title", "")))
-            for each in titled
-            if isinstance(each, dict)
+            (str(option.get("const", "")), str(option.get("title", "")))
+            for option in titled
+            if isinstance(option, dict)
         ]
     else:
         values, names = schema.get("enum"), schema.get("enumNames")

@@ -86,7 +86,7 @@ def servers_in(document: object, disabled_here: frozenset[str] = frozenset()) ->
     if not isinstance(document, dict):
         return
     projects = _table(document.get("projects"))
-    disabled = {str(folder): _disabled(each) for folder, each in projects.items()}
+    disabled = {str(folder): _disabled(project) for folder, project in projects.items()}
     for group in GROUPS:
         entries = document.get(group)
         for name, entry in entries.items() if isinstance(entries, dict) else ():
@@ -94,8 +94,8 @@ def servers_in(document: object, disabled_here: frozenset[str] = frozenset()) ->
                 off_in = tuple(folder for folder, names in disabled.items() if name in names)
                 server = replace(_taken(str(name), entry), off_in=off_in)
                 yield _off(server) if name in disabled_here else server
-    for folder, each in projects.items():
-        for name, entry in _table(_table(each).get("mcpServers")).items():
+    for folder, project in projects.items():
+        for name, entry in _table(_table(project).get("mcpServers")).items():
             if isinstance(entry, dict):
                 off = {"disabled": True} if name in disabled[str(folder)] else {}
                 yield _taken(str(name), entry | off)
@@ -124,7 +124,7 @@ def disabled_by_claude(path: Path, home: str) -> frozenset[str]:
     ]
     projects = _table(_table(_read_or_nothing(Path(home, ".claude.json"))).get("projects"))
     places = [*map(_read_or_nothing, settings), projects.get(str(folder))]
-    return frozenset(name for each in places for name in _disabled(each, "disabledMcpjsonServers"))
+    return frozenset(name for place in places for name in _disabled(place, "disabledMcpjsonServers"))
 
 
 def _read_or_nothing(path: Path) -> object:
@@ -199,8 +199,8 @@ def _by_variables(value: Any) -> Any:
     if isinstance(value, str):
         return _OTHER_NAME.sub(_variable, value)
     if isinstance(value, dict):
-        return {key: _by_variables(each) for key, each in value.items()}
-    return [_by_variables(each) for each in value] if isinstance(value, list) else value
+        return {key: _by_variables(item) for key, item in value.items()}
+    return [_by_variables(item) for item in value] if isinstance(value, list) else value
 
 
 def _variable(match: re.Match[str]) -> str:

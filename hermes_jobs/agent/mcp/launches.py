@@ -42,7 +42,7 @@ class Launches:
         environ: Mapping[str, str],
         logins: Logins,
     ) -> None:
-        self.config = {name: each for name, each in config.items() if each.enabled}
+        self.config = {name: server for name, server in config.items() if server.enabled}
         self.logins = logins
         self._secret = secret
         self._variables = variables
@@ -59,7 +59,9 @@ class Launches:
             "start_timeout": config.start_timeout,
             "idle_seconds": config.idle_seconds,
             "secrets": tuple(
-                value for each in values if (value := self._secret(each)) is not None and len(value) > 5
+                value
+                for secret_name in values
+                if (value := self._secret(secret_name)) is not None and len(value) > 5
             ),
         }
         if config.url is not None:
@@ -67,13 +69,15 @@ class Launches:
             url = filled(config.url, values)
             login = str(self.logins.file_of(name, url).path) if config.logs_in else ""
             return _plain(name, url=url, headers=headers, login=login, **timing)
-        inherited = {each: self._environ[each] for each in INHERITED_VARIABLES if each in self._environ}
+        inherited = {
+            variable: self._environ[variable] for variable in INHERITED_VARIABLES if variable in self._environ
+        }
         home = self._environ.get("HOME", "/")
         folder = os.path.expanduser(filled(config.cwd or workdir or home, values))  # noqa: PTH111
         return _plain(
             name,
             command=filled(config.command or "", values),
-            args=tuple(filled(each, values) for each in config.args),
+            args=tuple(filled(arg, values) for arg in config.args),
             env={**inherited, **{key: filled(text, values) for key, text in config.env.items()}},
             cwd=folder if Path(folder).is_dir() else home,
             **timing,
@@ -99,9 +103,9 @@ class Launches:
         return LoginPlace(url, msgspec.structs.replace(oauth, **full), self.logins.file_of(name, url))
 
     def _values(self, name: str, config: McpServer) -> dict[str, str]:
-        names = {each for text in config.texts for each in secrets_named(text)}
-        resolved = {each: self._secret(each) or self._variables.get(each) for each in names}
-        values = {each: value for each, value in resolved.items() if value}
+        names = {name for text in config.texts for name in secrets_named(text)}
+        resolved = {variable: self._secret(variable) or self._variables.get(variable) for variable in names}
+        values = {name: value for name, value in resolved.items() if value}
         for text in config.texts:
             try:
                 filled(text, values)

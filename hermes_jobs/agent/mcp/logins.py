@@ -58,7 +58,9 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def tokens(self) -> tuple[str, ...]:
         """The secrets of the login."""
-        return tuple(each for each in (self.access_token, self.refresh_token, self.client.secret) if each)
+        return tuple(
+            secret for secret in (self.access_token, self.refresh_token, self.client.secret) if secret
+        )
 
     def expires_within(self, seconds: float) -> bool:
         """Whether the access token is known to expire in that time."""

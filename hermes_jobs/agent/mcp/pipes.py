@@ -53,8 +53,8 @@ async def pipes(
             tasks.cancel_scope.cancel()
             outgoing.close()
             incoming.close()
-            for each in (to_read, to_write):
-                each.close()
+            for stream in (to_read, to_write):
+                stream.close()
 
 
 async def _receive(
@@ -99,9 +99,9 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         size += len(first)
         if size > MAX_LINE:
             raise TooLarge(f"it sent more than {MAX_LINE >> 20} MiB in one message")
-        for each in more:
+        for line in more:
             yield b"".join(parts)
-            parts, size = [each], len(each)
+            parts, size = [line], len(line)
 
 
 def _parsed(line: bytes) -> SessionMessage | None:

@@ -19,10 +19,10 @@ _NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,128}")
 def prompts_of(entries: object) -> tuple[McpPrompt, ...]:
     """The prompts of a server's list, sorted, without those whose names cannot be typed."""
     prompts: dict[str, McpPrompt] = {}
-    for each in entries if isinstance(entries, list) else ():
-        name = each.get("name") if isinstance(each, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else None
         if isinstance(name, str) and _NAME.fullmatch(name):
-            prompts.setdefault(name, _prompt(name, each))
+            prompts.setdefault(name, _prompt(name, entry))
     return tuple(prompts[name] for name in sorted(prompts)[:MAX_PROMPTS])
 
 
@@ -32,11 +32,11 @@ def _prompt(name: str, entry: Mapping[str, Any]) -> McpPrompt:
 
 
 def _arguments(entries: object) -> Iterator[McpPromptArgument]:
-    for each in entries[:MAX_ARGUMENTS] if isinstance(entries, list) else ():
-        name = each.get("name") if isinstance(each, dict) else None
+    for entry in entries[:MAX_ARGUMENTS] if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else None
         if isinstance(name, str) and _NAME.fullmatch(name):
-            required = each.get("required") is True
-            yield McpPromptArgument(name=name, description=line(each.get("description")), required=required)
+            required = entry.get("required") is True
+            yield McpPromptArgument(name=name, description=line(entry.get("description")), required=required)
 
 
 def line(value: object) -> str:
@@ -46,7 +46,10 @@ def line(value: object) -> str:
 
 def usage(prompt: McpPrompt) -> str:
     """The usage after the prompt's name: `REPO [STATE]`."""
-    words = (each.name.upper() if each.required else f"[{each.name.upper()}]" for each in prompt.arguments)
+    words = (
+        argument.name.upper() if argument.required else f"[{argument.name.upper()}]"
+        for argument in prompt.arguments
+    )
     return " ".join(words)
 
 
@@ -57,7 +60,7 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
     Raises `Rejected` where one is missing, or where there are too many words.
     """
     values, positional = {}, []
-    names = [each.name for each in prompt.arguments]
+    names = [argument.name for argument in prompt.arguments]
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in names:
@@ -69,13 +72,15 @@ def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
         positional = [rest]
     every = {**values, **dict(zip(open_, positional, strict=False))}
     arguments = {name: every[name] for name in names if name in every}
-    missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name)]
+    missing = [
+        argument for argument in prompt.arguments if argument.required and not arguments.get(argument.name)
+    ]
     if len(positional) <= len(open_) and not missing:
         return arguments
     why = "there are too many words" if not missing else f"{missing[0].name} is missing"
-    takes = [f"{each.name} ({each.description or 'required'})" for each in missing]
+    takes = [f"{argument.name} ({argument.description or 'required'})" for argument in missing]
     hint = f"It needs {', '.join(takes)}: " if takes else "Quote what has blanks: "
-    example = " ".join(f'{each.name}="…"' for each in prompt.arguments)
+    example = " ".join(f'{argument.name}="…"' for argument in prompt.arguments)
     text = f"{hint}{example}" if example else "It takes nothing."
     raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=text)
 
@@ -84,9 +89,9 @@ def text_of(result: Mapping[str, Any]) -> str:
     """The text of a prompt's messages; an assistant's are marked as such."""
     messages = result.get("messages")
     each_said = (
-        (each.get("role"), _content_text(each.get("content")))
-        for each in (messages if isinstance(messages, list) else ())
-        if isinstance(each, dict)
+        (message.get("role"), _content_text(message.get("content")))
+        for message in (messages if isinstance(messages, list) else ())
+        if isinstance(message, dict)
     )
     return "\n\n".join(
         f"(Assistant:) {text}" if role == "assistant" else text for role, text in each_said if text

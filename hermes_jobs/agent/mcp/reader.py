@@ -62,10 +62,12 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         `Rejected`."""
         answer = self._ask(server, workdir, "resources", {}, "resources")
         entries = [
-            *(_resource(server, each, "uri") for each in _dicts(answer.get("resources"))),
-            *(_resource(server, each, "uriTemplate") for each in _dicts(answer.get("templates"))),
+            *(_resource(server, entry, "uri") for entry in _dicts(answer.get("resources"))),
+            *(_resource(server, entry, "uriTemplate") for entry in _dicts(answer.get("templates"))),
         ]
-        listed = sorted((each for each in entries if each.uri), key=lambda each: (each.is_template, each.uri))
+        listed = sorted(
+            (entry for entry in entries if entry.uri), key=lambda item: (item.is_template, item.uri)
+        )
         self.listed.keep(server, listed)
         return tuple(listed)
 
@@ -83,7 +85,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
     def read(self, server: str, uri: str, workdir: str) -> tuple[McpContent, ...]:
         """The parts of a resource. Raises `Rejected`."""
         result = self._ask(server, workdir, "read", {"uri": uri}, uri)
-        parts = tuple(_content(each) for each in _dicts(result.get("contents")))
+        parts = tuple(_content(entry) for entry in _dicts(result.get("contents")))
         if not parts:
             raise Rejected(f"{server} has nothing at {uri}.", kind="mcp")
         return parts
@@ -109,8 +111,8 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
         reply = self._reply(launch, inquire, subject)
         if isinstance(reply, Failed):
-            text = {"login", "scope", "refused", "asks"}
-            hint = "" if reply.kind in text else f"hermes-jobs mcp test {server}"
+            explained_kinds = {"login", "scope", "refused", "asks"}
+            hint = "" if reply.kind in explained_kinds else f"hermes-jobs mcp test {server}"
             raise Rejected(f"{server}: {clean(reply.message)[:MAX_LINE]}.", kind="mcp", hint=hint)
         result = decoded(reply.content)
         return result if isinstance(result, dict) else {}
@@ -149,7 +151,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _resource(server: str, entry: Mapping[str, Any], address: str) -> McpResource:
@@ -207,10 +209,10 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             requests=requests,
             expires_at=self.clock.now() + self.seconds,
         )
-        refused = [_answer(question, each, "decline", "policy") for each in requests if each.refusal]
+        refused = [_answer(question, request, "decline", "policy") for request in requests if request.refusal]
         new_answers = self.person(question, is_withdrawn) if len(refused) < len(requests) else ()
         state = OpenInput(request=question, rounds=1, answers=(*refused, *new_answers))
-        late = [_answer(question, each, "cancel", "timeout") for each in state.unanswered]
+        late = [_answer(question, request, "cancel", "timeout") for request in state.unanswered]
         return as_mcp(OpenInput(request=question, rounds=1, answers=(*state.answers, *late)))
 
 

@@ -72,7 +72,7 @@ def _file(kind: str, data: object, mime: object, number: int, keep: KeepFile) ->
 
 def _says(text: str, value: object) -> bool:
     """Whether a text is the JSON of a structured result, or its only value (`{"result": "…"}`)."""
-    if isinstance(value, dict) and [str(each) for each in value.values()] == [text]:
+    if isinstance(value, dict) and [str(item) for item in value.values()] == [text]:
         return True
     try:
         return bool(msgspec.json.decode(text) == value)

@@ -55,7 +55,10 @@ def renamed(schema: Schema) -> tuple[Schema, dict[str, str]]:
     if not own:
         return schema, {}
     new = {before: after for after, before in own.items()}
-    changed = {**schema, "properties": {new.get(name, name): each for name, each in properties.items()}}
+    changed = {
+        **schema,
+        "properties": {new.get(name, name): property_schema for name, property_schema in properties.items()},
+    }
     if required := _list(schema, "required"):
         changed["required"] = [new.get(name, name) for name in required]
     return changed, own
@@ -96,10 +99,10 @@ def _with_parts(schema: Schema, change: Callable[[Any], Any]) -> Schema:
     result = dict(schema)
     for name in _MAPS:
         if isinstance(result.get(name), dict):
-            result[name] = {key: change(each) for key, each in result[name].items()}
+            result[name] = {key: change(part) for key, part in result[name].items()}
     for name in (*_LISTS, "items"):
         if isinstance(result.get(name), list):
-            result[name] = [change(each) for each in result[name]]
+            result[name] = [change(part) for part in result[name]]
     for name in _SINGLE:
         if isinstance(result.get(name), dict):
             result[name] = change(result[name])
@@ -150,7 +153,7 @@ def _merged(root: Schema, schema: Any, counted: list[int]) -> Schema:
     if not isinstance(schema, dict) or counted[0] > MAX_MERGES:
         return {}
     result = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
-    parts = [_merged(root, each, counted) for each in _list(schema, "allOf")]
+    parts = [_merged(root, part, counted) for part in _list(schema, "allOf")]
     target = at(root, schema["$ref"]) if "$ref" in schema else root
     if target is not root:
         parts.append(_merged(root, target, counted))
@@ -169,14 +172,14 @@ def _joined(first: Schema, second: Schema) -> Schema:
 
 
 def _any_of(root: Schema, alternatives: list[Any], counted: list[int]) -> Schema:
-    branches = [_merged(root, each, counted) for each in alternatives]
+    branches = [_merged(root, alternative, counted) for alternative in alternatives]
     properties: Schema = {}
-    for each in branches:
-        for name, value in _dict(each, "properties").items():
+    for branch in branches:
+        for name, value in _dict(branch, "properties").items():
             before = properties.setdefault(name, value)
             if before != value:
                 properties[name] = {"anyOf": [*(_list(before, "anyOf") or [before]), value]}
-    required = [set(_list(each, "required")) for each in branches]
+    required = [set(_list(branch, "required")) for branch in branches]
     return _joined({"properties": properties, "required": sorted(set.intersection(*required))}, {})
 
 
@@ -204,11 +207,11 @@ def _check_form(root: Schema) -> None:
 def checkable(schema: Any) -> Any:
     """The schema without the keywords that are not checked."""
     if isinstance(schema, list):
-        return [checkable(each) for each in schema]
+        return [checkable(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        name: {key: checkable(each) for key, each in inner.items()}
+        name: {key: checkable(item) for key, item in inner.items()}
         if name in ("properties", "$defs", "definitions") and isinstance(inner, dict)
         else checkable(inner)
         for name, inner in schema.items()
@@ -227,13 +230,13 @@ def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) ->
     if counted[0] > MAX_STEPS:
         return counted[0]
     if isinstance(part, list):
-        for each in part:
-            _steps(root, each, inside, counted)
+        for item in part:
+            _steps(root, item, inside, counted)
     elif isinstance(part, dict):
         reference = part.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/") and reference not in inside:
             _steps(root, at(root, reference), (*inside, reference), counted)
-        for name, each in part.items():
+        for name, item in part.items():
             if name not in ("$defs", "definitions"):
-                _steps(root, each, inside, counted)
+                _steps(root, item, inside, counted)
     return counted[0]

@@ -32,7 +32,7 @@ class SearchableToolbox:
         self._inner = inner
         self._hidden = hidden
         made = (tool(toolset="mcp", effect="read", name=SEARCH)(_search), _call_tool())
-        self._own = {each.name: each for each in made}
+        self._own = {own_tool.name: own_tool for own_tool in made}
 
     def of(self, session: Session) -> SearchableToolbox:
         """See the port."""
@@ -41,10 +41,10 @@ class SearchableToolbox:
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """See the port: the two tools instead of the hidden ones."""
         all_specs = self._inner.specs(toolsets)
-        visible = [each for each in all_specs if each.name not in self._hidden]
+        visible = [spec for spec in all_specs if spec.name not in self._hidden]
         if len(visible) < len(all_specs):
-            visible += [each.spec for each in self._own.values()]
-        return tuple(sorted(visible, key=lambda each: each.name))
+            visible += [tool.spec for tool in self._own.values()]
+        return tuple(sorted(visible, key=lambda item: item.name))
 
     def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
         """See the port."""
@@ -54,7 +54,7 @@ class SearchableToolbox:
         self, call_prefix: str, calls: Sequence[ToolCall], context_workdir: str
     ) -> tuple[PlannedCall, ...]:
         """See the port."""
-        return self._inner.plan(call_prefix, [meant(each) for each in calls], context_workdir)
+        return self._inner.plan(call_prefix, [meant(call) for call in calls], context_workdir)
 
     def verdict(self, call: ToolCall, context: ToolContext) -> Verdict:
         """See the port."""
@@ -65,11 +65,11 @@ class SearchableToolbox:
     ) -> ToolOutcome:
         """See the port."""
         target = meant(call)
-        specs = [each for each in self._inner.specs(toolsets) if each.name in self._hidden]
+        specs = [spec for spec in self._inner.specs(toolsets) if spec.name in self._hidden]
         own = self._own.get(target.name)
         if own is not None:
             return _answered(own, target, specs)
-        names = [each.name for each in specs]
+        names = [spec.name for spec in specs]
         if target is not call and target.name not in names:
             near = did_you_mean(target.name, names)
             text = f"Error: there is no tool `{target.name}`{near} Search with {SEARCH}."
@@ -133,12 +133,12 @@ def _found(query: str, tools: Sequence[ToolSpec]) -> ToolOutcome:
     if not words:
         text = "Error: give words that say what the tool should do."
         return ToolOutcome(content=text, ok=False, invalid=True)
-    scored = [(_score(words, each), each) for each in tools]
-    best = sorted((each for each in scored if each[0]), key=lambda each: (-each[0], each[1].name))
+    scored = [(_score(words, tool), tool) for tool in tools]
+    best = sorted((pair for pair in scored if pair[0]), key=lambda item: (-item[0], item[1].name))
     if not best:
-        servers = sorted({each.name.partition("__")[0] for each in tools})
+        servers = sorted({tool.name.partition("__")[0] for tool in tools})
         return ToolOutcome(content=f"No tool fits “{query}”. The servers are: {', '.join(servers)}.")
-    descriptions = [_described(each) for _, each in best[:MAX_FOUND]]
+    descriptions = [_described(match) for _, match in best[:MAX_FOUND]]
     more = len(best) - len(descriptions)
     rest = [f"({more} more fit; say more exactly what you need.)"] if more else []
     return ToolOutcome(content="\n".join([*descriptions, *rest]))
@@ -152,7 +152,7 @@ def _score(words: set[str], spec: ToolSpec) -> int:
 def _words(text: str) -> list[str]:
     """The words of a text or of a name such as `getUserById`, without an ending `s`."""
     apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    return [each.removesuffix("s") for each in re.findall(r"[^\W_]+", apart.lower()) if len(each) > 1]
+    return [word.removesuffix("s") for word in re.findall(r"[^\W_]+", apart.lower()) if len(word) > 1]
 
 
 def _described(spec: ToolSpec) -> str:

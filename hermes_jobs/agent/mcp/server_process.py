@@ -38,7 +38,7 @@ class StderrLog:
 
     def __init__(self, path: Path, secrets: tuple[str, ...]) -> None:
         self._path = path
-        self._secrets = [each for each in secrets if len(each) >= MIN_SECRET]
+        self._secrets = [secret for secret in secrets if len(secret) >= MIN_SECRET]
         self._lines: deque[str] = deque(maxlen=TAIL_LINES)
         self._file = path.open("a", encoding="utf-8")
         path.chmod(0o600)
@@ -79,12 +79,12 @@ class ServerProcess:
         try:
             self._supervisor = self._start(launch, (server_in, server_out, server_err))
         except BaseException:
-            for each in (self.stdin, self.stdout, errors):
-                os.close(each)
+            for descriptor in (self.stdin, self.stdout, errors):
+                os.close(descriptor)
             raise
         finally:
-            for each in (server_in, server_out, server_err):
-                os.close(each)
+            for descriptor in (server_in, server_out, server_err):
+                os.close(descriptor)
         self._reader = threading.Thread(target=self._read_errors, args=(errors,), daemon=True)
         self._reader.start()
 

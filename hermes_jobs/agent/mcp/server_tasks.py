@@ -132,10 +132,10 @@ def _pause(state: Mapping[str, Any], age: float) -> float:
 def _new_requests(state: Mapping[str, Any], task: OpenTask, context: ToolContext) -> dict[str, Any]:
     """The task's unanswered questions: a server may repeat answered ones for a while."""
     requests = state.get("inputRequests")
-    answered_keys = {each.key for each in context.input.answers} if context.input is not None else set()
+    answered_keys = {answer.key for answer in context.input.answers} if context.input is not None else set()
     seen_keys = answered_keys.union(task.answered)
     return (
-        {key: each for key, each in requests.items() if key not in seen_keys}
+        {key: request for key, request in requests.items() if key not in seen_keys}
         if isinstance(requests, dict)
         else {}
     )

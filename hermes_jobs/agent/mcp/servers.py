@@ -77,8 +77,8 @@ class Servers:
         """Release all servers."""
         with self._lock:
             holds, self._holds = self._holds, {}
-        for each in holds.values():
-            each.close()
+        for hold in holds.values():
+            hold.close()
 
     def list_tools(self, launch: Launch, cancel: Cancel) -> Offer | Failed:
         """The server's catalogue; starts the server."""

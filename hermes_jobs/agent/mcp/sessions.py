@@ -130,13 +130,17 @@ class McpSessions:
     def current_tools(self) -> tuple[Tool, ...]:
         """The tools of new sessions, from the log, without a request to a server."""
         states = (self._state(known.stream_of(name)) for name in self.config)
-        usable = [each.usable for each in states if each.usable is not None]
-        return self.tools([McpCatalogue(server=each.server, digest=each.digest) for each in usable])
+        usable = [answered.usable for answered in states if answered.usable is not None]
+        return self.tools([McpCatalogue(server=listing.server, digest=listing.digest) for listing in usable])
 
     def prompts(self) -> dict[str, tuple[McpPrompt, ...]]:
         """The recorded prompts, by server, without a request to a server."""
         states = {name: self._state(known.stream_of(name)) for name in sorted(self.config)}
-        return {name: each.usable.prompts for name, each in states.items() if each.usable is not None}
+        return {
+            name: server_state.usable.prompts
+            for name, server_state in states.items()
+            if server_state.usable is not None
+        }
 
     # --- a session's start ------------------------------------------------------------------------
 
@@ -148,19 +152,19 @@ class McpSessions:
             return NO_SERVERS
         with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
             usable = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
-        listings = [each for each in usable.values() if isinstance(each, McpToolsListed)]
-        away = {name: each for name, each in usable.items() if isinstance(each, str)}
+        listings = [listing for listing in usable.values() if isinstance(listing, McpToolsListed)]
+        away = {name: listing for name, listing in usable.items() if isinstance(listing, str)}
         for name, (first, second) in catalogue.clashes(listings).items():
             away.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
-        usable_listings = [each for each in listings if each.server not in away]
+        usable_listings = [listed for listed in listings if listed.server not in away]
         if usable_listings:
             self.servers.prepare()
-        size = sum(_size(tool) for each in usable_listings for tool in each.tools) // CHARACTERS_A_TOKEN
+        size = sum(_size(tool) for listed in usable_listings for tool in listed.tools) // CHARACTERS_A_TOKEN
         search = size > window * self._inline_share
         return FrozenServers(
             search=search,
             catalogues=tuple(
-                McpCatalogue(server=each.server, digest=each.digest) for each in usable_listings
+                McpCatalogue(server=listed.server, digest=listed.digest) for listed in usable_listings
             ),
             away=tuple(f"{name}: {why}" for name, why in away.items()),
             required=tuple(name for name in away if self.config[name].required),
@@ -171,12 +175,12 @@ class McpSessions:
         """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
         searched."""
         parts = [
-            f"## {each.server}\n{catalogue.clean(each.instructions)[:MAX_INSTRUCTIONS]}"
-            for each in listings
-            if self.config[each.server].trusted and each.instructions.strip()
+            f"## {listed.server}\n{catalogue.clean(listed.instructions)[:MAX_INSTRUCTIONS]}"
+            for listed in listings
+            if self.config[listed.server].trusted and listed.instructions.strip()
         ]
         if search:
-            counts = ", ".join(f"{each.server} ({len(each.tools)})" for each in listings)
+            counts = ", ".join(f"{listed.server} ({len(listed.tools)})" for listed in listings)
             parts.append(
                 f"Tools of these servers are found with tool_search and called with tool_call: {counts}."
             )
@@ -250,14 +254,14 @@ class McpSessions:
         tools = self.tools(started.mcp)
         every = base.having(tools)
         return (
-            SearchableToolbox(every, frozenset(each.name for each in tools)) if started.mcp_search else every
+            SearchableToolbox(every, frozenset(tool.name for tool in tools)) if started.mcp_search else every
         )
 
     # --- a session's tools ------------------------------------------------------------------------
 
     def tools(self, catalogues: Sequence[McpCatalogue]) -> tuple[Tool, ...]:
         """The tools of those listings."""
-        return tuple(tool for each in catalogues for tool in self._tools(each))
+        return tuple(tool for catalogue in catalogues for tool in self._tools(catalogue))
 
     def _tools(self, frozen: McpCatalogue) -> tuple[Tool, ...]:
         state: known.ServerListings = self._state(known.stream_of(frozen.server))
@@ -270,7 +274,7 @@ class McpSessions:
         def call(tool_call: CallTool, context: ToolContext, cancel: Cancel) -> Result | Waits | Failed:
             return self._call(frozen.server, tool_call, context, cancel)
 
-        return tuple(make_tool(frozen.server, each, config, call, self._shown) for each in listed.tools)
+        return tuple(make_tool(frozen.server, tool, config, call, self._shown) for tool in listed.tools)
 
     def _call(
         self, server: str, call: CallTool, context: ToolContext, cancel: Cancel

@@ -42,9 +42,9 @@ class EntryIndex:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
-        self._roots = [roots(" ".join((each.text, *each.tags))) for each in entries]
-        self._holding = Counter(root for each in self._roots for root in each)
-        self._weights = by_length([len(each.text) for each in entries])
+        self._roots = [roots(" ".join((entry.text, *entry.tags))) for entry in entries]
+        self._holding = Counter(root for root_set in self._roots for root in root_set)
+        self._weights = by_length([len(entry.text) for entry in entries])
 
     def best(self, text: str) -> tuple[Entry, ...]:
         """The entries that match the text, best first; none if only common words match."""
@@ -89,14 +89,19 @@ class EntryRecall:
             return Recalled()
         prompt = session.started.system_prompt if session.started is not None else ""
         lines, items, remaining = [HEADING], list[RecalledItem](), self._room
-        for each, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
-            line = f"- {each.day}: {' '.join(each.text.split())}"
+        for entry, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
+            line = f"- {entry.day}: {' '.join(entry.text.split())}"
             fits = tokens(line) + 1 <= remaining
-            if fits and not is_shown(each.text, prompt) and not _is_of(each, session) and not scan(each.text):
+            if (
+                fits
+                and not is_shown(entry.text, prompt)
+                and not _is_of(entry, session)
+                and not scan(entry.text)
+            ):
                 lines.append(line)
-                items.append(RecalledItem("memory", str(each.version), tracks))
+                items.append(RecalledItem("memory", str(entry.version), tracks))
                 remaining -= tokens(line) + 1
-        memories = tuple(int(each.name) for each in items)
+        memories = tuple(int(item.name) for item in items)
         return Recalled("\n".join(lines), memories, tuple(items)) if items else Recalled()
 
     def _rankings(self, tail: tuple[Entry, ...], cue: Cue) -> Mapping[RecallTrack, Sequence[Entry]]:
@@ -109,7 +114,7 @@ class EntryRecall:
             "entities": _naming(tail, cue.names),
         }
         if cue.vector and self._vectors is not None:
-            of = {digest_of((each.text,)): each for each in tail}
+            of = {digest_of((entry.text,)): entry for entry in tail}
             vectors = self._vectors
             near = vectors.index.nearest_texts(
                 vectors.model, cue.vector, of.keys(), least=vectors.least, limit=MAX_CANDIDATES
@@ -120,9 +125,9 @@ class EntryRecall:
 
 def _naming(tail: Sequence[Entry], names: Sequence[str]) -> Sequence[Entry]:
     """The entries with any of these names: those with the most of them first, then the newest."""
-    counts = {each: sum(names_it(each.text, name) for name in names) for each in tail} if names else {}
-    entries = [each for each, count in counts.items() if count]
-    return sorted(entries, key=lambda each: (-counts[each], -each.touched))[:MAX_CANDIDATES]
+    counts = {skill: sum(names_it(skill.text, name) for name in names) for skill in tail} if names else {}
+    entries = [key for key, count in counts.items() if count]
+    return sorted(entries, key=lambda item: (-counts[item], -item.touched))[:MAX_CANDIDATES]
 
 
 def distinct(hits: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, RecallTrack]]:
@@ -132,25 +137,26 @@ def distinct(hits: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, Rec
     contained stays: it may take back what the longer one says.
     """
     distinct_hits: list[Fused[Entry, RecallTrack]] = []
-    for each in hits:
+    for candidate in hits:
         at = next(
-            (at for at, other in enumerate(distinct_hits) if _is_one_enough(each.thing, other.thing)), None
+            (at for at, other in enumerate(distinct_hits) if _is_one_enough(candidate.thing, other.thing)),
+            None,
         )
         if at is None:
-            distinct_hits.append(each)
-        elif each.thing.touched > distinct_hits[at].thing.touched:
-            distinct_hits[at] = each
+            distinct_hits.append(candidate)
+        elif candidate.thing.touched > distinct_hits[at].thing.touched:
+            distinct_hits[at] = candidate
     first: list[Fused[Entry, RecallTrack]] = []
     alike: list[Fused[Entry, RecallTrack]] = []
-    for each in distinct_hits:
-        own = roots(each.thing.text)
-        (alike if any(are_alike(own, roots(other.thing.text)) for other in first) else first).append(each)
+    for hit in distinct_hits:
+        own = roots(hit.thing.text)
+        (alike if any(are_alike(own, roots(other.thing.text)) for other in first) else first).append(hit)
     return [*first, *alike]
 
 
 def _is_one_enough(one: Entry, other: Entry) -> bool:
     """Whether the later of the two contains the earlier one."""
-    earlier, later = sorted((one, other), key=lambda each: each.touched)
+    earlier, later = sorted((one, other), key=lambda item: item.touched)
     return contains(roots(later.text), roots(earlier.text))
 
 

@@ -50,9 +50,9 @@ class FusedRecall:
             except HermesJobsError as error:
                 logger.warning("recall failed; the turn continues without it: %s", error)
         return Recalled(
-            "\n\n".join(each.text for each in results if each.text),
-            memories=tuple(version for each in results for version in each.memories),
-            found=tuple(item for each in results for item in each.found),
+            "\n\n".join(recalled.text for recalled in results if recalled.text),
+            memories=tuple(version for recalled in results for version in recalled.memories),
+            found=tuple(item for recalled in results for item in recalled.found),
             failed=cue.told.failed,
             paid=cue.told.paid,
         )

@@ -71,8 +71,8 @@ class SyncedMemory(SyncedFolder):
         """All writes, in order."""
         return tuple(
             # The memory's stream has no other events.
-            RecordedWrite(each.version, cast(MemoryEvent, each.event), each.recorded_at, each.meta.worker)
-            for each in self._engine.log.read(STREAM)
+            RecordedWrite(event.version, cast(MemoryEvent, event.event), event.recorded_at, event.meta.worker)
+            for event in self._engine.log.read(STREAM)
         )
 
     def logged(self) -> Memory:
@@ -84,7 +84,7 @@ class SyncedMemory(SyncedFolder):
         key = (memory.version, self._forgotten())
         if self._known[0] != key:
             recorded = (
-                Recorded(each.version, each.event, each.at) for each in self.writes()[: memory.version]
+                Recorded(write.version, write.event, write.at) for write in self.writes()[: memory.version]
             )
             self._known = (key, entries_with_history(memory, recorded))
         return self._known[1]
@@ -166,7 +166,7 @@ class SyncedMemory(SyncedFolder):
         return self._load()
 
     def _contents(self, target: MemoryTarget, events: Sequence[MemoryEvent]) -> tuple[Content[Entries], ...]:
-        past = states_at(events, (each.version for each in self._history.of(target)))
+        past = states_at(events, (stored.version for stored in self._history.of(target)))
 
         def restore(stored: StoredText) -> Entries | None:
             if stored.version not in past:

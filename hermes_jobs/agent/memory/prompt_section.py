@@ -70,7 +70,7 @@ def with_entry(prompt: str, target: MemoryTarget, entry: str, old: str = "") -> 
 def _lines(placement: Placement, target: MemoryTarget) -> list[str]:
     """The entries, with a note instead of each that a rule excludes."""
     return [
-        each.text if rule is None else f"[an entry was left out by the rule “{rule}”]"
-        for each, rule in placement.prompt.items()
-        if each.target == target
+        entry.text if rule is None else f"[an entry was left out by the rule “{rule}”]"
+        for entry, rule in placement.prompt.items()
+        if entry.target == target
     ]

@@ -55,7 +55,7 @@ class Providers:
                 self._external.name,
             )
             return False
-        if not provider.probe("is_available", lambda each: each.is_available(), otherwise=False):
+        if not provider.probe("is_available", lambda item: item.is_available(), otherwise=False):
             logger.warning("memory provider %s is not available: it is left out", provider.name)
             return False
         self._external = provider
@@ -78,9 +78,9 @@ class Providers:
         texts = [own.text]
         if self._external is not None:
             which = session_info(session)
-            self._external.ask(which, "on_turn_start", lambda each: _hook(each, "on_turn_start", text), None)
-            texts.append(self._external.ask(which, "prefetch", lambda each: each.prefetch(text), ""))
-        joined = redact_findings("\n\n".join(each.strip() for each in texts if each and each.strip()))
+            self._external.ask(which, "on_turn_start", lambda item: _hook(item, "on_turn_start", text), None)
+            texts.append(self._external.ask(which, "prefetch", lambda item: item.prefetch(text), ""))
+        joined = redact_findings("\n\n".join(part.strip() for part in texts if part and part.strip()))
         return replace(own, text=_cut(joined, self._room))
 
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -88,7 +88,7 @@ class Providers:
         if self._external is None:
             return ()
         none: tuple[ToolSpec, ...] = ()
-        return self._external.probe("get_tool_schemas", lambda each: tuple(each.get_tool_schemas()), none)
+        return self._external.probe("get_tool_schemas", lambda item: tuple(item.get_tool_schemas()), none)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
         """Run one of those tools for a session. Raises its errors."""
@@ -100,7 +100,7 @@ class Providers:
         if self._external is None or kind_of(session) not in KINDS:
             return ""
         block = self._external.ask(
-            session_info(session), "system_prompt_block", lambda each: each.system_prompt_block(), ""
+            session_info(session), "system_prompt_block", lambda item: item.system_prompt_block(), ""
         )
         return _cut(redact_findings(block.strip()), BLOCK_TOKENS)
 
@@ -110,7 +110,7 @@ class Providers:
             return
         turns = _turns(session.messages)
         what = "on_pre_compress"
-        self._external.offer(session_info(session), what, lambda each: _hook(each, what, turns))
+        self._external.offer(session_info(session), what, lambda item: _hook(item, what, turns))
 
     # --- after it -------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Providers:
         try:
             self._external.tell(
                 session_info(session),
-                lambda each: _hook(each, "on_memory_write", action, write.target, content),
+                lambda item: _hook(item, "on_memory_write", action, write.target, content),
             )
         except Exception as error:
             raise ListenerError(self._external.told(error)) from error
@@ -157,17 +157,17 @@ def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after:
         case e.TurnCompleted():
             turn = before.find(event.turn)
             user = "\n\n".join(turn.texts) if turn is not None else ""
-            external.tell(session_info(before), lambda each: each.sync_turn(user, event.answer))
-            external.offer(session_info(before), "queue_prefetch", lambda each: each.queue_prefetch(user))
+            external.tell(session_info(before), lambda item: item.sync_turn(user, event.answer))
+            external.offer(session_info(before), "queue_prefetch", lambda item: item.queue_prefetch(user))
         case e.ChildEnded():
-            goals = (each.ref.goal for each in before.children if each.ref.session == event.child)
+            goals = (child.ref.goal for child in before.children if child.ref.session == event.child)
             task, result = next(goals, ""), event.answer or f"{event.status}: {event.message}"
-            external.tell(session_info(before), lambda each: _hook(each, "on_delegation", task, result))
+            external.tell(session_info(before), lambda item: _hook(item, "on_delegation", task, result))
         case e.SessionStarted(parent=str(), at=None):
             external.go_on(session_info(after))
         case e.SessionEnded() if event.reason != "compression":
             turns = _turns(before.messages)
-            external.tell(session_info(before), lambda each: _hook(each, "on_session_end", turns))
+            external.tell(session_info(before), lambda item: _hook(item, "on_session_end", turns))
             external.end(session_info(before))
         case _:
             pass

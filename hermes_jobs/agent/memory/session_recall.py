@@ -41,16 +41,16 @@ class SessionRecall:
         rankings: dict[RecallTrack, list[int]] = {}
         for track, ranked in tracks.items():
             own = [
-                next((ranks[at] for at in _positions(each) if at in ranks), each.hit.position)
-                for each in ranked
+                next((ranks[at] for at in _positions(passage) if at in ranks), passage.hit.position)
+                for passage in ranked
             ]
             rankings[track] = own
-            for key, each in zip(own, ranked, strict=True):
-                passages.setdefault(key, each)
+            for key, passage in zip(own, ranked, strict=True):
+                passages.setdefault(key, passage)
                 ranks |= {at: key for at in _positions(passages[key]) if at not in ranks}
         best = fused(rankings)[:FOUND]
-        lines = [line for each in best for line in _lines(passages[each.thing])]
-        items = tuple(RecalledItem("turn", passages[each.thing].hit.turn, each.tracks) for each in best)
+        lines = [line for hit in best for line in _lines(passages[hit.thing])]
+        items = tuple(RecalledItem("turn", passages[hit.thing].hit.turn, hit.tracks) for hit in best)
         return Recalled("\n".join(["From earlier conversations:", *lines]) if lines else "", found=items)
 
     def _found(self, session: Session, query: str) -> Sequence[Passage]:
@@ -64,7 +64,7 @@ class SessionRecall:
         names = [name for name in cue.names if not names_it(cue.text, name)][:MAX_ENTITIES]
         each_found = [self._found(session, f'"{name}"') for name in names]
         in_turn = chain.from_iterable(zip_longest(*each_found))
-        return tuple({each.hit.position: each for each in in_turn if each is not None}.values())
+        return tuple({passage.hit.position: passage for passage in in_turn if passage is not None}.values())
 
     def _near(self, session: Session, vector: bytes) -> Sequence[Passage]:
         of = self._vectors
@@ -76,7 +76,7 @@ class SessionRecall:
 def _positions(passage: Passage) -> Iterator[int]:
     """The positions of the passage and its neighbours."""
     yield passage.hit.position
-    yield from (each.position for each in (passage.before, passage.after) if each is not None)
+    yield from (side.position for side in (passage.before, passage.after) if side is not None)
 
 
 def _lines(passage: Passage) -> Iterator[str]:

@@ -169,4 +169,4 @@ def normalised(text: str) -> str:
 
 def guidance_for(names: Collection[str]) -> str:
     """The guidance for an agent with tools of these names; empty without tools."""
-    return "\n\n".join(each.text for each in GUIDANCE if each.holds(names))
+    return "\n\n".join(guidance.text for guidance in GUIDANCE if guidance.holds(names))

@@ -105,15 +105,15 @@ class SkillCatalog:
                 entries.setdefault(volume.name, volume)
         for volume in self._bundled_skills():
             entries.setdefault(volume.name, volume)
-        problems += [Problem(str(each.place), each.problem) for each in entries.values() if each.problem]
+        problems += [Problem(str(entry.place), entry.problem) for entry in entries.values() if entry.problem]
         return tuple(entries[name] for name in sorted(entries)), tuple(problems)
 
     def find(self, name: str) -> SkillEntry:
         """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
         volumes, _ = self.volumes()
-        entry = next((each for each in volumes if each.name == name.strip()), None)
+        entry = next((volume for volume in volumes if volume.name == name.strip()), None)
         if entry is None:
-            raise unknown(name, (each.name for each in volumes))
+            raise unknown(name, (volume.name for volume in volumes))
         return entry
 
     def file(self, volume: SkillEntry, path: str) -> SkillFile:
@@ -187,7 +187,7 @@ class SkillCatalog:
             if write.request.action != "create":
                 self._refuse_bundled(write.name)
                 raise unknown(write.name, home.sync())
-        _refuse_nested(write, [each for each in home.all_known() if each.exists])
+        _refuse_nested(write, [other for other in home.all_known() if other.exists])
         blocked = home.why_blocked(write.name, write.request.path or MAIN_FILE)
         if blocked is not None:
             path = write.request.path or MAIN_FILE
@@ -263,11 +263,11 @@ class SkillCatalog:
             return ()
         if self._with_program is None:
             read = _in_folder(self._bundled, [])
-            self._with_program = tuple(replace(each, is_bundled=True) for each in read)
+            self._with_program = tuple(replace(entry, is_bundled=True) for entry in read)
         return self._with_program
 
     def _refuse_bundled(self, name: str) -> None:
-        if any(each.name == name for each in self._bundled_skills()):
+        if any(entry.name == name for entry in self._bundled_skills()):
             raise Rejected(
                 f"The skill {name} comes with this program, and is only read.",
                 kind="skill_read_only",
@@ -321,7 +321,7 @@ def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
     except OSError as error:
         problems.append(Problem(str(disk.root), f"it cannot be read ({error.strerror})"))
         return []
-    problems += [Problem(str(disk.root / each.path), each.reason) for each in skill_places]
+    problems += [Problem(str(disk.root / problem.path), problem.reason) for problem in skill_places]
     volumes = []
     for place in places:
         try:
@@ -341,21 +341,27 @@ def _main_of(disk: Disk, place: SkillPlace) -> tuple[str, tuple[str, ...]]:
 def _volume(
     root: Path, place: SkillPlace, main: str, paths: tuple[str, ...], skill: Skill | None
 ) -> SkillEntry:
-    text: SkillText | None = None
+    skill_text: SkillText | None = None
     problem = ""
     try:
-        text = front_matter.read(main)
+        skill_text = front_matter.read(main)
     except Rejected as refused:
         problem = refused.message
     return SkillEntry(
-        place=place, folder=root / str(place), main=main, paths=paths, text=text, problem=problem, skill=skill
+        place=place,
+        folder=root / str(place),
+        main=main,
+        paths=paths,
+        text=skill_text,
+        problem=problem,
+        skill=skill,
     )
 
 
 def by_category(volumes: Sequence[SkillEntry]) -> Mapping[str, tuple[SkillEntry, ...]]:
     """The skills of each category, "" first, in order."""
-    categories = sorted({each.place.category for each in volumes})
+    categories = sorted({entry.place.category for entry in volumes})
     return {
-        category: tuple(each for each in volumes if each.place.category == category)
+        category: tuple(entry for entry in volumes if entry.place.category == category)
         for category in categories
     }

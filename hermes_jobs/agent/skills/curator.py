@@ -44,7 +44,9 @@ def similar_pairs(texts: Mapping[str, str]) -> tuple[tuple[str, str, float], ...
         name: {word: count * log(1 + len(texts) / occurs[word]) for word, count in words.items()}
         for name, words in counts.items()
     }
-    lengths = {name: sqrt(sum(each * each for each in vector.values())) for name, vector in vectors.items()}
+    lengths = {
+        name: sqrt(sum(weight * weight for weight in vector.values())) for name, vector in vectors.items()
+    }
     pairs = []
     for one, other in combinations(sorted(texts), 2):
         if not (lengths[one] and lengths[other]):
@@ -174,4 +176,4 @@ def _line(skill: Skill, use: SkillUsage) -> str:
         f"files: {', '.join(files)}" if files else "",
     )
     place = f" (in {skill.category})" if skill.category else ""
-    return f"- {skill.name}{place}: {described(skill.main)} | {' | '.join(each for each in parts if each)}"
+    return f"- {skill.name}{place}: {described(skill.main)} | {' | '.join(part for part in parts if part)}"

@@ -49,7 +49,7 @@ class SkillPlace(msgspec.Struct, frozen=True):
     name: str
 
     def __str__(self) -> str:
-        return "/".join(each for each in (self.category, self.name) if each)
+        return "/".join(part for part in (self.category, self.name) if part)
 
 
 class OnDisk(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,7 +260,7 @@ def _walk(
     """The files below a folder with their paths; anything but a plain file is a problem."""
     try:
         with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=lambda each: each.name)
+            entries = sorted(scanned, key=lambda item: item.name)
     except FileNotFoundError:
         return
     for entry in entries:
@@ -295,8 +295,8 @@ def _emptied(folder: Path) -> bool:
     """Remove the folder if only caches are left in it; returns whether it was removed."""
     cache = folder / "__pycache__"
     with suppress(OSError):
-        for each in cache.glob("*.pyc"):
-            each.unlink()
+        for path in cache.glob("*.pyc"):
+            path.unlink()
         cache.rmdir()
     try:
         folder.rmdir()

@@ -151,7 +151,9 @@ def read(text: str) -> SkillText:
         fields=fields,
         is_plain=is_plain and text.startswith("---\n") and "---" not in match["front"],
         version=_text(own.get("version")),
-        platforms=tuple(_PLATFORMS.get(each.lower(), each.lower()) for each in lists["platforms"]),
+        platforms=tuple(
+            _PLATFORMS.get(platform.lower(), platform.lower()) for platform in lists["platforms"]
+        ),
         tags=lists["tags"],
         requires_toolsets=lists["requires_toolsets"],
         needs=needs_of(fields),
@@ -233,7 +235,7 @@ def _is_tagged(event: yaml.NodeEvent) -> bool:
 
 def _has_doubles(node: Any) -> bool:
     if isinstance(node, yaml.SequenceNode):
-        return any(_has_doubles(each) for each in node.value)
+        return any(_has_doubles(child) for child in node.value)
     if not isinstance(node, yaml.MappingNode):
         return False
     keys = [key.value for key, _ in node.value]

@@ -54,7 +54,7 @@ def verdict(concerns: Iterable[Concern]) -> Verdict:
 
 def concerns_of(files: Files) -> tuple[Concern, ...]:
     """All matches of the rules in a skill's files."""
-    return tuple(each for path in sorted(files) for each in _of_file(path, files[path]))
+    return tuple(concern for path in sorted(files) for concern in _of_file(path, files[path]))
 
 
 def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
@@ -63,7 +63,9 @@ def new_concerns(before: Files, after: Files) -> tuple[Concern, ...]:
     for path, file in sorted(after.items()):
         if before.get(path) == file:
             continue
-        old_concerns = Counter((each.rule, each.excerpt) for each in _of_file(path, before.get(path)))
+        old_concerns = Counter(
+            (old_concern.rule, old_concern.excerpt) for old_concern in _of_file(path, before.get(path))
+        )
         for concern in _of_file(path, file):
             key = (concern.rule, concern.excerpt)
             if old_concerns[key]:
@@ -102,9 +104,9 @@ def _of_text(path: str, text: str) -> tuple[Concern, ...]:
         for finding in scan_skill_file(text)
     ]
     # Of those that one name reports on one line, the most severe counts, and the first of these.
-    by_severity = sorted(concerns, key=lambda each: each.severity == "caution")
-    by_line = {(each.rule, each.line): each for each in reversed(by_severity)}
-    return tuple(sorted(by_line.values(), key=lambda each: (each.line, each.rule)))
+    by_severity = sorted(concerns, key=lambda item: item.severity == "caution")
+    by_line = {(concern.rule, concern.line): concern for concern in reversed(by_severity)}
+    return tuple(sorted(by_line.values(), key=lambda item: (item.line, item.rule)))
 
 
 def _severity(finding: ScanFinding) -> Severity:

@@ -52,7 +52,7 @@ def candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
             kind="usage",
             hint="A skill is a folder with a SKILL.md: https://agentskills.io",
         )
-    return sorted(all_candidates, key=lambda each: each.name)
+    return sorted(all_candidates, key=lambda item: item.name)
 
 
 def _has_main(folder: Path) -> bool:
@@ -62,13 +62,13 @@ def _has_main(folder: Path) -> bool:
 def _folders(top: Path, levels: int) -> Iterator[Path]:
     if levels == 0:
         return
-    for each in top.iterdir():
-        if each.is_symlink() or not each.is_dir() or is_ignored(each.name):
+    for path in top.iterdir():
+        if path.is_symlink() or not path.is_dir() or is_ignored(path.name):
             continue
-        if _has_main(each):
-            yield each
+        if _has_main(path):
+            yield path
         else:
-            yield from _folders(each, levels - 1)
+            yield from _folders(path, levels - 1)
 
 
 def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
@@ -76,7 +76,9 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
     read = Disk(real.parent).read(SkillPlace("", real.name))
     assert read is not None, f"{folder} has a SKILL.md"
     if MAIN_FILE not in read.files:
-        reason = next((each.reason for each in read.problems if each.path == MAIN_FILE), "it cannot be read")
+        reason = next(
+            (problem.reason for problem in read.problems if problem.path == MAIN_FILE), "it cannot be read"
+        )
         raise Rejected(f"{folder.name}/{MAIN_FILE}: {reason}.", kind="usage")
     text = front_matter.read(read.files[MAIN_FILE].content)
     path = "" if folder == fetched.folder else str(folder.relative_to(fetched.folder))
@@ -95,14 +97,14 @@ def chosen(
     all_candidates: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
 ) -> list[InstallCandidate]:
     """The candidates of these names, or the only one. Raises `Rejected` if the choice is ambiguous."""
-    all_names = ", ".join(each.name for each in all_candidates)
-    missing = [name for name in names if name not in {each.name for each in all_candidates}]
+    all_names = ", ".join(candidate.name for candidate in all_candidates)
+    missing = [name for name in names if name not in {candidate.name for candidate in all_candidates}]
     if missing:
         raise Rejected(
             f"There is no skill {missing[0]!r} there.", kind="usage", hint=f"There are: {all_names}."
         )
     if names:
-        return [each for each in all_candidates if each.name in names]
+        return [candidate for candidate in all_candidates if candidate.name in names]
     if len(all_candidates) > 1 and not everything:
         raise Rejected(
             f"There are {len(all_candidates)} skills: {all_names}.",
@@ -138,7 +140,7 @@ def _merged_file(
         return there, False
     if there == was:
         return here, False
-    if was is None or here is None or there is None or any(each.base64 for each in (was, here, there)):
+    if was is None or here is None or there is None or any(file.base64 for file in (was, here, there)):
         return there, True
     texts = (was.content, here.content, there.content)
     return (there, True) if is_conflict(*texts) else (e.SkillFile(merge(*texts)), False)
@@ -149,7 +151,9 @@ def installed_files(past: Sequence[Skill]) -> Files:
     origin = past[-1].origin
     if origin is None:
         return {}
-    return next((each.files for each in reversed(past) if digest(each.files) == origin.digest), {})
+    return next(
+        (previous.files for previous in reversed(past) if digest(previous.files) == origin.digest), {}
+    )
 
 
 def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:

@@ -52,7 +52,9 @@ def checked_path(path: str) -> str:
     """The path of a new support file, which may be written. Raises `Rejected`."""
     parts = path.split("/")
     if parts[0] not in SUBFOLDERS or len(parts) < 2:
-        raise _refused(path, f"Support files lie in {', '.join(f'{each}/' for each in SUBFOLDERS)}.")
+        raise _refused(
+            path, f"Support files lie in {', '.join(f'{subfolder}/' for subfolder in SUBFOLDERS)}."
+        )
     return checked_inside(path)
 
 

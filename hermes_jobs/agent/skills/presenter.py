@@ -43,18 +43,18 @@ class SkillPresenter:
 
     def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
         """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
-        text = self._listed(toolsets)
+        entries = self._listed(toolsets)
         if category:
             searched = "" if category == GENERAL else category
-            categories = sorted({each.place.category or GENERAL for each in text})
+            categories = sorted({entry.place.category or GENERAL for entry in entries})
             if category not in categories:
                 raise Rejected(
                     f"There is no category {category[:100]!r}.",
                     kind="unknown_category",
                     hint=f"There are: {', '.join(categories)}." if categories else "There are no skills yet.",
                 )
-            text = [each for each in text if each.place.category == searched]
-        return "\n".join(_lines(text)) or "There are no skills yet."
+            entries = [entry for entry in entries if entry.place.category == searched]
+        return "\n".join(_lines(entries)) or "There are no skills yet."
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A whole skill, or one of its files. Raises `Rejected`."""
@@ -102,7 +102,7 @@ class SkillPresenter:
 
     def _listed(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
         volumes, _ = self._shelf.volumes()
-        return [each for each in volumes if not each.hidden(toolsets, self._shelf.platform)]
+        return [entry for entry in volumes if not entry.hidden(toolsets, self._shelf.platform)]
 
 
 def without_skill(prompt: str, name: str) -> str:

@@ -63,7 +63,7 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
             content=merge.content,
             category=merge.category,
             reason=merge.reason,
-            versions={each.name: each.version for each in (into, *merged_away)},
+            versions={skill.name: skill.version for skill in (into, *merged_away)},
             evidence=evidence,
         )
         return _recorded(curation, proposed)
@@ -101,10 +101,10 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
         for proposal in chosen:
             _check_current(load, proposal)
             writes.extend(_carried_out(load, proposal))
-        applied = tuple(e.ProposalApplied(review=review, number=each.number, by=by) for each in chosen)
+        applied = tuple(e.ProposalApplied(review=review, number=item.number, by=by) for item in chosen)
         return DecisionResult(
             writes=(StreamEvents(curation.stream, applied), *writes),
-            answer=", ".join(str(each.number) for each in chosen),
+            answer=", ".join(str(item.number) for item in chosen),
         )
 
     return change
@@ -113,7 +113,7 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
 def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
     """The proposals of those numbers. Raises `Rejected` if one cannot be applied."""
     review = curation.review
-    by_number = {each.number: each for each in curation.proposals}
+    by_number = {proposal.number: proposal for proposal in curation.proposals}
     if not by_number:
         raise Rejected(f"Review {review} proposes nothing.", kind="no_proposal")
     for number in numbers:
@@ -123,10 +123,10 @@ def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationPro
                 f"Review {review} has no proposal {number}.", kind="no_proposal", hint=f"There are: {there}."
             )
     chosen = tuple(by_number[number] for number in sorted(set(numbers) or by_number))
-    applied = [str(each.number) for each in chosen if each.applied]
+    applied = [str(item.number) for item in chosen if item.applied]
     if numbers and applied:
         raise _already(review, applied)
-    remaining = tuple(each for each in chosen if not each.applied)
+    remaining = tuple(item for item in chosen if not item.applied)
     if not remaining:
         raise _already(review, applied)
     return remaining
@@ -242,7 +242,7 @@ def _check_text(into: Skill, merge: Merge, evidence: e.Evidence) -> None:
         )
     concerns = new_concerns(into.files, after.files)
     if verdict(concerns) != "safe":
-        rules = ", ".join(sorted({f"“{each.rule}”" for each in concerns}))
+        rules = ", ".join(sorted({f"“{concern.rule}”" for concern in concerns}))
         raise _refused(f"The guard found {rules} in the text.", "Write it without, or leave them apart.")
 
 

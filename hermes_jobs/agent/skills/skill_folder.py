@@ -92,7 +92,7 @@ class SkillFolder(SyncedFolder):
             return None
         parts = path.split("/")
         tried = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-        return next((blocked[each] for each in tried if each in blocked), None)
+        return next((blocked[path] for path in tried if path in blocked), None)
 
     # --- sync -----------------------------------------------------------------------------------
 

@@ -121,10 +121,10 @@ def _lists(skill: SkillText) -> Mapping[str, list[str]]:
 def _pruned(value: Any) -> Any:
     """The value without empty collections, which strict readers refuse."""
     if isinstance(value, dict):
-        pruned = {str(key): _pruned(each) for key, each in value.items()}
-        return {key: each for key, each in pruned.items() if each not in (None, "", [], {})}
+        pruned = {str(key): _pruned(item) for key, item in value.items()}
+        return {key: item for key, item in pruned.items() if item not in (None, "", [], {})}
     if isinstance(value, list):
-        return [each for each in map(_pruned, value) if each not in (None, "", [], {})]
+        return [item for item in map(_pruned, value) if item not in (None, "", [], {})]
     return value
 
 

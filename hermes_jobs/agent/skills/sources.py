@@ -225,8 +225,8 @@ def _unpack(content: bytes, into: Path) -> None:
 def _unzip(content: bytes, into: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
-        _refuse_large(len(entries), sum(each.file_size for each in entries))
-        if any(each.flag_bits & _ENCRYPTED for each in entries):
+        _refuse_large(len(entries), sum(entry.file_size for entry in entries))
+        if any(entry.flag_bits & _ENCRYPTED for entry in entries):
             raise Rejected("The archive is encrypted.", kind="usage", hint="Unpack it, and give the folder.")
         archive.extractall(into)
 
@@ -234,9 +234,9 @@ def _unzip(content: bytes, into: Path) -> None:
 def _untar(content: bytes, into: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
         entries, size = [], 0
-        for each in archive:
-            entries.append(each)
-            size += each.size
+        for member in archive:
+            entries.append(member)
+            size += member.size
             _refuse_large(len(entries), size)
         archive.extractall(into, filter="data")
 

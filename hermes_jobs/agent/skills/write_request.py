@@ -282,11 +282,11 @@ def _proposed(write: SkillWriteRequest, concerns: Iterable[Concern]) -> e.SkillP
 
 
 def _rules(concerns: Iterable[Concern]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{each.rule}: {each.excerpt}" for each in concerns))
+    return tuple(dict.fromkeys(f"{concern.rule}: {concern.excerpt}" for concern in concerns))
 
 
 def _proposal(skill: Skill, number: int | None) -> SkillProposal:
-    proposals = [each for each in skill.proposals if number in (None, each.version)]
+    proposals = [proposal for proposal in skill.proposals if number in (None, proposal.version)]
     if len(proposals) == 1:
         return proposals[0]
     if not proposals:
@@ -296,7 +296,9 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
             kind="no_proposal",
             hint="`hermes-jobs skills list` shows what waits.",
         )
-    waiting = ", ".join(f"{each.version} ({each.request.action} {each.path})" for each in proposals)
+    waiting = ", ".join(
+        f"{proposal.version} ({proposal.request.action} {proposal.path})" for proposal in proposals
+    )
     raise Rejected(
         f"Several writes of the skill {skill.name!r} wait: {waiting}.",
         kind="ambiguous",
@@ -308,11 +310,14 @@ def _proposal(skill: Skill, number: int | None) -> SkillProposal:
 
 
 def _described(concerns: Iterable[Concern]) -> str:
-    text = list(
-        dict.fromkeys(f"“{each.rule}” ({each.path}, line {each.line}: {each.excerpt})" for each in concerns)
+    descriptions = list(
+        dict.fromkeys(
+            f"“{concern.rule}” ({concern.path}, line {concern.line}: {concern.excerpt})"
+            for concern in concerns
+        )
     )
-    more = f" and {len(text) - MAX_CONCERNS} more" if len(text) > MAX_CONCERNS else ""
-    return "; ".join(text[:MAX_CONCERNS]) + more
+    more = f" and {len(descriptions) - MAX_CONCERNS} more" if len(descriptions) > MAX_CONCERNS else ""
+    return "; ".join(descriptions[:MAX_CONCERNS]) + more
 
 
 def _waits(concerns: Iterable[Concern]) -> str:

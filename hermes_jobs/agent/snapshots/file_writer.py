@@ -111,9 +111,9 @@ class FileWriter:
                 _refuse_changed(_status(name, at), before.status, real)
                 os.unlink(name, dir_fd=at)
                 os.fsync(at)
-        for each in reversed(folders):
+        for missing_folder in reversed(folders):
             with contextlib.suppress(OSError):
-                os.rmdir(each)  # noqa: PTH106
+                os.rmdir(missing_folder)  # noqa: PTH106
         return Replaced(change, before.content)
 
     def look(self, real: str, at: int | None = None) -> Seen:
@@ -234,7 +234,7 @@ def _refuse_changed(now: os.stat_result | None, seen: os.stat_result | None, rea
     same = now is seen is None or (
         now is not None
         and seen is not None
-        and all(getattr(now, each) == getattr(seen, each) for each in fields)
+        and all(getattr(now, field) == getattr(seen, field) for field in fields)
     )
     if not same:
         raise Rejected(f"{real} was changed by somebody else meanwhile. Read it again.", kind="changed")

@@ -82,14 +82,14 @@ class Rewind:
         restored are skipped.
         """
         restored: list[FileChange] = []
-        for each in judged:
-            change = each.change
-            if each.judgement == "already":
+        for item in judged:
+            change = item.change
+            if item.judgement == "already":
                 if not _same(change.before, change.after):
                     restored.append(FileChange(path=change.path, before=change.after, after=change.before))
                 continue
             try:
-                restored.append(self._restored(each))
+                restored.append(self._restored(item))
             except Rejected as refused:
                 return Outcome(tuple(restored), change.path, refused.message)
             except OSError as error:
@@ -127,4 +127,4 @@ def _same(one: FileState | None, other: FileState | None) -> bool:
 
 def _existing(folder: Path) -> Path:
     """The folder, or its nearest existing parent."""
-    return next(each for each in (folder, *folder.parents) if each.exists())
+    return next(path for path in (folder, *folder.parents) if path.exists())

@@ -129,7 +129,7 @@ class SnapshotStore:
         """
         seconds = self.limits.seconds if self.limits.seconds > 0 else DEFAULT_LIMITS.seconds
         deleted = 0
-        files = sorted(self._files(), key=lambda each: each[0])
+        files = sorted(self._files(), key=lambda item: item[0])
         total = sum(size for _, size, _ in files)
         for at, size, path in files:
             planned = path.parent.name == WRITES
@@ -182,8 +182,8 @@ class SnapshotStore:
         """The time of last use, size and path of each file."""
         for name in (CONTENTS, WRITES):
             for here, _, names in os.walk(self.folder / name):
-                for each in names:
-                    path = Path(here) / each
+                for file_name in names:
+                    path = Path(here) / file_name
                     with suppress(OSError):
                         status = path.stat()
                         yield status.st_mtime, status.st_size, path

@@ -56,7 +56,7 @@ def turn_files(log: EventLog, stream: str, position: int, turn: str, store: Snap
     events: list[RecordedEvent] = []
     after = position - 1
     while batch := log.tail(after, BATCH, stream=stream):
-        events.extend(each for each in batch if isinstance(each.event, _READ))
+        events.extend(event for event in batch if isinstance(event.event, _READ))
         after = batch[-1].position
         if len(batch) < BATCH:
             break
@@ -83,10 +83,10 @@ def files_of(events: Sequence[RecordedEvent], turn: str, store: SnapshotStore) -
         elif isinstance(event, e.FileWritten):
             later.pop(event.change.path, None)
     return TurnFiles(
-        files=tuple(each for _, each in sorted(reader.written.items())),
+        files=tuple(change for _, change in sorted(reader.written.items())),
         standing=tuple(
-            msgspec.structs.replace(each, later=later.get(path, ""))
-            for path, each in sorted(reader.standing.items())
+            msgspec.structs.replace(change, later=later.get(path, ""))
+            for path, change in sorted(reader.standing.items())
         ),
         commands=reader.commands,
         lost=tuple(reader.lost),
@@ -101,24 +101,24 @@ def last_rewind(files: TurnFiles) -> tuple[NetChange, ...]:
         if not event.undo:
             rewinds.append(event)
         elif rewinds:
-            paths = {each.path for each in event.files}
-            remaining = tuple(each for each in rewinds[-1].files if each.path not in paths)
+            paths = {change.path for change in event.files}
+            remaining = tuple(change for change in rewinds[-1].files if change.path not in paths)
             rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=remaining)] if remaining else []
-    by_path = {each.path: each for each in files.standing}
+    by_path = {change.path: change for change in files.standing}
     return _taken_back(rewinds[-1], by_path) if rewinds else ()
 
 
 def _taken_back(restored: e.FilesRestored, files: Mapping[str, NetChange]) -> tuple[NetChange, ...]:
     return tuple(
         NetChange(
-            path=each.path,
-            before=each.before,
-            after=each.after,
-            folders=each.folders,
+            path=change.path,
+            before=change.before,
+            after=change.after,
+            folders=change.folders,
             host=restored.host,
-            protected=each.path in files and files[each.path].protected,
+            protected=change.path in files and files[change.path].protected,
         )
-        for each in restored.files
+        for change in restored.files
     )
 
 

@@ -12,8 +12,8 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is routed on the Internet: https://www.iana.org/assignments/ipv6-address-space."""
 
 NOT_PUBLIC = tuple(
-    ipaddress.ip_network(each)
-    for each in (
+    ipaddress.ip_network(network)
+    for network in (
         "168.63.129.16/32",  # Azure's host, which hands out certificates
         "192.0.0.0/24",  # IETF protocols; Oracle's metadata
         "192.88.99.0/24",  # relays of 6to4: the nearest one unpacks the packet
@@ -55,13 +55,13 @@ def is_public(address: str) -> bool:
     return (
         parsed.is_global
         and not parsed.is_multicast
-        and not any(parsed.version == each.version and parsed in each for each in NOT_PUBLIC)
+        and not any(parsed.version == network.version and parsed in network for network in NOT_PUBLIC)
     )
 
 
 def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """The embedded IPv4 address."""
-    if any(address in each for each in CARRIES_IPV4):
+    if any(address in network for network in CARRIES_IPV4):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped
 
@@ -95,7 +95,7 @@ def resolved(host: str, port: int) -> Sequence[str]:
         rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise AddressRefused(f"the host {host} is not known: {error}.") from error
-    return list(dict.fromkeys(str(each[4][0]) for each in rows))
+    return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 
 class PublicNetwork(httpcore2.NetworkBackend):
@@ -117,7 +117,7 @@ class PublicNetwork(httpcore2.NetworkBackend):
         if port in BAD_PORTS:
             raise AddressRefused(f"port {port} belongs to another protocol than HTTP.")
         addresses = resolved(host, port)
-        allowed = [each for each in addresses if self._allow_private or _is_outside(each)]
+        allowed = [candidate for candidate in addresses if self._allow_private or _is_outside(candidate)]
         if not allowed:
             raise AddressRefused(
                 f"{host} is {addresses[0]}, which is not a public address. web_fetch reaches the public "

@@ -105,7 +105,7 @@ def _value(kind: inspect.Type, value: Any) -> Any:
         case inspect.IntType() | inspect.FloatType():
             return _number(value)
         case inspect.LiteralType(values=values):
-            return _word([str(each) for each in values], value)
+            return _word([str(value) for value in values], value)
         case inspect.StrType() if isinstance(value, bool | int | float):
             return msgspec.json.encode(value).decode()
         case inspect.StrType() if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
@@ -154,7 +154,7 @@ def _word(words: list[str], value: Any) -> Any:
     if not isinstance(value, str):
         return value
     folded = value.strip().lower().replace("-", "_").replace(" ", "_")
-    return next((each for each in words if each.lower() == folded), value)
+    return next((word for word in words if word.lower() == folded), value)
 
 
 def _decoded(text: str, kind: Any) -> Any:
@@ -172,7 +172,7 @@ def _bare(kind: inspect.Type) -> inspect.Type:
         if isinstance(kind, inspect.Metadata):
             kind = kind.type
         elif isinstance(kind, inspect.UnionType):
-            others = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+            others = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
             if len(others) != 1:
                 return kind
             kind = others[0]

@@ -130,14 +130,16 @@ class BackgroundProcesses:
         return self.find(record.id)
 
     def _check(self, record: ProcessRecord) -> None:
-        running = [each for each in self.all() if not each.is_over]
+        running = [process for process in self.all() if not process.is_over]
         if len(running) >= MAX_RUNNING:
             raise Rejected(
                 f"{len(running)} background processes run already, and no more may.",
                 kind="too_many",
                 hint="End one first.",
             )
-        same = next((each for each in running if record.name and each.record.name == record.name), None)
+        same = next(
+            (process for process in running if record.name and process.record.name == record.name), None
+        )
         if same is not None:
             raise Rejected(
                 f"{same.record.id} runs under the name {record.name!r} already: {same.record.command[:80]}",
@@ -205,16 +207,16 @@ class BackgroundProcesses:
     def all(self) -> list[BackgroundProcess]:
         """All of them, oldest first; deletes those that ended long ago, and ends those without a keeper."""
         self._reap()
-        processes = [each for each in map(self._load, self.files.ids()) if each is not None]
-        remaining = [each for each in processes if not self._forgotten(each)]
-        return sorted(remaining, key=lambda each: each.record.started_at)
+        processes = [process for process in map(self._load, self.files.ids()) if process is not None]
+        remaining = [process for process in processes if not self._forgotten(process)]
+        return sorted(remaining, key=lambda item: item.record.started_at)
 
     def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
         """The running ones, of one session if given."""
         return [
-            each
-            for each in self.all()
-            if not each.is_over and (session is None or each.record.session == session)
+            process
+            for process in self.all()
+            if not process.is_over and (session is None or process.record.session == session)
         ]
 
     def find(self, name: str) -> BackgroundProcess:
@@ -226,9 +228,9 @@ class BackgroundProcesses:
         back = steps_back(name)
         if back is not None and back < len(all_processes):
             return all_processes[-1 - back]
-        processes = [each for each in all_processes if name in (each.record.id, each.record.name)]
+        processes = [process for process in all_processes if name in (process.record.id, process.record.name)]
         if not processes and name:
-            processes = [each for each in all_processes if each.record.id.startswith(name)]
+            processes = [process for process in all_processes if process.record.id.startswith(name)]
             processes = processes if len(processes) == 1 else []
         if not processes:
             host = os.uname().nodename
@@ -274,16 +276,16 @@ class BackgroundProcesses:
 
     def kill_where(self, chosen: Callable[[ProcessRecord], bool], *, wait: bool) -> list[BackgroundProcess]:
         """End those with a matching record; returns their previous states."""
-        processes = [each for each in self.running() if chosen(each.record)]
-        for each in processes:
-            self.kill(each, wait=False)
-        return [self.kill(each) for each in processes] if wait else processes
+        processes = [process for process in self.running() if chosen(process.record)]
+        for process in processes:
+            self.kill(process, wait=False)
+        return [self.kill(process) for process in processes] if wait else processes
 
     def forget(self, sessions: set[str]) -> None:
         """End the processes of these sessions, those with a name too, and delete their files."""
-        for each in self.all():
-            if each.record.session in sessions and (each.is_over or self.kill(each).is_over):
-                shutil.rmtree(self._folder / each.record.id, ignore_errors=True)
+        for process in self.all():
+            if process.record.session in sessions and (process.is_over or self.kill(process).is_over):
+                shutil.rmtree(self._folder / process.record.id, ignore_errors=True)
 
     def _ask(self, process: BackgroundProcess, *lines: str) -> bool:
         """Send requests to the keeper; returns whether it exists."""

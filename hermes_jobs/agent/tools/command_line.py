@@ -60,22 +60,22 @@ class CommandPart:
     @property
     def is_plain(self) -> bool:
         """Whether it is a plain command: known words, without redirections or input."""
-        each = self.invocation
+        invocation = self.invocation
         return (
-            each.written[:1] == (each.program,)
-            and not each.given
-            and not each.input
-            and all(map(_is_harmless, each.redirects))
+            invocation.written[:1] == (invocation.program,)
+            and not invocation.given
+            and not invocation.input
+            and all(map(_is_harmless, invocation.redirects))
         )
 
     def only_reads(self) -> bool:
         """Whether it changes nothing, by the table of such commands."""
-        each = self.invocation
-        name, arguments = each.name, each.arguments
-        if self.asks or not self.is_plain or each.program != name:
+        invocation = self.invocation
+        name, arguments = invocation.name, invocation.arguments
+        if self.asks or not self.is_plain or invocation.program != name:
             return False
         if name == "git":
-            verb, settings, _ = git.split(each)
+            verb, settings, _ = git.split(invocation)
             listed = verb.name in words("reading", "git") and not settings
         else:
             listed = name in words("reading", "programs")
@@ -84,30 +84,34 @@ class CommandPart:
         return (
             listed
             and not (unless and any(re.fullmatch(unless, word, re.DOTALL) for word in arguments))
-            and (most is None or len(each.operands) <= most)
+            and (most is None or len(invocation.operands) <= most)
         )
 
     def is_named_by(self, calls: CallPattern) -> bool:
         """Whether the pattern matches it word by word, with `*` at the end for any further words."""
-        each = self.invocation
+        invocation = self.invocation
         words = calls.pattern.split()
-        return any(_fits(words, text) for text in (each.written, (each.name, *each.arguments)))
+        return any(
+            _fits(words, text) for text in (invocation.written, (invocation.name, *invocation.arguments))
+        )
 
     def is_covered_by(self, calls: CallPattern, context: CommandContext) -> bool:
         """Whether the pattern allows it with all its questions."""
-        each = self.invocation
-        if not self.is_plain or not _fits(calls.pattern.split(), each.written):
+        invocation = self.invocation
+        if not self.is_plain or not _fits(calls.pattern.split(), invocation.written):
             return False
         if not NOT_BY_PATTERN.isdisjoint(self.asks):
             return False
         if calls.answers is not None and not {*self.asks} <= {*calls.answers}:
             return False
         folder = context.real(calls.folder or context.workdir)
-        if calls.folder and not is_inside(context.real(each.folder), folder):
+        if calls.folder and not is_inside(context.real(invocation.folder), folder):
             return False
         return CONFINED.isdisjoint(self.asks) or all(
             path is not None and is_inside(context.real(path), folder) and context.real(path) != folder
-            for path in map(each.path, (word for word in path_words(each) if not word.startswith("-")))
+            for path in map(
+                invocation.path, (word for word in path_words(invocation) if not word.startswith("-"))
+            )
         )
 
 
@@ -134,7 +138,9 @@ class CommandLine:
             return ()
         used: list[CallPattern] = []
         for part in self.parts:
-            covers = next((each for each in patterns if part.is_covered_by(each, self.context)), None)
+            covers = next(
+                (pattern for pattern in patterns if part.is_covered_by(pattern, self.context)), None
+            )
             if covers is not None:
                 used.append(covers)
             elif not part.only_reads():
@@ -144,7 +150,7 @@ class CommandLine:
     @property
     def is_grave(self) -> bool:
         """Whether it has a question that needs an answer in every mode."""
-        return not ALWAYS_ASKED.isdisjoint({self.asks, *(each for part in self.parts for each in part.asks)})
+        return not ALWAYS_ASKED.isdisjoint({self.asks, *(ask for part in self.parts for ask in part.asks)})
 
     @property
     def _is_known(self) -> bool:

@@ -59,7 +59,7 @@ class Consult:
     @property
     def known(self) -> tuple[str, ...]:
         """The valid names: ensembles, and their models."""
-        members = (each for members in self._ensembles.values() for each in members)
+        members = (member for members in self._ensembles.values() for member in members)
         return tuple(dict.fromkeys((*self._ensembles, *members, *self._others)))
 
     def consult(
@@ -87,31 +87,33 @@ class Consult:
         if not question.strip():
             raise ToolFailed("the question is empty.")
         names = self.members(models)
-        text = side_by_side(
+        answers = side_by_side(
             [(SummaryModel(self._model, name, self._pricing), _request(name, question)) for name in names],
             cancel,
             seconds=SECONDS,
             at_once=MAX_MODELS,
             words=None,
         )
-        booked = tuple(_booked(caller, each) for each in text if each.response is not None)
+        booked = tuple(_booked(caller, answer) for answer in answers if answer.response is not None)
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
         return ToolOutcome(
-            content=_answer(names, text), ok=any(each.text is not None for each in text), events=booked
+            content=_answer(names, answers),
+            ok=any(answer.text is not None for answer in answers),
+            events=booked,
         )
 
     def members(self, models: Sequence[str]) -> tuple[str, ...]:
         """The models for these names. Raises `ToolFailed` for an unknown one, or too many."""
         first = next(iter(self._ensembles), "")
-        unknown = [each for each in models if each not in self.known]
+        unknown = [model for model in models if model not in self.known]
         if unknown:
             all_names = ", ".join(self.known)
             raise ToolFailed(
                 f"there is no model `{unknown[0]}` to ask{did_you_mean(unknown[0], self.known)} "
                 f"These can be asked: {all_names}."
             )
-        names = [name for each in models or (first,) for name in self._ensembles.get(each, (each,))]
+        names = [name for model in models or (first,) for name in self._ensembles.get(model, (model,))]
         if len(names) > MAX_MODELS:
             raise ToolFailed(f"{len(names)} models are too many: at most {MAX_MODELS} can be asked at once.")
         return tuple(names)
@@ -145,7 +147,7 @@ class SharedPrice:
         """See `Pricing.cost_usd`; None if one of the prices is unknown."""
         part = len(self._models)
         share = Usage(-(-usage.input_tokens // part), -(-usage.output_tokens // part))
-        costs = [self._pricing.cost_usd(each, share) for each in self._models]
+        costs = [self._pricing.cost_usd(member, share) for member in self._models]
         known_costs = [cost for cost in costs if cost is not None]
         return sum(known_costs) if len(known_costs) == len(costs) else None
 
@@ -170,7 +172,9 @@ def _booked(caller: ToolContext, summary: Summary) -> ResponseBooked:
 
 def _answer(names: Sequence[str], summaries: Sequence[Summary]) -> str:
     parts = [
-        f"[{name}]\n{each.text}" if each.text is not None else f"[{name} gave no answer: {each.problem}]"
-        for name, each in zip(names, summaries, strict=True)
+        f"[{name}]\n{summary.text}"
+        if summary.text is not None
+        else f"[{name} gave no answer: {summary.problem}]"
+        for name, summary in zip(names, summaries, strict=True)
     ]
     return "\n\n".join(parts)

@@ -156,7 +156,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             role=task.agent or "",
             model=model,
             toolsets=toolsets,
-            system="" if task.fork else "\n\n".join(each for each in (SUB_AGENT, role.prompt) if each),
+            system="" if task.fork else "\n\n".join(text for text in (SUB_AGENT, role.prompt) if text),
             workdir=self._workdir(context, task, at),
             budget_usd=self._budget(context, task, role, at),
             max_iterations=role.max_iterations,
@@ -182,7 +182,9 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         toolsets = task.toolsets if task.toolsets is not None else role.toolsets
         if toolsets is None:
             withheld = WITHHELD_TOOLSETS if may_delegate else WITHHELD_TOOLSETS | {TOOLSET}
-            return tuple(each for each in context.toolsets if each not in withheld and each not in ALWAYS)
+            return tuple(
+                toolset for toolset in context.toolsets if toolset not in withheld and toolset not in ALWAYS
+            )
         all_toolsets = set(self.toolsets())
         is_given = task.toolsets is None and role.trusted
         for name in toolsets:
@@ -196,7 +198,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     f"{at}: sub-agents may be {self.limits.depth} levels deep: this one cannot have "
                     f"`{TOOLSET}`."
                 )
-            missing = [each for each in TOOLSETS.get(name, (name,)) if each not in context.toolsets]
+            missing = [toolset for toolset in TOOLSETS.get(name, (name,)) if toolset not in context.toolsets]
             if missing and not is_given:
                 raise ToolFailed(
                     f"{at}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
@@ -211,14 +213,14 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             raise ToolFailed(f"{at}: the model `{model}` cannot be used: {error}") from error
 
     def _budget(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> float | None:
-        limits = [each.budget_usd for each in context.payers] + [self.limits.turn_usd]
-        most = min((each for each in limits if each is not None), default=None)
+        limits = [payer.budget_usd for payer in context.payers] + [self.limits.turn_usd]
+        most = min((limit for limit in limits if limit is not None), default=None)
         if task.budget is not None and most is not None and task.budget > most:
             raise ToolFailed(
                 f"{at}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
             )
         requested = task.budget if task.budget is not None else role.budget
-        budget = min((each for each in (requested, most) if each is not None), default=None)
+        budget = min((amount for amount in (requested, most) if amount is not None), default=None)
         model = task.model or role.model or context.model
         if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
             raise ToolFailed(

@@ -58,8 +58,8 @@ def run_arguments(
         *("--memory", options.memory, "--memory-swap", options.memory),
         *("--log-driver", "none"),  # the output is read as it comes; a copy would fill the disk
         *("--user", user, "--mount", _mount(workdir), "--workdir", workdir),
-        *(each for path in hidden for each in ("--mount", _cover(path))),
-        *(each for pair in environment.items() for each in ("--env", "=".join(pair))),
+        *(word for path in hidden for word in ("--mount", _cover(path))),
+        *(word for pair in environment.items() for word in ("--env", "=".join(pair))),
         *("--entrypoint", options.shell, options.image, "-c", command),
     )
 

@@ -40,7 +40,7 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     and those of hermes-jobs, OpenAI and Anthropic. Python's virtual environment is the user's: see
     `without_own_venv`.
     """
-    known_secrets = [each for each in secrets if len(each) >= MIN_SECRET]
+    known_secrets = [value for value in secrets if len(value) >= MIN_SECRET]
     filtered = {
         name: value
         for name, value in without_own_venv(environ).items()
@@ -76,7 +76,9 @@ def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> d
     variables = dict(environ)
     if "PATH" in variables:
         folders = [
-            each for each in variables.pop("PATH").split(os.pathsep) if not each or not _is(each, programs)
+            folder
+            for folder in variables.pop("PATH").split(os.pathsep)
+            if not folder or not _is(folder, programs)
         ]
         if folders:  # an empty PATH would mean the current folder; without one a shell has its own default
             variables["PATH"] = os.pathsep.join(folders)

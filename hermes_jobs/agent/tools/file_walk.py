@@ -51,12 +51,12 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
         own = (*rules.pop(folder, ()), *_own_rules(folder))
         names = [
-            each
-            for each in sorted(folders)
-            if each not in REPOSITORIES and not _is_ignored(os.path.join(folder, each) + "/", own)
+            subfolder
+            for subfolder in sorted(folders)
+            if subfolder not in REPOSITORIES and not _is_ignored(os.path.join(folder, subfolder) + "/", own)
         ]
-        folders[:] = [each for each in names if not is_hidden(os.path.join(folder, each))]
-        rules.update((os.path.join(folder, each), own) for each in folders)
+        folders[:] = [file_name for file_name in names if not is_hidden(os.path.join(folder, file_name))]
+        rules.update((os.path.join(folder, subfolder), own) for subfolder in folders)
         for name in sorted(files):
             path = os.path.join(folder, name)
             if _is_regular(name, at) and not _is_ignored(path, own) and not is_hidden(path):

@@ -233,7 +233,7 @@ class PathRules(CallRules):
         """See `CallRules.allowed_by`. Keys, passwords and startup files are approved one at a time."""
         if self.is_grave(arguments, context):
             return ()
-        return tuple(each for each in patterns if self._is_meant(each, arguments, context))[:1]
+        return tuple(pattern for pattern in patterns if self._is_meant(pattern, arguments, context))[:1]
 
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
         """See `CallRules.offer`: all files of the folder, without those that are protected."""
@@ -298,6 +298,6 @@ def _listing(names: list[str]) -> str:
 def _names(folder: str) -> list[str] | None:
     try:
         with os.scandir(folder) as entries:
-            return sorted(each.name + "/" * each.is_dir(follow_symlinks=False) for each in entries)
+            return sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
     except OSError:
         return None

@@ -43,17 +43,17 @@ class Invocation:
     @property
     def program(self) -> str:
         """The program as it is written, with its path."""
-        return next((each for each in self.written if ASSIGNMENT.fullmatch(each) is None), "")
+        return next((word for word in self.written if ASSIGNMENT.fullmatch(word) is None), "")
 
     @property
     def operands(self) -> tuple[str, ...]:
         """The arguments that are not options."""
-        plain = [each for each in self.arguments if each != "--"]
-        return tuple(each for each in plain if not each.startswith("-") or each == "-")
+        plain = [argument for argument in self.arguments if argument != "--"]
+        return tuple(word for word in plain if not word.startswith("-") or word == "-")
 
     def has(self, *options: str) -> bool:
         """Whether one of the options is given: `--long` (or `--long=…`) or `-x`, alone or in a cluster."""
-        return any(_is_option(each, option) for each in self.arguments for option in options)
+        return any(_is_option(argument, option) for argument in self.arguments for option in options)
 
     def path(self, word: str) -> str | None:
         """The absolute path of a word; None if only the shell knows it."""
@@ -92,7 +92,7 @@ def _add(
     folders: dict[tuple[int, ...], str] = {(): folder}
     for command in commands:
         around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
-        folder = next(folders[each] for each in around if each in folders)
+        folder = next(folders[subshell] for subshell in around if subshell in folders)
         echoed = _echoed(before) if command.piped and before is not None else ""
         for inner, invocation in _layers(command, folder, echoed):
             invocations.append(invocation)
@@ -142,7 +142,7 @@ def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[
         )
         has_extra = has_extra or name in ("xargs", "parallel")
         inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
-        open_words.extend(each for each in wrapped(name, plain[1:]) if each)
+        open_words.extend(inner for inner in wrapped(name, plain[1:]) if inner)
 
 
 def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
     elif name == "trap" and invocation.operands:
         yield invocation.operands[0]
     elif name == "alias":
-        yield from (each.partition("=")[2] for each in arguments if "=" in each)
+        yield from (argument.partition("=")[2] for argument in arguments if "=" in argument)
     elif (text := text_for_shell(name, arguments)) is not None:
         yield text
     elif name in ("su", "script") or name in SHELLS:

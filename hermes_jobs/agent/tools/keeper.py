@@ -138,7 +138,7 @@ class Keeper:
         seconds = max(0.0, min(TICK, self._kill_at - time.monotonic()))
         ready, writable, _ = select.select(reads, writes, [], seconds)
         if self._watch.wakeup in ready and any(
-            each in STOPPING for each in os.read(self._watch.wakeup, 4096)
+            number in STOPPING for number in os.read(self._watch.wakeup, 4096)
         ):
             self._stop()
         if self._output in ready:

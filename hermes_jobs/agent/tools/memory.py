@@ -97,19 +97,19 @@ def _operations(
     tags: Sequence[str],
 ) -> tuple[Operation, ...]:
     if steps:
-        differs = action is not None and any(each.action not in {None, action} for each in steps)
+        differs = action is not None and any(step.action not in {None, action} for step in steps)
         if differs or (content, old_text) != (None, None):
             raise ToolFailed("give either `operations` or one `action`, not both.")
         return tuple(
             _operation(
-                each.action or action,
-                each.target or target,
-                each.content,
-                each.old_text,
-                each.kind or kind,
-                each.tags or tags,
+                step.action or action,
+                step.target or target,
+                step.content,
+                step.old_text,
+                step.kind or kind,
+                step.tags or tags,
             )
-            for each in steps
+            for step in steps
         )
     return (_operation(action, target, content, old_text, kind, tags),)
 
@@ -126,5 +126,5 @@ def _operation(
         raise ToolFailed("give `action` (add, replace or remove), or `operations`.")
     if target is None:
         raise ToolFailed("give `target`: `user` for who the user is, `memory` for everything else.")
-    words = tuple(dict.fromkeys(each.strip() for each in tags if each.strip()))
+    words = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     return Operation(action=action, target=target, content=content, old_text=old_text, kind=kind, tags=words)

@@ -41,7 +41,7 @@ class PathPolicy:
     def to_read(self, path: str, workdir: str) -> str:
         """The real path of a file that may be read. Raises `ToolFailed`."""
         home = os.path.realpath(self.home)
-        return self._checked(path, workdir, tuple(os.path.join(home, each) for each in READABLE))
+        return self._checked(path, workdir, tuple(os.path.join(home, name) for name in READABLE))
 
     def to_write(self, path: str, workdir: str) -> str:
         """The real path of a file that may be written; it need not exist. Raises `ToolFailed`."""
@@ -80,7 +80,7 @@ class PathPolicy:
     def is_private(self, real: str) -> bool:
         """Whether a real path is in the home, where no tool may read; includes hard links."""
         home = _real(self.home)
-        if self._in_home(real) and not any(is_inside(real, os.path.join(home, each)) for each in READABLE):
+        if self._in_home(real) and not any(is_inside(real, os.path.join(home, name)) for name in READABLE):
             return real != home
         return self._linked(real) == "private"
 
@@ -130,7 +130,7 @@ class PathPolicy:
     def real_roots(self, workdir: str) -> tuple[str, ...]:
         """The folders that may be used in a session, as real paths."""
         roots = (workdir,) if self.roots is None else self.roots
-        return tuple(os.path.realpath(self._absolute(each, workdir)) for each in roots)
+        return tuple(os.path.realpath(self._absolute(root, workdir)) for root in roots)
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -156,7 +156,7 @@ def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int]
     By stat alone: to open and close a database of SQLite drops its locks.
     """
     linkable: dict[tuple[int, int], str] = {}
-    readable = {os.path.join(home, each) for each in READABLE}
+    readable = {os.path.join(home, name) for name in READABLE}
     places_by_kind = [
         ("startup", startup_places(user_home)),
         ("secret", secret_places(user_home)),
@@ -178,7 +178,7 @@ def _files(place: str, apart: set[str]) -> Iterator[str]:
         return
     count = 0
     for folder, folders, files in os.walk(place):
-        folders[:] = [each for each in folders if os.path.join(folder, each) not in apart]
+        folders[:] = [subfolder for subfolder in folders if os.path.join(folder, subfolder) not in apart]
         for name in files:
             count += 1
             if count > MAX_LINKED:

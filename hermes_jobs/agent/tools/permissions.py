@@ -74,7 +74,7 @@ class Permit:
     def _allowed(self, question: str, source: str, used: Sequence[CallPattern]) -> Verdict:
         """The approvals that cover the call: of the exact call, else of patterns."""
         by = f"{source}: {' and '.join(map(pattern_text, used))}"
-        return Verdict("allow", question, by=by, approved=all(each.exact for each in used))
+        return Verdict("allow", question, by=by, approved=all(pattern.exact for pattern in used))
 
     def _question(self, question: str) -> Verdict:
         if not self._context.attended:
@@ -97,7 +97,7 @@ class Permit:
         return next(self.naming(ruling), None)
 
     def _allowed_by(self, patterns: Sequence[CallPattern]) -> tuple[CallPattern, ...]:
-        about = [each for each in patterns if self._is_about(each)]
+        about = [pattern for pattern in patterns if self._is_about(pattern)]
         return self._tool.rules.allowed_by(about, self._arguments, self._context) if about else ()
 
     def _is_about(self, calls: CallPattern) -> bool:

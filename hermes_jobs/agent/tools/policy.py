@@ -62,18 +62,19 @@ class CommandPolicy:
             return CommandLine((), self._where(command, (), context), unreadable=str(error))
         where = self._where(command, invocations, context)
         parts: list[CommandPart] = []
-        for each in invocations:
-            asks = tuple(dict.fromkeys(rule_set("ask").met(each, where)))
-            if each.inner and parts:  # a user's rule for the runner applies to the program that it runs
+        for invocation in invocations:
+            asks = tuple(dict.fromkeys(rule_set("ask").met(invocation, where)))
+            if invocation.inner and parts:  # a user's rule for the runner applies to the program that it runs
                 parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *asks))
             else:
-                parts.append(CommandPart(each, asks))
+                parts.append(CommandPart(invocation, asks))
         return CommandLine(tuple(parts), where, asks=_of_line(invocations, where) or "")
 
     def _where(self, command: str, invocations: Sequence[Invocation], context: ToolContext) -> CommandContext:
         activates = any(
-            each.name in ("source", ".") and any(word.endswith("/bin/activate") for word in each.operands)
-            for each in invocations
+            invocation.name in ("source", ".")
+            and any(word.endswith("/bin/activate") for word in invocation.operands)
+            for invocation in invocations
         )
         return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
 
@@ -89,7 +90,7 @@ class CommandPolicy:
             invocations = self._invocations(command, context)
         except Unparsable:
             invocations = []
-        names = {each.name for each in invocations if each.name}
+        names = {invocation.name for invocation in invocations if invocation.name}
         if context.approved:
             return SandboxReach(
                 everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None
@@ -138,14 +139,16 @@ def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str 
         return "another host"
     home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
-        each.name in ("find", "fd", "ls", "locate")
-        and home.intersection(map(each.path, find_starts(each.arguments)))
-        for each in invocations
+        invocation.name in ("find", "fd", "ls", "locate")
+        and home.intersection(map(invocation.path, find_starts(invocation.arguments)))
+        for invocation in invocations
     )
-    reads_names = any(each.given or each.name in ("read", "mapfile", "readarray") for each in invocations)
-    if reads_names and (finds or any(lists_secrets(each, context) for each in invocations)):
+    reads_names = any(
+        invocation.given or invocation.name in ("read", "mapfile", "readarray") for invocation in invocations
+    )
+    if reads_names and (finds or any(lists_secrets(invocation, context) for invocation in invocations)):
         return "reading keys or passwords"
-    if any(reads_whole_home(each, context) for each in invocations):
+    if any(reads_whole_home(invocation, context) for invocation in invocations):
         return "reading keys or passwords"
     return None
 
@@ -153,7 +156,7 @@ def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str 
 def _met(decision: Decision, invocations: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
     """The names of all matching rules of the line, with repetitions."""
     rules = rule_set(decision)
-    return (name for each in invocations for name in rules.met(each, context))
+    return (name for invocation in invocations for name in rules.met(invocation, context))
 
 
 def _raw_denial(text: str, *, parsed: bool) -> str | None:

@@ -100,14 +100,16 @@ class ProcessTool:
     def _mine(self, context: ToolContext) -> list[BackgroundProcess]:
         session = context.lineage or context.session
         return [
-            each
-            for each in self.processes.all()
-            if each.record.session == session or (each.record.name and not each.is_over)
+            process
+            for process in self.processes.all()
+            if process.record.session == session or (process.record.name and not process.is_over)
         ]
 
     def _find(self, name: str, context: ToolContext) -> BackgroundProcess:
         process = self.processes.find(name)
-        if process.record.id not in {each.record.id for each in self._mine(context)}:
+        if process.record.id not in {
+            background_process.record.id for background_process in self._mine(context)
+        }:
             raise ToolFailed(f"{name} is a process of another conversation.")
         return process
 
@@ -116,11 +118,7 @@ class ProcessTool:
         if not processes:
             return "No background processes in this conversation."
         now = time.time()
-        return "\n".join(
-            f"{each.record.id}{f' ({each.record.name})' if each.record.name else ''}: {each.described()}, "
-            f"started {int(now - each.record.started_at)} s ago: {each.record.command}"
-            for each in processes
-        )
+        return "\n".join(_line(process, now) for process in processes)
 
     def _write(self, process: BackgroundProcess, text: str | None, context: ToolContext) -> str:
         if text is None:
@@ -140,6 +138,13 @@ class ProcessTool:
             time.sleep(POLL_SECONDS)
             process = self.processes.find(process.record.id)
         return page(self.processes, process, after, READ_BYTES)
+
+
+def _line(process: BackgroundProcess, now: float) -> str:
+    record = process.record
+    name = f" ({record.name})" if record.name else ""
+    started_seconds = int(now - record.started_at)
+    return f"{record.id}{name}: {process.described()}, started {started_seconds} s ago: {record.command}"
 
 
 def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:

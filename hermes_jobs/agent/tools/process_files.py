@@ -71,7 +71,7 @@ class ProcessFiles:
     def ids(self) -> list[str]:
         """The ids of all processes that have a folder."""
         with suppress(FileNotFoundError):
-            return [each.name for each in self._folder.iterdir() if each.is_dir()]
+            return [path.name for path in self._folder.iterdir() if path.is_dir()]
         return []
 
     def record(self, name: str) -> ProcessRecord | None:
@@ -120,7 +120,7 @@ class ProcessFiles:
 
     def parts(self, name: str) -> dict[int, Path]:
         """The files of an output, in order, by their first byte."""
-        files = {int(each.name.partition(".")[2]): each for each in (self._folder / name).glob("output.*")}
+        files = {int(path.name.partition(".")[2]): path for path in (self._folder / name).glob("output.*")}
         return dict(sorted(files.items()))
 
     def texts(self, name: str) -> str:

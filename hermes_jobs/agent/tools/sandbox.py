@@ -87,9 +87,9 @@ class Sandbox:
         return SandboxPlan(
             detected.name,
             home,
-            [os.path.join(home, each) for each in READABLE],
-            [each for each in hidden if not is_inside(real, each) and not is_inside(home, each)],
-            [each for each in locked if not is_inside(real, each) and not is_inside(home, each)],
+            [os.path.join(home, name) for name in READABLE],
+            [path for path in hidden if not is_inside(real, path) and not is_inside(home, path)],
+            [path for path in locked if not is_inside(real, path) and not is_inside(home, path)],
         ).encode()
 
     def hidden_in(self, workdir: str, reach: SandboxReach) -> tuple[str, ...]:
@@ -97,9 +97,9 @@ class Sandbox:
         `ToolFailed`."""
         home, real = self._checked(workdir)
         places = sorted({home, *self._hidden(reach)})
-        inside = [each for each in places if is_inside(each, real) and os.path.exists(each)]
+        inside = [place for place in places if is_inside(place, real) and os.path.exists(place)]
         return tuple(
-            each for each in inside if not any(is_inside(each, one) for one in inside if one != each)
+            path for path in inside if not any(is_inside(path, one) for one in inside if one != path)
         )
 
     def _checked(self, workdir: str) -> tuple[str, str]:
@@ -119,10 +119,10 @@ class Sandbox:
         user_home = self.paths.user_home
         visible = (*self.visible, *reach.visible)
         visible_paths = [
-            os.path.realpath(os.path.join(user_home, each.removeprefix("~/"))) for each in visible
+            os.path.realpath(os.path.join(user_home, place.removeprefix("~/"))) for place in visible
         ]
         places = (*secret_places(user_home), *escapes(os.getuid()))
-        return [each for each in places if not any(is_inside(each, one) for one in visible_paths)]
+        return [place for place in places if not any(is_inside(place, one) for one in visible_paths)]
 
     def _locked(self, reach: SandboxReach) -> list[str]:
         return [] if reach.visible is None else list(startup_places(self.paths.user_home))

@@ -63,7 +63,7 @@ class SandboxPlan:
         """One argument of a command line. Raises `ValueError` for a path with a line break."""
         fields = (("layer", [self.layer]), ("home", [self.home]), ("shown", self.shown))
         lines = [f"{name} {value}" for name, values in fields for value in values]
-        lines += [f"hidden {each}" for each in self.hidden] + [f"locked {each}" for each in self.locked]
+        lines += [f"hidden {path}" for path in self.hidden] + [f"locked {path}" for path in self.locked]
         if any("\n" in line for line in lines):
             raise ValueError("the name of a folder holds a line break")
         return "\n".join(lines)
@@ -143,7 +143,7 @@ def _outermost(paths: list[str], home: str) -> list[str]:
     """The paths that are not within another of them or the home."""
     covered = [home]
     for path in sorted(set(paths)):
-        if not any(path == each or path.startswith(f"{each}/") for each in covered):
+        if not any(path == folder or path.startswith(f"{folder}/") for folder in covered):
             covered.append(path)
     return covered[1:]
 
@@ -187,14 +187,16 @@ def _restrict(plan: SandboxPlan) -> None:
         within = f"{path.rstrip('/')}/"
         if apart.get(path):
             _allow(libc, ruleset, path, apart[path])
-        elif any(each.startswith(within) for each in apart):
+        elif any(special.startswith(within) for special in apart):
             try:
                 names = os.listdir(path)
             except OSError:
                 continue
             paths = [f"{within}{name}" for name in names]
-            inside = path in apart or any(path.startswith(f"{each}/") and not apart[each] for each in apart)
-            open_paths += [each for each in paths if each in apart] if inside else paths
+            inside = path in apart or any(
+                path.startswith(f"{special}/") and not apart[special] for special in apart
+            )
+            open_paths += [candidate for candidate in paths if candidate in apart] if inside else paths
         elif path not in apart:
             _allow(libc, ruleset, path, handled)
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")

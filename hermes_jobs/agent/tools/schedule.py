@@ -97,7 +97,7 @@ class ScheduleTool:
     def _list(self, load: StateLoader) -> DecisionResult:
         schedules = existing(self._streams(), load)
         return DecisionResult(
-            answer="\n".join(describe(each) for each in schedules) or "There are no schedules."
+            answer="\n".join(describe(schedule) for schedule in schedules) or "There are no schedules."
         )
 
     def _add(
@@ -133,7 +133,7 @@ class ScheduleTool:
         add = Add(schedule=self._ids.name("p"), now=now, by=context.turn, plan=plan, wording=when)
 
         def change(load: StateLoader) -> DecisionResult:
-            others = [each.plan.name for each in existing(self._streams(), load) if each.plan is not None]
+            others = [other.plan.name for other in existing(self._streams(), load) if other.plan is not None]
             return _answered(replace(add, plan=replace(plan, name=unused(plan.name, others))), load, "Added")
 
         return change

@@ -83,7 +83,7 @@ class FileSearch:
             paths=self._paths,
             base=real,
             top=next(
-                (each for each in self._paths.real_roots(caller.workdir) if is_inside(real, each)), real
+                (root for root in self._paths.real_roots(caller.workdir) if is_inside(real, root)), real
             ),
             workdir=os.path.realpath(caller.workdir),
             pattern=pattern,
@@ -111,14 +111,14 @@ def _path(arguments: Arguments) -> tuple[str, ...]:
 
 def _outcome(completed: Completed, query: Query) -> ToolOutcome:
     values = responses(completed)
-    results = [each for each in values if isinstance(each, str)]
-    endings = [msgspec.convert(each, described(SearchEnding)) for each in values if isinstance(each, dict)]
+    results = [value for value in values if isinstance(value, str)]
+    endings = [msgspec.convert(value, described(SearchEnding)) for value in values if isinstance(value, dict)]
     if completed.interrupted:
         return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
     ending = endings[-1] if endings else _missing_ending(completed, len(results))
     if ending.wrong is not None:
         raise ToolFailed(ending.wrong)
-    notes = "".join(f"\n[{each}]" for each in _notes(ending, query))
+    notes = "".join(f"\n[{note}]" for note in _notes(ending, query))
     text = "\n".join(results)
     return ToolOutcome(content=f"[{_header(ending, query)}]{notes}\n{text}".rstrip("\n"))
 

@@ -162,7 +162,7 @@ def _written_out(glob: str) -> list[str]:
     match = re.search(r"\{([^{}]*)\}", glob)
     if match is None:
         return [glob]
-    parts = (glob[: match.start()] + each + glob[match.end() :] for each in match[1].split(","))
+    parts = (glob[: match.start()] + alternative + glob[match.end() :] for alternative in match[1].split(","))
     return [line for part in parts for line in _written_out(part)]
 
 

@@ -43,19 +43,21 @@ def kind_of(real: str, user_home: str) -> Kind | None:
         return "startup"
     if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_folded("secrets")):
         return "secret"
-    system = any(path == each or path.startswith(f"{each}/") for each in _folded("system_secrets"))
+    system = any(
+        path == protected or path.startswith(f"{protected}/") for protected in _folded("system_secrets")
+    )
     return "secret" if system else None
 
 
 @cache
 def _folded(table: str) -> frozenset[str]:
-    return frozenset(each.casefold() for each in named(table))
+    return frozenset(protected.casefold() for protected in named(table))
 
 
 @cache
 def _deepest() -> int:
     """The parts of the longest of these paths."""
-    return max(each.count("/") + 1 for each in (*named("secrets"), *named("startup")))
+    return max(secret.count("/") + 1 for secret in (*named("secrets"), *named("startup")))
 
 
 def _below(path: str, user_home: str) -> Iterator[str]:
@@ -83,17 +85,17 @@ def startup_places(user_home: str) -> Iterator[str]:
 
 
 def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
-    for each in places:
-        path = os.path.join(user_home, each)
+    for protected in places:
+        path = os.path.join(user_home, protected)
         if os.path.lexists(path):
             yield os.path.realpath(path)
 
 
 def escapes(uid: int) -> Iterator[str]:
     """The existing real paths of sockets through which other processes can be made to run commands."""
-    for each in (
+    for socket in (
         "/run/docker.sock", "/run/podman", "/run/containerd", "/run/crio", "/run/systemd/private",
         "/run/dbus/system_bus_socket", f"/run/user/{uid}", f"/tmp/tmux-{uid}", "/run/screen",
     ):  # fmt: skip
-        if os.path.lexists(each):
-            yield os.path.realpath(each)
+        if os.path.lexists(socket):
+            yield os.path.realpath(socket)

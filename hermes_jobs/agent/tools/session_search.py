@@ -144,16 +144,18 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
     ) -> tuple[tuple[Passage, ...], tuple[Summary, ...]]:
         """The passages, and the paid calls for suggested words."""
         passages = self.archive.passages(query, scope=scope, limit=HITS)
-        exact = any(not each.hit.relaxed for each in passages)
+        exact = any(not passage.hit.relaxed for passage in passages)
         summariser = self.choose() if self.expand and not exact and question(query) is not None else None
         if summariser is None:
             return passages, ()
         words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
         others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
-        by_position = {each.hit.position: each for each in (*others, *passages)}
+        by_position = {passage.hit.position: passage for passage in (*others, *passages)}
         rankings = {"asked": passages, "expanded": others}
-        best = fused({name: [each.hit.position for each in ranked] for name, ranked in rankings.items()})
-        return tuple(_as_relaxed(by_position[each.thing]) for each in best[:HITS]), (spent,)
+        best = fused(
+            {name: [passage.hit.position for passage in ranked] for name, ranked in rankings.items()}
+        )
+        return tuple(_as_relaxed(by_position[hit.thing]) for hit in best[:HITS]), (spent,)
 
     def _summaries(
         self, query: str, groups: Sequence[Sequence[Passage]], cancel: Cancel
@@ -161,7 +163,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         summariser = self.choose()
         if summariser is None:
             return tuple(Summary(None, "no model is set for it") for _ in groups)
-        excerpts = [self._excerpt(query, [each.hit for each in group]) for group in groups]
+        excerpts = [self._excerpt(query, [passage.hit for passage in group]) for group in groups]
         return summaries(summariser, query, excerpts, cancel, seconds=self.seconds)
 
     def _excerpt(self, query: str, hits: Sequence[SearchHit]) -> str:
@@ -222,8 +224,8 @@ def roles_of(text: str) -> tuple[Role, ...]:
 def _groups(passages: Sequence[Passage], sessions: int) -> list[list[Passage]]:
     """The passages of each of the first lineages."""
     groups: dict[str, list[Passage]] = {}
-    for each in passages:
-        groups.setdefault(each.hit.lineage, []).append(each)
+    for passage in passages:
+        groups.setdefault(passage.hit.lineage, []).append(passage)
     return list(groups.values())[:sessions]
 
 
@@ -259,10 +261,10 @@ def _listed(past: Sequence[SessionSummary]) -> str:
     if not past:
         return "There are no earlier conversations."
     lines = [
-        f"{number}. {each.session} “{each.title or each.preview}” ({each.source}, last used "
-        f"{each.last_at[:16]}Z, {pluralize(each.num_messages, 'message')})"
-        + (f": {each.preview}" if each.title and each.preview else "")
-        for number, each in enumerate(past, start=1)
+        f"{number}. {previous.session} “{previous.title or previous.preview}” ({previous.source}, last used "
+        f"{previous.last_at[:16]}Z, {pluralize(previous.num_messages, 'message')})"
+        + (f": {previous.preview}" if previous.title and previous.preview else "")
+        for number, previous in enumerate(past, start=1)
     ]
     return "\n".join(["The latest conversations:", *lines])
 
@@ -276,20 +278,24 @@ def _answer(
     """The conversations, summarised if a model did that, and the best passages of all."""
     parts = [f"{pluralize(len(groups), 'conversation')} about “{query}”:"]
     best = passages[:PASSAGES]
-    if any(each.hit.relaxed for each in best):
-        parts.append(relaxed_hint(query, sum(not each.hit.relaxed for each in best)))
+    if any(hit.hit.relaxed for hit in best):
+        parts.append(relaxed_hint(query, sum(not hit.hit.relaxed for hit in best)))
     for number, (group, summary) in enumerate(zip(groups, summaries, strict=True), start=1):
         first = group[0].hit
-        days = sorted({each.hit.at[:10] for each in group})
+        days = sorted({passage.hit.at[:10] for passage in group})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         parts.append(f"\n{number}. Session {first.session} “{first.label}” ({first.source}, {when})")
         if summary.text is not None:
             parts.append(summary.text)
             continue
         parts.append(f"Not summarised ({summary.problem}).")
-        parts += [f"  {each.hit.role}: {each.hit.snippet}" for each in group[:SNIPPETS] if each not in best]
+        parts += [
+            f"  {passage.hit.role}: {passage.hit.snippet}"
+            for passage in group[:SNIPPETS]
+            if passage not in best
+        ]
     parts.append("\nThe best passages, with what was said around them:")
-    parts += [_shown(each) for each in best]
+    parts += [_shown(hit) for hit in best]
     return "\n".join(parts)
 
 

@@ -140,12 +140,14 @@ class _Reader(WordReader):
 
     def _set_parameters(self, arguments: list[str]) -> None:
         """Store the positional parameters of `set`."""
-        first = next((i for i, each in enumerate(arguments) if each == "--" or each[:1] not in "-+"), None)
+        first = next(
+            (i for i, argument in enumerate(arguments) if argument == "--" or argument[:1] not in "-+"), None
+        )
         if first is None:
             return
         parameters = arguments[first + (arguments[first] == "--") :]
         self.variables["@"] = self.variables["*"] = " ".join(parameters)
-        self.variables |= {str(number): each for number, each in enumerate(parameters[:9], 1)}
+        self.variables |= {str(number): parameter for number, parameter in enumerate(parameters[:9], 1)}
 
     def _begin_compound(self, words: list[str]) -> None:
         if words[0] == "case":
@@ -171,7 +173,7 @@ class _Reader(WordReader):
         if operator in ("<<", "<<-"):
             if UNKNOWN in target:
                 raise Unparsable("a here-document's end is not plain text")
-            literal = any(each in self.text[start : self.at] for each in "'\"\\")
+            literal = any(quote in self.text[start : self.at] for quote in "'\"\\")
             self._documents.append((target, literal, len(operator)))
         elif operator == "<<<":
             self._input += target

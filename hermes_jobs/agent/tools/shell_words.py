@@ -103,9 +103,9 @@ class WordReader(ABC):
                 quoted = quoted or char in "'\"$"
                 braces = braces or char == "{"
                 fields[-1] += self._piece()
-        fields_left = [each for each in fields if each] or ([""] if quoted else [])
+        fields_left = [one for one in fields if one] or ([""] if quoted else [])
         return (
-            [each for field in fields_left for each in _expanded(field)]
+            [word for field in fields_left for word in _expanded(field)]
             if braces and not quoted
             else fields_left
         )
@@ -291,4 +291,4 @@ def _expanded(field: str) -> list[str]:
             )
         if len(results) + len(open_fields) > MAX_BRACES:
             raise Unparsable("its braces stand for too many words")
-    return [each for each in results if each]
+    return [result for result in results if result]

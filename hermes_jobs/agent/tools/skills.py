@@ -217,7 +217,7 @@ class _CuratorTools:
         change = self._curator.merge(
             _review(context),
             into=into.strip(),
-            skills=tuple(each.strip() for each in skills),
+            skills=tuple(skill.strip() for skill in skills),
             content=content,
             category=(category or "").strip() or None,
             reason=" ".join(reason.split()),

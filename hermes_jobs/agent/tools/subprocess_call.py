@@ -52,8 +52,8 @@ def respond(*values: object) -> None:
     """Print values as JSON lines in ASCII, unbuffered."""
     import json
 
-    for each in values:
-        os.write(1, json.dumps(each).encode() + b"\n")
+    for value in values:
+        os.write(1, json.dumps(value).encode() + b"\n")
 
 
 def responses(completed: Completed) -> Sequence[object]:

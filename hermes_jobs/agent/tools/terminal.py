@@ -81,11 +81,12 @@ class CommandRules(CallRules):
         """See `CallRules.allowed_by`."""
         here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
         exactly = tuple(
-            each
-            for each in patterns
-            if _is_exactly(each, arguments) and (not each.folder or os.path.realpath(each.folder) == here)
+            pattern
+            for pattern in patterns
+            if _is_exactly(pattern, arguments)
+            and (not pattern.folder or os.path.realpath(pattern.folder) == here)
         )[:1]
-        others = [each for each in patterns if not each.exact]
+        others = [pattern for pattern in patterns if not pattern.exact]
         if exactly or not others:
             return exactly
         return self._policy.line(arguments["command"], context).allowed_by(others)

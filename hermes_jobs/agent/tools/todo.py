@@ -44,8 +44,8 @@ def todo(
     """
     if items is None:
         return ToolOutcome(content=shown(context.todos))
-    new = _merged(context.todos, items) if merge else tuple(_made(each) for each in items)
-    if len({each.id for each in new}) < len(new):
+    new = _merged(context.todos, items) if merge else tuple(_made(item) for item in items)
+    if len({item.id for item in new}) < len(new):
         raise ToolFailed("two items have the same id: give each its own.")
     if len(new) > MAX_ITEMS:
         raise ToolFailed(f"the list would have {len(new)} items; it may have {MAX_ITEMS}.")
@@ -54,7 +54,7 @@ def todo(
 
 
 def _merged(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:
-    merged = {each.id: each for each in before}
+    merged = {todo.id: todo for todo in before}
     for item in items:
         merged[item.id] = _made(item, merged.get(item.id))
     return tuple(merged.values())
@@ -71,6 +71,6 @@ def shown(todos: Sequence[Todo]) -> str:
     """The list as text, for the model and users."""
     if not todos:
         return "The list is empty."
-    open_items = sum(each.status not in ENDED for each in todos)
-    lines = [f"[{MARKS[each.status]}] {each.id}: {each.text}" for each in todos]
+    open_items = sum(todo.status not in ENDED for todo in todos)
+    lines = [f"[{MARKS[todo.status]}] {todo.id}: {todo.text}" for todo in todos]
     return "\n".join([f"{open_items} of {len(todos)} open:", *lines])

@@ -79,7 +79,7 @@ class CallRules:
         self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
     ) -> tuple[CallPattern, ...]:
         """The patterns that together allow the call; empty if they do not."""
-        return tuple(each for each in patterns if self.is_named(each, arguments, context))[:1]
+        return tuple(pattern for pattern in patterns if self.is_named(pattern, arguments, context))[:1]
 
     def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
         """Whether the call needs approval in every mode: it uses keys, or writes files that run by
@@ -158,7 +158,7 @@ def tool(  # noqa: PLR0913 - what a tool is
 
         def call(arguments: Arguments, context: ToolContext, cancel: Cancel) -> str | ToolOutcome:
             injected: dict[object, object] = {ToolContext: context, Cancel: cancel}
-            return function(**{each: injected[kind] for each, kind in passed.items()}, **arguments)
+            return function(**{parameter: injected[kind] for parameter, kind in passed.items()}, **arguments)
 
         return Tool(
             name=tool_name,
@@ -187,7 +187,7 @@ def validated(shape: type[msgspec.Struct], values: Arguments) -> Arguments:
     fields = _fields_of(shape)
     for name in values:
         if name not in fields:
-            names = ", ".join(f"`{each}`" for each in fields) or "none"
+            names = ", ".join(f"`{field_name}`" for field_name in fields) or "none"
             raise InvalidArguments(
                 f"unknown argument `{name}`{did_you_mean(name, fields)} The arguments are: {names}."
             )
@@ -208,7 +208,7 @@ def _fields_of(shape: type[msgspec.Struct]) -> Mapping[str, msgspec.structs.Fiel
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The text `; did you mean …?` with the nearest of the known names, or a full stop."""
     nearest = difflib.get_close_matches(name.lower(), list(names), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(f'`{each}`' for each in nearest)}?" if nearest else "."
+    return f"; did you mean {' or '.join(f'`{candidate}`' for candidate in nearest)}?" if nearest else "."
 
 
 def parameter_schema(shape: type[msgspec.Struct]) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def parameter_schema(shape: type[msgspec.Struct]) -> dict[str, Any]:
 
 def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
     if isinstance(node, list):
-        return [_flat(each, definitions, inside) for each in node]
+        return [_flat(item, definitions, inside) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
@@ -233,13 +233,13 @@ def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) ->
             raise TypeError(f"the parameter type {name} contains itself")
         around = {key: value for key, value in node.items() if key != "$ref"}
         return {**_flat(definitions[name], definitions, (*inside, name)), **around}
-    branches = [each for each in node.get("anyOf", ()) if each != {"type": "null"}]
+    branches = [option for option in node.get("anyOf", ()) if option != {"type": "null"}]
     if len(branches) == 1:
         # A value for "T or null" is left out of the call instead; several providers reject unions.
         around = {key: value for key, value in node.items() if key != "anyOf" and value is not None}
         return _flat({**branches[0], **around}, definitions, inside)
     return {
-        key: {name: _flat(each, definitions, inside) for name, each in value.items()}
+        key: {name: _flat(item, definitions, inside) for name, item in value.items()}
         if key == "properties"
         else _flat(value, definitions, inside)
         for key, value in node.items()
@@ -268,7 +268,7 @@ def _described(hint: Any) -> Any:
     if get_origin(hint) is not Annotated:
         return hint
     kind, *extras = get_args(hint)
-    metas = [msgspec.Meta(description=each) if isinstance(each, str) else each for each in extras]
+    metas = [msgspec.Meta(description=extra) if isinstance(extra, str) else extra for extra in extras]
     for meta in metas:
         kind = Annotated[kind, meta]
     return kind

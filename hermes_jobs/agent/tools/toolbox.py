@@ -77,10 +77,10 @@ class Toolbox:
         with_servers: Callable[[Toolbox, SessionStarted], ToolboxPort] | None = None,
     ) -> None:
         """`with_servers` adds the tools of a session's MCP servers."""
-        ordered = sorted(tools, key=lambda each: each.name)
-        self._tools = {each.name: each for each in ordered}
+        ordered = sorted(tools, key=lambda item: item.name)
+        self._tools = {tool.name: tool for tool in ordered}
         if len(self._tools) < len(ordered):
-            raise ValueError(f"two tools have the same name among {[each.name for each in ordered]}")
+            raise ValueError(f"two tools have the same name among {[tool.name for tool in ordered]}")
         self._toolsets = toolsets
         self._enabled = tuple(enabled)
         self._disabled = self._expand(disabled)
@@ -106,7 +106,7 @@ class Toolbox:
     def having(self, more: Iterable[Tool]) -> Toolbox:
         """These tools and more; of two with one name the own one."""
         other = copy(self)
-        others = {each.name: each for each in more if each.name not in self._tools}
+        others = {line.name: line for line in more if line.name not in self._tools}
         other._tools = dict(  # noqa: SLF001 - it is one of these
             sorted({**self._tools, **others}.items())
         )
@@ -129,11 +129,11 @@ class Toolbox:
     @property
     def toolsets(self) -> tuple[str, ...]:
         """All toolset names: those of the tools, and those that include others."""
-        return tuple(sorted({each.toolset for each in self._tools.values()} | set(self._toolsets)))
+        return tuple(sorted({tool.toolset for tool in self._tools.values()} | set(self._toolsets)))
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (None: the configured ones) that are available here, by name."""
-        return tuple(each.spec for each in self._offered(toolsets).values())
+        return tuple(tool.spec for tool in self._offered(toolsets).values())
 
     def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
         """The toolsets that have a tool among the `specs` of these."""
@@ -201,7 +201,7 @@ class Toolbox:
         if verdict.decision == "deny":
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
         approved = verdict.decision == "ask" or verdict.approved
-        usable = tuple(each for each in _toolsets_of(tools) if each not in context.withheld)
+        usable = tuple(toolset for toolset in _toolsets_of(tools) if toolset not in context.withheld)
         on = replace(context, toolsets=usable, approved=approved)
         outcome = _called(tool, arguments, on, cancel)
         change = None if outcome.change is None else self._redacted(outcome.change)
@@ -225,7 +225,7 @@ class Toolbox:
     def _offered(self, toolsets: Sequence[str] | None) -> dict[str, Tool]:
         names = self._wanted(toolsets)
         return {
-            name: each for name, each in self._tools.items() if each.toolset in names and _is_available(each)
+            name: tool for name, tool in self._tools.items() if tool.toolset in names and _is_available(tool)
         }
 
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
@@ -257,7 +257,7 @@ class Toolbox:
 
 
 def _toolsets_of(tools: Mapping[str, Tool]) -> tuple[str, ...]:
-    return tuple(sorted({each.toolset for each in tools.values()}))
+    return tuple(sorted({tool.toolset for tool in tools.values()}))
 
 
 class _Touched:
@@ -295,7 +295,7 @@ def _contains(folder: str, path: str) -> bool:
 
 
 def _resolved(paths: Sequence[str], workdir: str) -> frozenset[str]:
-    return frozenset(os.path.realpath(os.path.join(workdir, os.path.expanduser(each))) for each in paths)
+    return frozenset(os.path.realpath(os.path.join(workdir, os.path.expanduser(path))) for path in paths)
 
 
 def _is_available(tool: Tool) -> bool:

@@ -113,9 +113,9 @@ class Web:
         if completed.interrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         answers = [
-            msgspec.convert(each, described(FetchedPage))
-            for each in responses(completed)
-            if isinstance(each, dict)
+            msgspec.convert(response, described(FetchedPage))
+            for response in responses(completed)
+            if isinstance(response, dict)
         ]
         if not answers:
             why = f"it took longer than {page.seconds} s" if completed.timed_out else "it broke the parser"

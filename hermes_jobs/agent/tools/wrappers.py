@@ -46,23 +46,24 @@ def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
         return _find_execs(arguments)
     if name in ("fd", "fdfind"):
         at = next(
-            (i for i, each in enumerate(arguments) if each in ("-x", "-X", "--exec", "--exec-batch")), None
+            (i for i, argument in enumerate(arguments) if argument in ("-x", "-X", "--exec", "--exec-batch")),
+            None,
         )
         return [] if at is None else [(*arguments[at + 1 :], UNKNOWN)]
     if text_for_shell(name, arguments) is not None:
         return []
     words = _after_own(name, arguments)
     replaced = _replaced_by_xargs(arguments) if name == "xargs" else ""
-    return [tuple(each.replace(replaced, UNKNOWN) for each in words) if replaced else words]
+    return [tuple(word.replace(replaced, UNKNOWN) for word in words) if replaced else words]
 
 
 def _replaced_by_xargs(arguments: tuple[str, ...]) -> str:
     """The text that `xargs` replaces by its input; empty if it appends it."""
-    for index, each in enumerate(arguments):
-        if each.startswith(("-I", "--replace=")):
-            joined = each.removeprefix("--replace=").removeprefix("-I")
+    for index, argument in enumerate(arguments):
+        if argument.startswith(("-I", "--replace=")):
+            joined = argument.removeprefix("--replace=").removeprefix("-I")
             return joined or "".join(arguments[index + 1 : index + 2])
-        if not each.startswith("-"):
+        if not argument.startswith("-"):
             break
     return ""
 
@@ -74,7 +75,7 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     if wrapper is not None and (wrapper.joins or wrapper.texts):
         if name == "parallel":
             return " ".join(words).replace("{}", UNKNOWN) + ("" if "{}" in words else f" {UNKNOWN}")
-        return " ".join(words) if wrapper.joins else "\n".join(each for each in words if each[:1] != "-")
+        return " ".join(words) if wrapper.joins else "\n".join(word for word in words if word[:1] != "-")
     return after_c(words) if name == "flock" else None
 
 
@@ -132,18 +133,18 @@ def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
         elif word in ("-exec", "-execdir", "-ok", "-okdir"):
             commands.append([])
             is_open = True
-    return [tuple(each) for each in commands]
+    return [tuple(command) for command in commands]
 
 
 def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The start folders of a `find`."""
     starts = []
-    for each in arguments:
-        if _FIND_OPTION.fullmatch(each):
+    for argument in arguments:
+        if _FIND_OPTION.fullmatch(argument):
             continue
-        if each.startswith(("-", "(", "!")):
+        if argument.startswith(("-", "(", "!")):
             break
-        starts.append(each)
+        starts.append(argument)
     return tuple(starts) or (".",)
 
 
@@ -156,9 +157,11 @@ def is_narrowed(arguments: tuple[str, ...]) -> bool:
 
 def after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
     """The word after `-c`, which may be in a cluster such as `-lc`; `anywhere`: also after operands."""
-    for index, each in enumerate(arguments):
-        if each == "--command" or (each.startswith("-") and not each.startswith("--") and "c" in each[1:]):
+    for index, argument in enumerate(arguments):
+        if argument == "--command" or (
+            argument.startswith("-") and not argument.startswith("--") and "c" in argument[1:]
+        ):
             return next(iter(arguments[index + 1 :]), "")
-        if not (anywhere or each.startswith("-")):
+        if not (anywhere or argument.startswith("-")):
             return None
     return None

@@ -46,14 +46,14 @@ def survival(
     settings = replace(settings, compression=small)
     size = -(-len(person.texts) // CHECKPOINTS[-1])
     parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
-    text = [each for each in person.facts if held((line.says for line in parts[0]), each.words)]
+    facts = [fact for fact in person.facts if held((line.says for line in parts[0]), fact.words)]
     with opened(settings, environ, folder) as home:
         for number, part in enumerate(parts, start=1):
             for line in part:
                 home.say(SESSION, line.says, Opening(toolsets=("memory",)))
             session = home.compress(SESSION)
             if session.num_compressed == number and number in CHECKPOINTS:
-                yield _survival(home, session, text)
+                yield _survival(home, session, facts)
 
 
 def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> Survival:
@@ -62,9 +62,9 @@ def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) 
     return Survival(
         session.num_compressed,
         len(facts),
-        in_conversation=fmean(held(lines, each.words) for each in facts),
-        in_memory=fmean(held((*prompt, *_recalled(home, session, each)), each.words) for each in facts),
-        found=fmean(held(_found(home, each).splitlines(), each.words) for each in facts),
+        in_conversation=fmean(held(lines, fact.words) for fact in facts),
+        in_memory=fmean(held((*prompt, *_recalled(home, session, fact)), fact.words) for fact in facts),
+        found=fmean(held(_found(home, fact).splitlines(), fact.words) for fact in facts),
     )
 
 

@@ -107,13 +107,15 @@ class BenchHome:
         )
         worker.work(partial(self._has_ended, stream, turn), stream=stream)
         after = worker.engine.sessions.load(stream)
-        events = [each.event for each in self.application.log.tail(before, stream=stream)]
-        answer = next((each.answer for each in events if isinstance(each, TurnCompleted)), None)
+        events = [event.event for event in self.application.log.tail(before, stream=stream)]
+        answer = next((event.answer for event in events if isinstance(event, TurnCompleted)), None)
         if answer is None:
-            why = next((each.message for each in events if isinstance(each, TurnFailed)), "it was cancelled")
+            why = next(
+                (event.message for event in events if isinstance(event, TurnFailed)), "it was cancelled"
+            )
             raise Rejected(f"A turn of the benchmark did not complete: {why}", kind="bench")
-        recalled = [each.recalled for each in events if isinstance(each, ContextPrefetched)]
-        results = tuple(each.content for each in after.messages if isinstance(each, ToolMessage))
+        recalled = [event.recalled for event in events if isinstance(event, ContextPrefetched)]
+        results = tuple(message.content for message in after.messages if isinstance(message, ToolMessage))
         prompt = after.started.system_prompt if after.started is not None else ""
         return Replied(answer, prompt, "".join(recalled), results)
 
@@ -137,7 +139,7 @@ class BenchHome:
     def spent(self) -> Spent:
         """The usage of this home's whole log."""
         rows = self.application.views.spending(by="model")
-        return Spent(sum(each.requests for each in rows), sum(each.usage.total_tokens for each in rows))
+        return Spent(sum(row.requests for row in rows), sum(row.usage.total_tokens for row in rows))
 
     def _has_ended(self, stream: str, turn: str) -> bool:
         return turn in self._worker.engine.sessions.load(stream).ended

@@ -77,10 +77,10 @@ class PersonOutcome(NamedTuple):
     @property
     def mistakes(self) -> Iterator[tuple[str, str]]:
         """The mistakes (`missed`, `stale`, `wrong`, `leaked`), each with its subject."""
-        yield from (("missed", each.name) for each in self.missed)
-        yield from (("stale", each.name) for each in self.stale)
-        for each in self.written:
-            yield "leaked" if each.kind in {"secret", "injection"} else "wrong", each.name
+        yield from (("missed", fact.name) for fact in self.missed)
+        yield from (("stale", fact.name) for fact in self.stale)
+        for name in self.written:
+            yield "leaked" if name.kind in {"secret", "injection"} else "wrong", name.name
 
 
 class Played(NamedTuple):
@@ -109,9 +109,11 @@ class LearningBench:
     def play(self, way: Way, persons: Sequence[ScriptedPerson]) -> Played:
         """All users' weeks and questions with that method. Raises `Rejected` where a turn fails."""
         outcomes = tuple(self._outcome(way, person) for person in persons)
-        spent = [each.spent for outcome in outcomes for each in outcome.asked]
+        spent = [answer.spent for outcome in outcomes for answer in outcome.asked]
         spent += [self._weeks[way.keeps, person.name] for person in persons]
-        return Played(way, outcomes, sum(each.requests for each in spent), sum(each.tokens for each in spent))
+        return Played(
+            way, outcomes, sum(answer.requests for answer in spent), sum(answer.tokens for answer in spent)
+        )
 
     def _outcome(self, way: Way, person: ScriptedPerson) -> PersonOutcome:
         weeks = self._folder / f"{person.name}-{way.keeps}"
@@ -123,10 +125,12 @@ class LearningBench:
         texts = self._left_behind(way, person, weeks)
         return PersonOutcome(
             person.name,
-            kept=tuple(each for each in person.facts if held(texts, each.words)),
-            missed=tuple(each for each in person.facts if not held(texts, each.words)),
-            stale=tuple(each for each in person.facts if held(texts, each.stale)),
-            written=tuple(each for each in person.never if held(texts, each.words)),
+            kept=tuple(expected_fact for expected_fact in person.facts if held(texts, expected_fact.words)),
+            missed=tuple(
+                expected_fact for expected_fact in person.facts if not held(texts, expected_fact.words)
+            ),
+            stale=tuple(expected_fact for expected_fact in person.facts if held(texts, expected_fact.stale)),
+            written=tuple(fact for fact in person.never if held(texts, fact.words)),
             asked=tuple(self._ask(way, person, fact, weeks) for fact in person.facts),
         )
 
@@ -135,8 +139,8 @@ class LearningBench:
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
                 home.clock.days_ago = person.days - meeting.day
-                for text in meeting.turns:
-                    home.say(f"s{number}", text.says, self._opening(way, person))
+                for turn in meeting.turns:
+                    home.say(f"s{number}", turn.says, self._opening(way, person))
                 if way.keeps == "observations":
                     home.consolidate(f"s{number}")
                 home.rest()
@@ -176,7 +180,8 @@ class LearningBench:
             given=held(lines, fact.words),
             answered=held([replied.answer], fact.answer),
             rank=next(
-                (at for at, each in enumerate(passages, 1) if held([_passage_text(each)], fact.words)), None
+                (at for at, passage in enumerate(passages, 1) if held([_passage_text(passage)], fact.words)),
+                None,
             ),
             tokens=tokens(replied.prompt) + tokens(replied.recalled),
             spent=Spent(after.requests - before.requests, after.tokens - before.tokens),
@@ -185,7 +190,7 @@ class LearningBench:
 
 def _passage_text(passage: Passage) -> str:
     near = (passage.before, passage.after)
-    return "\n".join([passage.text, *(each.text for each in near if each is not None)])
+    return "\n".join([passage.text, *(hit.text for hit in near if hit is not None)])
 
 
 class WayFigures(NamedTuple):
@@ -207,23 +212,23 @@ class WayFigures(NamedTuple):
 
 def rows_of(ways: Sequence[Played]) -> list[WayFigures]:
     """The table of the ways; the baseline is among them."""
-    baseline = next(prompt_tokens(each) for each in ways if each.way == BASELINE)
-    return [_row(each, baseline) for each in ways]
+    baseline = next(prompt_tokens(way) for way in ways if way.way == BASELINE)
+    return [_row(way, baseline) for way in ways]
 
 
 def _row(played: Played, baseline: float) -> WayFigures:
     outcomes = played.outcomes
-    answers = [each for outcome in outcomes for each in outcome.asked]
+    answers = [answer for outcome in outcomes for answer in outcome.asked]
     mistakes = Counter(what for outcome in outcomes for what, _ in outcome.mistakes)
     return WayFigures(
         way=played.way.name,
-        kept=sum(len(each.kept) for each in outcomes),
+        kept=sum(len(outcome.kept) for outcome in outcomes),
         missed=mistakes["missed"],
         wrong=mistakes["wrong"],
         stale=mistakes["stale"],
         leaked=mistakes["leaked"],
-        given=fmean(each.given for each in answers),
-        answered=fmean(each.answered for each in answers),
+        given=fmean(answer.given for answer in answers),
+        answered=fmean(answer.answered for answer in answers),
         tokens=prompt_tokens(played) - baseline,
         requests=played.requests,
         used=played.tokens,
@@ -232,10 +237,10 @@ def _row(played: Played, baseline: float) -> WayFigures:
 
 def prompt_tokens(played: Played) -> float:
     """The mean of a question's system prompt and recalled text, in estimated tokens."""
-    return fmean(each.tokens for outcome in played.outcomes for each in outcome.asked)
+    return fmean(answer.tokens for outcome in played.outcomes for answer in outcome.asked)
 
 
 def found_among(played: Played, k: int) -> float:
     """The share of questions with a passage among the first k that holds what they need."""
-    ranks = [each.rank for outcome in played.outcomes for each in outcome.asked]
+    ranks = [answer.rank for outcome in played.outcomes for answer in outcome.asked]
     return fmean(rank is not None and rank <= k for rank in ranks)

@@ -78,7 +78,10 @@ class ScriptedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def people() -> tuple[ScriptedPerson, ...]:
     """The bundled users, by name."""
     folder = resources.files(__package__).joinpath(FOLDER)
-    files = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda f: f.name)
+    files = sorted(
+        (traversable for traversable in folder.iterdir() if traversable.name.endswith(".toml")),
+        key=lambda f: f.name,
+    )
     return tuple(
         msgspec.structs.replace(
             msgspec.toml.decode(file.read_text("utf-8"), type=described(ScriptedPerson)),
@@ -90,7 +93,7 @@ def people() -> tuple[ScriptedPerson, ...]:
 
 def holds(text: str, words: Sequence[str]) -> bool:
     """Whether each of the expressions occurs in the text."""
-    return all(re.search(each, text, re.IGNORECASE | re.DOTALL) for each in words)
+    return all(re.search(word, text, re.IGNORECASE | re.DOTALL) for word in words)
 
 
 def held(texts: Iterable[str], words: Sequence[str]) -> bool:

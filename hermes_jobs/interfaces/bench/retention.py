@@ -193,14 +193,16 @@ def _compressed(
         messages = (*shortened.messages, AssistantMessage("Tell me."))
         if number in CHECKPOINTS:
             lines = [*_lines(messages)]
-            text = [fact for each in parts[:number] for fact in each.facts]
+            facts = [fact for work_part in parts[:number] for fact in work_part.facts]
             yield Retained(
                 form,
                 number,
-                oldest=fmean(held(lines, each.words) for each in parts[0].facts),
-                all_facts=fmean(held(lines, each.words) for each in text),
-                outcomes=fmean(held(lines, each.words) for each in parts[0].calls),
-                found=fmean(held(archive.found(each.asks), each.words) for each in parts[0].facts),
+                oldest=fmean(held(lines, told_fact.words) for told_fact in parts[0].facts),
+                all_facts=fmean(held(lines, fact.words) for fact in facts),
+                outcomes=fmean(held(lines, done.words) for done in parts[0].calls),
+                found=fmean(
+                    held(archive.found(told_fact.asks), told_fact.words) for told_fact in parts[0].facts
+                ),
                 tokens=tokens(shortened.summary),
             )
 

@@ -154,6 +154,6 @@ def _below(folder: str, part: str) -> Iterator[str]:
 def _scanned(place: Path) -> Iterable[os.DirEntry[str]]:
     try:
         with os.scandir(place) as entries:
-            return sorted(entries, key=lambda each: each.name.casefold())
+            return sorted(entries, key=lambda item: item.name.casefold())
     except OSError:
         return ()

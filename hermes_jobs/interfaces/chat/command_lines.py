@@ -95,7 +95,7 @@ def subcommands(group: str) -> Mapping[str, str]:
     command = hermes_jobs.get_command(context, group)
     assert isinstance(command, click.Group), f"{group} has no commands of its own"
     commands = {name: command.get_command(context, name) for name in command.list_commands(context)}
-    return {name: each.get_short_help_str() for name, each in commands.items() if each is not None}
+    return {name: command.get_short_help_str() for name, command in commands.items() if command is not None}
 
 
 def words(rest: str) -> list[str]:

@@ -84,11 +84,11 @@ def _help(chat: ChatContext, rest: str) -> None:
         _tell_about(chat, _find(chat, rest.removeprefix("/")))
         return
     sections: dict[str, Sequence[tuple[str, str]]] = {
-        group: [(each.usage, each.summary) for each in commands]
+        group: [(command.usage, command.summary) for command in commands]
         for group, commands in all_commands(chat).items()
     }
     sections["Typing"] = KEYS
-    width = max(len(each.usage) for each in BY_NAME.values())
+    width = max(len(command.usage) for command in BY_NAME.values())
     line_room = (chat.columns() - 1 - GAP) // 2
     line = min(line_room, LINE) if line_room >= HALF else LINE
     columns = [

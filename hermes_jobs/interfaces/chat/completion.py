@@ -62,7 +62,7 @@ def is_completed(document: Document) -> bool:
 
 
 def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
-    return ((each.name, each.summary) for each in chain.from_iterable(commands.values()))
+    return ((command.name, command.summary) for command in chain.from_iterable(commands.values()))
 
 
 def _beginning_with(names: Found, begun: str) -> Iterator[Completion]:
@@ -133,8 +133,10 @@ class OfferedResources:
 
 
 def _fitting(resources: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
-    for each in resources:
-        fits = each.uri.casefold().startswith(begun) or (len(begun) > 1 and begun in each.name.casefold())
-        about = each.description or each.name
+    for resource in resources:
+        fits = resource.uri.casefold().startswith(begun) or (
+            len(begun) > 1 and begun in resource.name.casefold()
+        )
+        about = resource.description or resource.name
         if fits:
-            yield each.mention, f"{each.uri}: {about}" if each.is_template else about
+            yield resource.mention, f"{resource.uri}: {about}" if resource.is_template else about

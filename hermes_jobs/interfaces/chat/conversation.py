@@ -240,7 +240,7 @@ class Conversation:
             return self._answer_input(question, key)
         command = question.command(key, reason, self._application.clock.now())
         if command is None:
-            keys = ", ".join(each for each, _ in question.answers())
+            keys = ", ".join(answer for answer, _ in question.answers())
             raise Rejected(f"This call can be answered with {keys}.", kind="usage")
         if call is not None:
             command = msgspec.structs.replace(command, call=call)
@@ -379,10 +379,12 @@ class Conversation:
     def _show_last_messages(self, session: Session) -> None:
         """Show the last messages of the conversation."""
         messages = [message for message in session.messages if message.content]
-        prompts = [each for each in messages if isinstance(each, UserMessage) and not is_nudge(each.content)][
-            -1:
-        ]
-        answers = [each for each in messages[-1:] if isinstance(each, AssistantMessage)]
+        prompts = [
+            candidate
+            for candidate in messages
+            if isinstance(candidate, UserMessage) and not is_nudge(candidate.content)
+        ][-1:]
+        answers = [candidate for candidate in messages[-1:] if isinstance(candidate, AssistantMessage)]
         for message in prompts:
             self._renderer.show_prompt(without_notes(message.content), most=MAX_SHOWN_LINES)
         for answer in answers:

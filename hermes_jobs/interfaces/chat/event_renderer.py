@@ -62,7 +62,7 @@ class EventRenderer:
         if most is not None and len(more) >= most:
             more = [*more[: most - 1], f"… {len(more) - most + 1} more lines"]
         self._display.print_line(
-            "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {each}" for each in more)])
+            "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {line}" for line in more)])
         )
 
     def refresh_status(self) -> None:

@@ -91,7 +91,7 @@ def tools(chat: ChatContext, _rest: str) -> None:
     chosen = here.started.toolsets if here is not None and here.started is not None else start.toolsets
     toolbox = chat.application.toolbox
     specs = (toolbox if here is None else toolbox.of(here)).specs(chosen)
-    _fields(chat, {each.name: told(each.name, each.description) for each in specs})
+    _fields(chat, {spec.name: told(spec.name, spec.description) for spec in specs})
     chat.say("Other tools need a new session: hermes-jobs chat --toolsets A,B")
 
 

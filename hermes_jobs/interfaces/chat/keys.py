@@ -91,7 +91,7 @@ def chat_keys(
 
 def _comes_with_more(event: KeyPressEvent) -> bool:
     """Whether more text was read with the key: it was pasted, on a terminal that does not mark that."""
-    return any(len(each.data) == 1 for each in event.key_processor.input_queue)
+    return any(len(press.data) == 1 for press in event.key_processor.input_queue)
 
 
 def complete(buffer: Buffer) -> None:

@@ -34,7 +34,7 @@ def server_prompts(chat: ChatContext) -> Sequence[SlashCommand]:
 
 
 def _arguments(_chat: ChatContext, *, prompt: McpPrompt) -> Sequence[tuple[str, str]]:
-    return [(f"{each.name}=", each.description) for each in prompt.arguments]
+    return [(f"{argument.name}=", argument.description) for argument in prompt.arguments]
 
 
 def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> None:

@@ -229,7 +229,7 @@ def answer(chat: ChatContext, text: str) -> bool:
 
 def mode(chat: ChatContext, rest: str) -> None:
     """Show or change the permission mode. Raises `Rejected` for an unknown mode."""
-    chosen = next((each for each in MODES if each == rest.strip().lower()), None)
+    chosen = next((mode for mode in MODES if mode == rest.strip().lower()), None)
     if rest and chosen is None:
         hint = f"There are {', '.join(MODES)}; shift-tab goes from one to the next."
         raise Rejected(f"There is no mode {rest!r}.", kind="usage", hint=hint)
@@ -263,9 +263,9 @@ def rate(chat: ChatContext, rest: str) -> None:
 def known_skills(chat: ChatContext) -> Found:
     """The skills in the agent's index."""
     catalog = chat.application.skills
-    for each in catalog.volumes()[0]:
-        if each.text is not None and not each.hidden(None, catalog.platform):
-            yield each.name, cut(one_line(each.text.description), 60)
+    for entry in catalog.volumes()[0]:
+        if entry.text is not None and not entry.hidden(None, catalog.platform):
+            yield entry.name, cut(one_line(entry.text.description), 60)
 
 
 def known_ratings(_chat: ChatContext) -> Found:
@@ -275,8 +275,8 @@ def known_ratings(_chat: ChatContext) -> Found:
 
 def known_sessions(chat: ChatContext) -> Found:
     """Titles, and ids of those that have none, the last used first."""
-    for each in chat.application.views.sessions(limit=OFFERED):
-        yield each.title or each.id, one_line(each.preview)[:60]
+    for session in chat.application.views.sessions(limit=OFFERED):
+        yield session.title or session.id, one_line(session.preview)[:60]
 
 
 def known_models(chat: ChatContext) -> Found:
@@ -287,9 +287,9 @@ def known_models(chat: ChatContext) -> Found:
     yield from settings.models.aliases.items()
     for name, entry in settings.models.ensembles.items():
         yield name, f"{', '.join(entry.members)}, then {entry.aggregator}"
-    for each in chat.application.views.spending(by="model"):
-        if each.key and each.key != configured:
-            yield each.key, f"{each.requests} answers so far"
+    for spending in chat.application.views.spending(by="model"):
+        if spending.key and spending.key != configured:
+            yield spending.key, f"{spending.requests} answers so far"
 
 
 def known_scopes(_chat: ChatContext) -> Found:

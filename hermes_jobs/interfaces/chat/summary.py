@@ -51,11 +51,11 @@ class ChatSummary:
         yield f"Come back with: hermes-jobs chat -s {lineage}{called}"
 
     def _done(self, turns: tuple[TurnView, ...]) -> Iterator[str]:
-        ours = [each for each in turns if each.position > self._from]
+        ours = [turn_view for turn_view in turns if turn_view.position > self._from]
         if not ours:
             return
-        costs = [self._application.views.tree_below(each.id).totals.cost_usd for each in ours]
-        cost = None if None in costs else sum(each or 0 for each in costs)
-        failed = sum(each.status == "failed" for each in ours)
+        costs = [self._application.views.tree_below(turn.id).totals.cost_usd for turn in ours]
+        cost = None if None in costs else sum(cost or 0 for cost in costs)
+        failed = sum(turn.status == "failed" for turn in ours)
         text = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"
         yield f"{text}, cost {money(cost)}."

@@ -87,7 +87,7 @@ def show_agent(context: CliContext, name: str, workdir: str | None, limit: int |
     """Show one kind of sub-agent, with its prompt."""
     from hermes_jobs.agent.tools.tool import did_you_mean
 
-    roles = {each.name: each for each in _roles(context, workdir)}
+    roles = {role.name: role for role in _roles(context, workdir)}
     if name not in roles:
         nearest = did_you_mean(name, roles).replace("`", "")
         raise click.BadParameter(

@@ -95,7 +95,7 @@ def _files(paths: Paths) -> Iterator[Path]:
     yield from (path for path in (paths.config, paths.soul) if path.is_file())
     for folder in (paths.memories, paths.skills, paths.commands, paths.agents, paths.plugins):
         for here, folders, files in os.walk(folder):
-            folders[:] = sorted(each for each in folders if _is_people_s(each))
+            folders[:] = sorted(folder_name for folder_name in folders if _is_people_s(folder_name))
             archived = (Path(here) / name for name in sorted(files) if _is_people_s(name))
             yield from (path for path in archived if path.is_file() and not path.is_symlink())
 

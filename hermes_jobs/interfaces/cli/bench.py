@@ -70,9 +70,9 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
 
     persons = _chosen(people(), names)
     settings = _with_model(context.settings, model)
-    texts, facts = sum(len(each.texts) for each in persons), sum(len(each.facts) for each in persons)
-    sessions = sum(len(each.sessions) for each in persons)
-    longest = max(len(each.texts) for each in persons)
+    texts, facts = sum(len(person.texts) for person in persons), sum(len(person.facts) for person in persons)
+    sessions = sum(len(person.sessions) for person in persons)
+    longest = max(len(person.texts) for person in persons)
     calls = 3 * texts + sessions + len(WAYS) * facts + longest + SUMMARIES
     counts = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
     note(f"At least {calls:,} calls of {settings.main_model.model}: {counts}.")
@@ -93,11 +93,11 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
 
 
 def _chosen(everybody: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequence[ScriptedPerson]:
-    unknown = next((name for name in names if all(each.name != name for each in everybody)), None)
+    unknown = next((name for name in names if all(person.name != name for person in everybody)), None)
     if unknown is not None:
-        known_names = ", ".join(each.name for each in everybody)
+        known_names = ", ".join(person.name for person in everybody)
         raise Rejected(f"There is no person {unknown!r}.", kind="usage", hint=f"There are: {known_names}.")
-    return [each for each in everybody if not names or each.name in names]
+    return [person for person in everybody if not names or person.name in names]
 
 
 def _with_model(settings: Settings, model: str | None) -> Settings:
@@ -119,7 +119,7 @@ def _survived(
 ) -> Sequence[Survival]:
     from hermes_jobs.interfaces.bench.compressions import survival
 
-    longest = max(persons, key=lambda each: len(each.texts))
+    longest = max(persons, key=lambda item: len(item.texts))
     note(f"{longest.name}: one conversation, five compressions")
     return list(survival(settings, context.environ, folder / "long", longest))
 
@@ -148,12 +148,12 @@ def _as_object(
     return {
         "ways": [row._asdict() for row in rows_of(ways)],
         "recall_at": {str(k): found_among(ways[-1], k) for k in K},
-        "compressions": [each._asdict() for each in survived],
-        "summaries": [each._asdict() for each in retained],
+        "compressions": [row._asdict() for row in survived],
+        "summaries": [row._asdict() for row in retained],
         "mistakes": [
-            {"way": each.way.name, "person": outcome.person, "what": what, "name": name}
-            for each in ways
-            for outcome in each.outcomes
+            {"way": way.way.name, "person": outcome.person, "what": what, "name": name}
+            for way in ways
+            for outcome in way.outcomes
             for what, name in outcome.mistakes
         ],
     }
@@ -190,10 +190,10 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Seque
     _print_retained(retained)
     if not survived:
         note("No compression made the conversation smaller, because it was too short.")
-    for each in ways:
-        for outcome in each.outcomes if each.way != BASELINE else ():
+    for way in ways:
+        for outcome in way.outcomes if way.way != BASELINE else ():
             for what, name in outcome.mistakes:
-                note(f"{each.way.name}: {outcome.person}, {name}: {what}")
+                note(f"{way.way.name}: {outcome.person}, {name}: {what}")
 
 
 def _print_retained(retained: Sequence[Retained]) -> None:
@@ -204,12 +204,12 @@ def _print_retained(retained: Sequence[Retained]) -> None:
         ("SUMMARY", *SHARES),
         [
             (
-                each.form,
-                f"{each.compressions}",
-                *(f"{share:.0%}" for share in (each.oldest, each.all_facts, each.outcomes, each.found)),
-                f"{each.tokens:,}",
+                row.form,
+                f"{row.compressions}",
+                *(f"{share:.0%}" for share in (row.oldest, row.all_facts, row.outcomes, row.found)),
+                f"{row.tokens:,}",
             )
-            for each in retained
+            for row in retained
         ],
         telling="SUMMARY",
         ranks=("FOUND", "TOKENS"),

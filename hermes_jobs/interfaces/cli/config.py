@@ -47,14 +47,16 @@ def show(context: CliContext, filter_: str | None, origin: bool, limit: int | No
     settings = _filtered(context.settings, filter_)[:limit]
     if origin:
         headers: tuple[str, ...] = ("KEY", "ORIGIN", "VALUE")
-        rows: list[tuple[str, ...]] = [(each.key, each.origin, _text(each.value)) for each in settings]
+        rows: list[tuple[str, ...]] = [
+            (setting.key, setting.origin, _text(setting.value)) for setting in settings
+        ]
         values: dict[str, object] = {
-            each.key: {"value": each.value, "origin": each.origin} for each in settings
+            setting.key: {"value": setting.value, "origin": setting.origin} for setting in settings
         }
     else:
         headers = ("KEY", "VALUE")
-        rows = [(each.key, _text(each.value)) for each in settings]
-        values = {each.key: each.value for each in settings}
+        rows = [(setting.key, _text(setting.value)) for setting in settings]
+        values = {setting.key: setting.value for setting in settings}
     print_result(lambda: values, lambda: print_table(headers, rows, ranks=("ORIGIN",)), as_json=as_json)
 
 
@@ -241,7 +243,7 @@ def _filtered(settings: Settings, part: str | None) -> list[Shown]:
     rendered = render(settings)
     if part is None:
         return rendered
-    matching = [each for each in rendered if part.lower() in each.key]
+    matching = [setting for setting in rendered if part.lower() in setting.key]
     if not matching:
         near = near_keys(part)
         hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."

@@ -198,6 +198,6 @@ def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
         if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
             waiting.append(stream_of(first.parent))
         started = (event for event in others if isinstance(event, ChildrenStarted))
-        children = (stream_of(each.session) for event in started for each in event.children)
+        children = (stream_of(ref.session) for event in started for ref in event.children)
         waiting.extend(child for child in children if log.head(child) is not None)
     return ids

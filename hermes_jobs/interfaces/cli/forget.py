@@ -113,7 +113,7 @@ class Request:
 
     def _print(self, forgetting: str | None, matches: Matches) -> None:
         if self._wish.as_json:
-            per_stream = Counter(each.stream for each in matches.rewrites)
+            per_stream = Counter(rewrite.stream for rewrite in matches.rewrites)
             print_json(
                 {
                     "forgetting": forgetting,
@@ -203,10 +203,10 @@ def _check_schedules(forgetter: Forgetter, family: SessionFamily) -> None:
 
 def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterator[str]:
     others = sorted(family.streams - {stream})
-    sessions = [each.removeprefix("session-") for each in others if each.startswith("session-")]
+    sessions = [other.removeprefix("session-") for other in others if other.startswith("session-")]
     if sessions:
         yield f"with it: {', '.join(sessions[:MAX_STREAMS])}{' …' * (len(sessions) > MAX_STREAMS)}"
-    deliveries = sum(each.startswith("delivery-") for each in others)
+    deliveries = sum(other.startswith("delivery-") for other in others)
     if deliveries:
         yield f"with it: {pluralize(deliveries, 'delivery', 'deliveries')}"
     if observations:
@@ -218,11 +218,11 @@ def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> 
         yield f"stays: its task and its answer in session {session.place.parent}, its parent"
     writes = context.application.memory.writes()
     learned = [
-        str(each.version)
-        for each in writes
-        if each.event.evidence is not None
-        and each.event.evidence.session in family.sessions
-        and each.event.author != "consolidation"
+        str(write.version)
+        for write in writes
+        if write.event.evidence is not None
+        and write.event.evidence.session in family.sessions
+        and write.event.author != "consolidation"
     ]
     if learned:
         yield f"stays: what it led to in the memory, writes {', '.join(learned)} (see `memory forget`)"
@@ -319,7 +319,7 @@ def redact(
 
 
 def _tell_places(matches: Matches, files: Sequence[str] = ()) -> None:
-    per_stream = Counter(each.stream for each in matches.rewrites)
+    per_stream = Counter(rewrite.stream for rewrite in matches.rewrites)
     for stream, count in per_stream.most_common(MAX_STREAMS):
         note(f"  {stream}: {pluralize(count, 'event')}")
     if len(per_stream) > MAX_STREAMS:

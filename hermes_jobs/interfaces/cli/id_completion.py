@@ -118,7 +118,7 @@ def _values(click_context: click.Context, _incomplete: str) -> Iterable[tuple[st
 
     name = click_context.params.get("key") or ""
     key = main_key(name) or key_named(name)
-    return ((each, "") for each in (key.words if key is not None else ()))
+    return ((word, "") for word in (key.words if key is not None else ()))
 
 
 def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
@@ -129,8 +129,10 @@ def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple
         return
     files = ProcessFiles(paths.processes)
     records = [record for name in files.ids() if (record := files.record(name)) is not None]
-    for each in sorted(records, key=lambda each: each.started_at, reverse=True)[:MAX_COMPLETIONS]:
-        yield from ((name, each.command) for name in (each.name, each.id) if name)
+    for process_record in sorted(records, key=lambda item: item.started_at, reverse=True)[:MAX_COMPLETIONS]:
+        yield from (
+            (name, process_record.command) for name in (process_record.name, process_record.id) if name
+        )
 
 
 complete_turn = _recent("turns")

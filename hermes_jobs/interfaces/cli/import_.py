@@ -80,8 +80,8 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
                 came, rested = import_lines(context.application, lines, is_included, resume=resume)
     if came.streams:
         context.application.sync_files()
-    text = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
-    print_result(lambda: text, lambda: _tell(came, rested), as_json=as_json)
+    fields = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
+    print_result(lambda: fields, lambda: _tell(came, rested), as_json=as_json)
 
 
 def import_lines(

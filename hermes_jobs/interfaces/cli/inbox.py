@@ -50,8 +50,8 @@ def _note_questions(views: Views) -> None:
     """Print the calls that wait for a user, sub-agents' with their paths, and how to answer."""
     from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
-    asking = (each for each in views.turns(status="waiting") if each.waits_until is None)
-    trees = (views.tree(each.id) for each in asking)
+    asking = (turn for turn in views.turns(status="waiting") if turn.waits_until is None)
+    trees = (views.tree(asker.id) for asker in asking)
     for tree in {tree.turn.id: tree for tree in trees}.values():
         note_waiting(tree)
 
@@ -74,11 +74,11 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
     chosen_deliveries = chosen_deliveries[:limit]
 
     def print_text() -> None:
-        for number, each in enumerate(chosen_deliveries):
-            _print_delivery(each, first=number == 0)
+        for number, delivery in enumerate(chosen_deliveries):
+            _print_delivery(delivery, first=number == 0)
 
     text = print_text if chosen_deliveries else DELIVERIES.empty
-    print_result(lambda: [_listed(each) for each in chosen_deliveries], text, as_json=as_json)
+    print_result(lambda: [_listed(delivery) for delivery in chosen_deliveries], text, as_json=as_json)
     sys.stdout.flush()  # unprinted answers are not marked as read
     _mark_as_read(context, chosen_deliveries)
 
@@ -87,7 +87,7 @@ def _mark_as_read(context: CliContext, deliveries: Sequence[DeliveryView]) -> No
     from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
     from hermes_jobs.domain.delivery import read, stream_of
 
-    streams = [stream_of(each.id) for each in deliveries if each.status in {"unread", "failed"}]
+    streams = [stream_of(delivery.id) for delivery in deliveries if delivery.status in {"unread", "failed"}]
 
     def change(load: StateLoader) -> DecisionResult:
         writes = (StreamEvents(stream, read(load(stream))) for stream in streams)
@@ -97,16 +97,18 @@ def _mark_as_read(context: CliContext, deliveries: Sequence[DeliveryView]) -> No
         context.application.engine().change(change, "inbox read")
 
 
-def delivery_status(each: DeliveryView) -> str:
+def delivery_status(delivery: DeliveryView) -> str:
     """The delivery's status, in words."""
-    if each.status == "waiting" and each.retry_at is not None:
-        failed = pluralize(each.attempts, "attempt")
-        return f"{failed} failed, next try {format_time(each.retry_at, seconds=True)}: {each.message}"
-    if each.status == "waiting":
+    if delivery.status == "waiting" and delivery.retry_at is not None:
+        failed = pluralize(delivery.attempts, "attempt")
+        return f"{failed} failed, next try {format_time(delivery.retry_at, seconds=True)}: {delivery.message}"
+    if delivery.status == "waiting":
         return "on its way"
-    if each.has_failed:
-        return f"failed, and {'read' if each.status == 'read' else 'left'} in the inbox: {each.message}"
-    return each.status
+    if delivery.has_failed:
+        return (
+            f"failed, and {'read' if delivery.status == 'read' else 'left'} in the inbox: {delivery.message}"
+        )
+    return delivery.status
 
 
 def unread_notice(context: CliContext) -> str:
@@ -116,26 +118,26 @@ def unread_notice(context: CliContext) -> str:
     return f"You have {several}: hermes-jobs inbox read" if count else ""
 
 
-def _message_of(each: DeliveryView) -> str:
-    failed = each.status in {"waiting", "failed"} and each.message
-    return f"{each.message} — {each.text}" if failed else each.text
+def _message_of(delivery: DeliveryView) -> str:
+    failed = delivery.status in {"waiting", "failed"} and delivery.message
+    return f"{delivery.message} — {delivery.text}" if failed else delivery.text
 
 
-def _listed(each: DeliveryView) -> dict[str, object]:
+def _listed(delivery: DeliveryView) -> dict[str, object]:
     """The delivery as scripts see it."""
     from msgspec.structs import asdict
 
-    fields = asdict(each)
+    fields = asdict(delivery)
     return {"delivery": fields.pop("id"), **fields}
 
 
 DELIVERIES: Resource[DeliveryView] = Resource(
     (
-        Column("DELIVERY", lambda each: each.id),
-        Column("STATUS", lambda each: each.status),
-        moment_column("WHEN", lambda each: each.requested_at),
-        Column("TARGET", lambda each: each.target, rank=1),
-        Column("FROM", lambda each: each.source, rank=2),
+        Column("DELIVERY", lambda item: item.id),
+        Column("STATUS", lambda item: item.status),
+        moment_column("WHEN", lambda item: item.requested_at),
+        Column("TARGET", lambda item: item.target, rank=1),
+        Column("FROM", lambda item: item.source, rank=2),
         Column("TEXT", _message_of, telling=True),
     ),
     "Nothing unread.",
@@ -144,11 +146,16 @@ DELIVERIES: Resource[DeliveryView] = Resource(
 )
 
 
-def _print_delivery(each: DeliveryView, *, first: bool) -> None:
+def _print_delivery(delivery: DeliveryView, *, first: bool) -> None:
     if not first:
         click.echo()
-    about = (each.source, format_time(each.requested_at), "" if each.ok else "failed", each.id)
+    about = (
+        delivery.source,
+        format_time(delivery.requested_at),
+        "" if delivery.ok else "failed",
+        delivery.id,
+    )
     print_heading(" · ".join(word for word in about if word))
-    if each.status == "failed":
-        note(f"It could not be delivered to {each.target}: {each.message}")
-    print_text(each.text)
+    if delivery.status == "failed":
+        note(f"It could not be delivered to {delivery.target}: {delivery.message}")
+    print_text(delivery.text)

@@ -163,9 +163,9 @@ def _turns(counts: Counts) -> Iterator[Metric]:
         "From a turn's submission, or its last retry, to its end.",
         labels=["status"],
     )
-    for status, each in counts.durations.items():
-        buckets = [*zip(map(str, BOUNDS), each.below, strict=True), ("+Inf", each.count)]
-        durations.add_metric([status], buckets, sum_value=each.seconds)
+    for status, turn_durations in counts.durations.items():
+        buckets = [*zip(map(str, BOUNDS), turn_durations.below, strict=True), ("+Inf", turn_durations.count)]
+        durations.add_metric([status], buckets, sum_value=turn_durations.seconds)
     yield durations
     tools = CounterMetricFamily(
         "hermes_jobs_tool_calls", "Tool calls that have ended.", labels=["tool", "outcome"]

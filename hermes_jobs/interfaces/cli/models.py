@@ -54,8 +54,8 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
     application = context.application
     settings, choice = application.settings, application.settings.main_model
     listing = offered(application, choice)
-    matching = [each for each in listing.models if not part or part.lower() in each.name.lower()]
-    rows = [_row(application, choice, each) for each in matching[:limit]]
+    matching = [model for model in listing.models if not part or part.lower() in model.name.lower()]
+    rows = [_row(application, choice, model) for model in matching[:limit]]
 
     def print_text() -> None:
         where = endpoint_label(settings, choice)
@@ -85,26 +85,26 @@ def offered(application: Application, choice: Choice) -> Listing:
     return listing
 
 
-def _row(application: Application, choice: Choice, each: Offered) -> OfferedModel:
+def _row(application: Application, choice: Choice, offered: Offered) -> OfferedModel:
     from hermes_jobs.agent.llm.dialect import OPENAI_URL
     from hermes_jobs.agent.llm.windows import known_window
 
     settings = application.settings
-    own = settings.models.prices.get(each.name)
-    price = (FREE if own == 0 else own) or each.price
+    own = settings.models.prices.get(offered.name)
+    price = (FREE if own == 0 else own) or offered.price
     return OfferedModel(
-        name=each.name,
-        window=each.window or known_window(each.name, choice.base_url or OPENAI_URL),
-        price=price or _listed(application.endpoints.prices(choice.base_url), each),
-        aliases=tuple(alias for alias, name in settings.models.aliases.items() if name == each.name),
-        configured=each.name == choice.model,
+        name=offered.name,
+        window=offered.window or known_window(offered.name, choice.base_url or OPENAI_URL),
+        price=price or _listed(application.endpoints.prices(choice.base_url), offered),
+        aliases=tuple(alias for alias, name in settings.models.aliases.items() if name == offered.name),
+        configured=offered.name == choice.model,
     )
 
 
-def _listed(prices: Pricing, each: Offered) -> Price | None:
+def _listed(prices: Pricing, offered: Offered) -> Price | None:
     """The list prices of a million tokens of each kind."""
     kinds = (Usage(MILLION), Usage(0, MILLION), Usage(0, 0, MILLION), Usage(0, 0, 0, MILLION))
-    paid, output, cache_read, cache_write = (prices.cost_usd(each.name, usage) for usage in kinds)
+    paid, output, cache_read, cache_write = (prices.cost_usd(offered.name, usage) for usage in kinds)
     return None if paid is None or output is None else Price(paid, output, cache_read, cache_write)
 
 
@@ -231,7 +231,7 @@ def show_model(context: CliContext, name: str | None, limit: int | None, as_json
         rows = [_known(context.application, "model", model_name)]
     else:
         entry = settings.models.ensembles[ensemble]
-        rows = [_known(context.application, "member", each) for each in entry.members]
+        rows = [_known(context.application, "member", member) for member in entry.members]
         rows.append(_known(context.application, "aggregator", entry.aggregator))
     rows = rows[:limit]
 

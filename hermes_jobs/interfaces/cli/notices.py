@@ -44,11 +44,13 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
     prompts."""
     application = context.application
     turns = application.views.turns(limit=MAX_SEARCHED)
-    own = next((each for each in turns if each.id == turn), None)
+    own = next((turn_view for turn_view in turns if turn_view.id == turn), None)
     if own is None:
         return []
     until, sources = own.submitted_at, PERSON_SOURCES if own.source in PERSON_SOURCES else {own.source}
-    before = [each.submitted_at for each in turns if each.id != turn and each.source in sources]
+    before = [
+        turn_view.submitted_at for turn_view in turns if turn_view.id != turn and turn_view.source in sources
+    ]
     since = max((at for at in before if at <= until), default="")
     notices = conflicts(application.memory, application.skills, application.log, since, until)
     return [*notices, *_left_out(context)]

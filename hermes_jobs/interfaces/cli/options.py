@@ -36,13 +36,13 @@ def option_group(name: str, make: Callable[..., object], *options: Callable[[F],
     def decorate(function: F) -> F:
         @wraps(function)
         def command(*arguments: Any, **given: Any) -> Any:
-            own = {each: given.pop(each) for each in names}
+            own = {option_name: given.pop(option_name) for option_name in names}
             return function(*arguments, **given, **{name: make(**own)})
 
         before = len(getattr(function, "__click_params__", ()))
         for option in reversed(options):
             command = option(command)
-        names = [each.name for each in command.__click_params__[before:]]  # type: ignore[attr-defined]  # click's
+        names = [parameter.name for parameter in command.__click_params__[before:]]  # type: ignore[attr-defined]  # click's
         return cast(F, command)
 
     return decorate

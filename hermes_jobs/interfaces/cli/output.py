@@ -79,7 +79,7 @@ def flowed(text: str, width: int | None) -> str:
     for line in text.split("\n"):
         indent = line[: min(len(line) - len(line.lstrip()), width // 2)]
         broken = wrap(line, width - len(indent)) if line_width(line) > width else [line[len(indent) :]]
-        lines += [f"{indent}{each}" for each in broken]
+        lines += [f"{indent}{line}" for line in broken]
     return "\n".join(lines)
 
 
@@ -213,8 +213,8 @@ def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -
     cost = cost_text(below.totals.cost_usd, below.totals.known_cost_usd)
     whose = " with sub-agents" if below.children else ""
     so_far = " so far" if below.is_at_work else ""
-    text = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
-    return "· " + " · ".join(part for part in text if part)
+    parts = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
+    return "· " + " · ".join(part for part in parts if part)
 
 
 def short_tokens(tokens: int) -> str:
@@ -243,6 +243,6 @@ def _whole(value: object) -> object:
             fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
             return {name: _whole(field) for name, field in fields if field is not msgspec.UNSET}
         case tuple():
-            return [_whole(each) for each in value]
+            return [_whole(item) for item in value]
         case _:
             return value

@@ -47,7 +47,7 @@ def processes() -> None:
 def list_processes(context: CliContext, everything: bool, limit: int | None, as_json: bool) -> None:
     """List background processes, oldest first."""
     chosen_processes = [
-        each for each in context.application.processes.all() if everything or not each.is_over
+        process for process in context.application.processes.all() if everything or not process.is_over
     ]
     chosen_processes = chosen_processes if limit is None else chosen_processes[-limit:]
     PROCESSES.print_list(chosen_processes, as_json=as_json)
@@ -103,9 +103,9 @@ def kill_processes(
     if everything:
         ended = store.kill_where(lambda _record: True, wait=True)
     else:
-        ended = [store.kill(each) for each in [store.find(name) for name in process_ids]]
-    text = "\n".join(f"{each.record.id}: {each.described()}." for each in ended)
-    print_result(lambda: [_json(each) for each in ended], text or PROCESSES.empty, as_json=as_json)
+        ended = [store.kill(process) for process in [store.find(name) for name in process_ids]]
+    text = "\n".join(f"{process.record.id}: {process.described()}." for process in ended)
+    print_result(lambda: [_json(process) for process in ended], text or PROCESSES.empty, as_json=as_json)
 
 
 def processes_left(application: Application, lineage: str) -> list[str]:
@@ -169,12 +169,12 @@ def _json(process: BackgroundProcess) -> dict[str, Any]:
 
 PROCESSES: Resource[BackgroundProcess] = Resource(
     (
-        Column("PROCESS", lambda each: each.record.id),
-        Column("NAME", lambda each: each.record.name or "-", rank=1),
-        Column("STATE", lambda each: each.described()),
+        Column("PROCESS", lambda item: item.record.id),
+        Column("NAME", lambda item: item.record.name or "-", rank=1),
+        Column("STATE", lambda item: item.described()),
         Column("FOR", _since),
-        Column("ENDS WITH", lambda each: ENDS[each.record.life], rank=2),
-        Column("COMMAND", lambda each: each.record.command, telling=True),
+        Column("ENDS WITH", lambda item: ENDS[item.record.life], rank=2),
+        Column("COMMAND", lambda item: item.record.command, telling=True),
     ),
     "No background processes.",
     _json,

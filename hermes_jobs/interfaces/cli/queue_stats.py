@@ -100,7 +100,7 @@ def read_stats(application: Application, names: Sequence[str], watcher: Heartbea
                 running=running.count(worker.id),
                 seen_seconds_ago=round(seen, 1),
             )
-            for worker, seen in sorted(alive, key=lambda each: each[0].id)
+            for worker, seen in sorted(alive, key=lambda item: item[0].id)
         ),
     )
 

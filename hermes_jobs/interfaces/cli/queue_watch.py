@@ -55,16 +55,16 @@ def _print_change(load: QueueStats, *, as_json: bool) -> None:
 
 def _without_ages(load: QueueStats) -> object:
     """The compared part: the counts, and the live workers."""
-    queues = [(each.name, each.waiting, each.running, each.later) for each in load.queues]
-    return queues, [(each.name, each.running) for each in load.workers]
+    queues = [(queue.name, queue.waiting, queue.running, queue.later) for queue in load.queues]
+    return queues, [(worker.name, worker.running) for worker in load.workers]
 
 
 def summary_line(load: QueueStats, now: datetime) -> str:
     """The queues that are not empty, on one line."""
     busy = [
-        f"{each.name} {each.waiting} waiting{_oldest(each)}, {each.running} running"
-        for each in load.queues
-        if each.waiting or each.running
+        f"{queue.name} {queue.waiting} waiting{_oldest(queue)}, {queue.running} running"
+        for queue in load.queues
+        if queue.waiting or queue.running
     ]
     alive = f"{len(load.workers)} worker{'s' * (len(load.workers) != 1)}"
     return f"{to_local(now):%H:%M:%S}  {'; '.join([*(busy or ['no steps are waiting or running']), alive])}"
@@ -99,7 +99,9 @@ def screen(load: QueueStats, depths: dict[str, deque[int]]) -> RenderableType:
             ("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, load.workers), left_aligned=(0, 2, 3)
         )
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER", "DEPTH")
-    queues = _table(headers, (_queue(each, depths[each.name]) for each in load.queues), left_aligned=(0, 5))
+    queues = _table(
+        headers, (_queue(queue, depths[queue.name]) for queue in load.queues), left_aligned=(0, 5)
+    )
     return Group(queues, "", workers, Text("Ctrl-C leaves.", style="dim"))
 
 

@@ -54,8 +54,8 @@ def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -
 
 def _print(load: QueueStats) -> None:
     rows = [
-        (each.name, str(each.waiting), age(each.oldest_seconds), str(each.running), str(each.later))
-        for each in load.queues
+        (queue.name, str(queue.waiting), age(queue.oldest_seconds), str(queue.running), str(queue.later))
+        for queue in load.queues
     ]
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER")
     print_table(headers, rows, telling="QUEUE", figures=headers[1:])
@@ -64,8 +64,8 @@ def _print(load: QueueStats) -> None:
         print_table(
             ("WORKER", "RUNNING", "SEEN", "QUEUES"),
             [
-                (each.name, str(each.running), f"{age(each.seen_seconds_ago)} ago", queues_of(each))
-                for each in load.workers
+                (worker.name, str(worker.running), f"{age(worker.seen_seconds_ago)} ago", queues_of(worker))
+                for worker in load.workers
             ],
             figures=("RUNNING", "SEEN"),
         )

@@ -122,10 +122,10 @@ def _print_waiting(report: Report) -> None:
         return
     click.echo()
     rows = []
-    for each in report.waited:
-        by_period = {other.period: other.p95 for other in report.waiting if other.queue == each.queue}
-        times = [duration(value) for value in (each.p50, each.p95, each.longest)]
-        rows.append((each.queue, f"{each.steps:,}", *times, _sparkline(report.periods, by_period)))
+    for waits in report.waited:
+        by_period = {other.period: other.p95 for other in report.waiting if other.queue == waits.queue}
+        times = [duration(value) for value in (waits.p50, waits.p95, waits.longest)]
+        rows.append((waits.queue, f"{waits.steps:,}", *times, _sparkline(report.periods, by_period)))
     headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME")
     print_table(headers, rows, telling="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
 
@@ -135,10 +135,10 @@ def _print_memory(context: CliContext, report: Report) -> None:
 
     rows = []
     for target in TARGETS:
-        own = [each for each in report.memory if each.target == target]
+        own = [usage for usage in report.memory if usage.target == target]
         if own:
             limit, last = context.application.memory_limits.of(target), own[-1]
-            filled = {each.period: float(each.chars) for each in own}
+            filled = {usage.period: float(usage.chars) for usage in own}
             line = _sparkline(report.periods, filled, limit, is_level=True)
             rows.append(
                 (target, str(last.entries), f"{last.chars:,}/{limit:,}", f"{last.chars / limit:.0%}", line)
@@ -157,11 +157,11 @@ def _print_schedules(report: Report) -> None:
     click.echo()
     rows = [
         (
-            each.name or each.schedule,
-            *(str(count) for count in (each.on_time, each.late, each.missed, each.failed, each.by_hand)),
-            duration(each.latest),
+            runs.name or runs.schedule,
+            *(str(count) for count in (runs.on_time, runs.late, runs.missed, runs.failed, runs.by_hand)),
+            duration(runs.latest),
         )
-        for each in runs_by_schedule(report.schedules)
+        for runs in runs_by_schedule(report.schedules)
     ]
     headers = ("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST")
     print_table(headers, rows, telling="SCHEDULE", ranks=("BY HAND", "LATEST"), figures=headers[1:])

@@ -39,7 +39,7 @@ class Resource(NamedTuple, Generic[T]):
     def print_list(self, items: Sequence[T], *, as_json: bool, empty: str = "") -> None:
         """Print all of them as one JSON list or as a table; for none a note, `empty` where given."""
         if as_json:
-            print_json([self.to_json(each) for each in items])
+            print_json([self.to_json(item) for item in items])
         elif items:
             print_rows(self.columns, items, by_day=self.by_day)
         else:

@@ -49,7 +49,7 @@ class Systemd:
         # https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html
         pairs = (f"{name}={value}" for name, value in service.environ.items())
         environ = "\n".join(f"Environment={_quoted(pair)}" for pair in pairs)
-        program = " ".join(_quoted(each).replace("$", "$$") for each in service.program)
+        program = " ".join(_quoted(word).replace("$", "$$") for word in service.program)
         return f"""\
 [Unit]
 Description=hermes-jobs: worker, schedules and dashboard of one home

@@ -93,10 +93,10 @@ class Table(Generic[T]):
     ) -> None:
         self._columns = columns
         self._room = width
-        self._telling = next((at for at, each in enumerate(columns) if each.telling), len(columns) - 1)
+        self._telling = next((at for at, column in enumerate(columns) if column.telling), len(columns) - 1)
         natural = {
-            at: max(map(line_width, (each.header, *(row[at] for row in cells))))
-            for at, each in enumerate(columns)
+            at: max(map(line_width, (column.header, *(row[at] for row in cells))))
+            for at, column in enumerate(columns)
             if width is None or at in {0, self._telling} or any(row[at] for row in cells)
         }
         if width is None:

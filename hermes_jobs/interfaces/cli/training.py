@@ -83,12 +83,14 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
     streams = [stream_of(lineage) for lineage in selection.lineages]
     streams = streams or [head.stream for head in application.log.streams(SESSIONS)]
     conversations = (_conversation(application.log, stream, selection) for stream in streams)
-    chosen = (each for each in conversations if each is not None and each.chosen)
+    chosen = (
+        conversation for conversation in conversations if conversation is not None and conversation.chosen
+    )
     lines: Iterable[object]
     if form == "sharegpt":
         lines = map(_share_gpt, chosen)
     elif form == "openai":
-        lines = (_example(application, each) for each in chosen)
+        lines = (_example(application, item) for item in chosen)
     else:
         lines = _pairs(application, chosen)
     secrets = application.settings.secrets
@@ -107,12 +109,15 @@ def _share_gpt(conversation: ConversationTurns) -> TrainingConversation:
         id=conversation.stream.removeprefix(SESSIONS),
         model=conversation.chosen[-1].model,
         conversations=[*prompt, *(line for turn in conversation.chosen for line in share_gpt(turn))],
-        ratings=[RatedTurn(turn=each.turn, rating=each.rating, note=each.note) for each in rated],
+        ratings=[
+            RatedTurn(turn=turn_rated.turn, rating=turn_rated.rating, note=turn_rated.note)
+            for turn_rated in rated
+        ],
     )
 
 
 def _example(application: Application, conversation: ConversationTurns) -> dict[str, Any]:
-    calling = is_calling(each for turn in conversation.chosen for each in turn.said)
+    calling = is_calling(message for turn in conversation.chosen for message in turn.said)
     return example(
         conversation.system, conversation.chosen, _tools(application, conversation.stream) if calling else ()
     )
@@ -162,28 +167,28 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
         case str():
             return redact(value)
         case list():
-            return [_redacted(each, redact) for each in value]
+            return [_redacted(item, redact) for item in value]
         case dict():
-            return {key: _redacted(each, redact) for key, each in value.items()}
+            return {key: _redacted(item, redact) for key, item in value.items()}
         case _:
             return value
 
 
 def _conversation(log: EventLog, stream: str, selection: Selection) -> ConversationTurns | None:
     recorded = _history(log, stream, None)
-    started = [each.event for each in recorded if isinstance(each.event, e.SessionStarted)]
+    started = [event.event for event in recorded if isinstance(event.event, e.SessionStarted)]
     if not started or started[-1].kind not in KINDS or _is_deleted(recorded):
         return None
     return ConversationTurns(
         stream=stream,
         system=started[0].system_prompt if selection.system else "",
-        turns=training_turns([(each.event, each.recorded_at) for each in recorded], INTERRUPTED),
+        turns=training_turns([(event.event, event.recorded_at) for event in recorded], INTERRUPTED),
         since=selection.since,
     )
 
 
 def _is_deleted(recorded: Sequence[RecordedEvent]) -> bool:
-    ends = [each.event for each in recorded if isinstance(each.event, e.SessionEnded)]
+    ends = [event.event for event in recorded if isinstance(event.event, e.SessionEnded)]
     return bool(ends) and ends[-1].reason == ENDED_BECAUSE
 
 

@@ -118,15 +118,15 @@ def _estimate(row: Spending) -> str:
 
 ESTIMATES: Resource[Estimate] = Resource(
     (
-        moment_column("WHEN", lambda each: each.at),
-        Column("TURN", lambda each: each.turn),
-        Column("STEP", lambda each: each.step, rank=4),
-        Column("TRY", lambda each: f"{each.attempt}", rank=5, right=True),
-        Column("INPUT", lambda each: f"{each.input_tokens:,}", rank=2, right=True),
-        Column("OUTPUT", lambda each: f"{each.output_tokens:,}", rank=2, right=True),
-        Column("COST", lambda each: money(each.cost_usd), right=True),
-        Column("MODEL", lambda each: each.model, rank=1),
-        Column("WHY", lambda each: f"{each.reason} ({each.worker})", telling=True),
+        moment_column("WHEN", lambda item: item.at),
+        Column("TURN", lambda item: item.turn),
+        Column("STEP", lambda item: item.step, rank=4),
+        Column("TRY", lambda item: f"{item.attempt}", rank=5, right=True),
+        Column("INPUT", lambda item: f"{item.input_tokens:,}", rank=2, right=True),
+        Column("OUTPUT", lambda item: f"{item.output_tokens:,}", rank=2, right=True),
+        Column("COST", lambda item: money(item.cost_usd), right=True),
+        Column("MODEL", lambda item: item.model, rank=1),
+        Column("WHY", lambda item: f"{item.reason} ({item.worker})", telling=True),
     ),
     "Every call reported its usage.",
 )

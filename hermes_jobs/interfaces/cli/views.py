@@ -61,24 +61,24 @@ def rebuild(context: CliContext, as_json: bool) -> None:
     status = views.status()
 
     def print_text() -> None:
-        events = sum(each.position for each in status.generations if each.current)
+        events = sum(generation.position for generation in status.generations if generation.current)
         note(f"Rebuilt from {pluralize(events, 'event')}.")
         _note_end(status)
 
     print_result(lambda: status, print_text, as_json=as_json)
 
 
-def _rows(each: GenerationStatus) -> str:
-    return each.problem or ", ".join(f"{table} {count:,}" for table, count in each.rows.items())
+def _rows(status: GenerationStatus) -> str:
+    return status.problem or ", ".join(f"{table} {count:,}" for table, count in status.rows.items())
 
 
 GENERATIONS: Resource[GenerationStatus] = Resource(
     (
-        Column("FILE", lambda each: each.file),
-        Column("CURRENT", lambda each: "yes" if each.current else "no"),
-        Column("POSITION", lambda each: f"{each.position:,}", right=True),
-        Column("BEHIND", lambda each: f"{each.behind:,}", right=True),
-        Column("SIZE", lambda each: f"{each.size / 1e6:.1f} MB", rank=1, right=True),
+        Column("FILE", lambda item: item.file),
+        Column("CURRENT", lambda item: "yes" if item.current else "no"),
+        Column("POSITION", lambda item: f"{item.position:,}", right=True),
+        Column("BEHIND", lambda item: f"{item.behind:,}", right=True),
+        Column("SIZE", lambda item: f"{item.size / 1e6:.1f} MB", rank=1, right=True),
         Column("ROWS", _rows, telling=True),
     ),
     "There are none yet; the next command that needs them builds them.",

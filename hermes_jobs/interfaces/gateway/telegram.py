@@ -67,8 +67,8 @@ class TelegramPlatform:
                 offset=after + 1 if after else None, timeout=POLL, allowed_updates=UPDATES
             )
         return tuple(
-            Update(number=each.update_id, message=self._message(each), press=self._press(each))
-            for each in updates
+            Update(number=update.update_id, message=self._message(update), press=self._press(update))
+            for update in updates
         )
 
     async def show_typing(self, target: str) -> None:

@@ -74,15 +74,18 @@ def experiment_page(
         name=name,
         query=definition.query,
         samples=plan.samples,
-        checks=[each.name for each in definition.checks],
+        checks=[check.name for check in definition.checks],
         judge=definition.judge,
         status=status,
         variants=[
-            PageVariant(differs=_differs(variant), found=each)
-            for variant, each in zip(plan.variants, results.variants, strict=True)
+            PageVariant(differs=_differs(variant), found=result)
+            for variant, result in zip(plan.variants, results.variants, strict=True)
         ],
         first=plan.variants[0].name,
-        compared=[(each.name, _measures(rows[each.name], each)) for each in results.compared],
+        compared=[
+            (compared_variant.name, _measures(rows[compared_variant.name], compared_variant))
+            for compared_variant in results.compared
+        ],
         remarks=remarks,
         turns=turns,
     )
@@ -107,7 +110,7 @@ def mark_of(difference: Difference) -> IntervalMark:
 def _differs(variant: e.Variant) -> str:
     parts = [f"model {variant.model}"] if variant.model else []
     parts += ["another system prompt"] if variant.system is not None else []
-    parts += [f"without {each.kind} {each.name}" for each in variant.without]
+    parts += [f"without {omitted.kind} {omitted.name}" for omitted in variant.without]
     return ", ".join(parts) or "as recorded"
 
 
@@ -128,11 +131,11 @@ def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
 def _findings(experiment: Experiment, cell: Cell) -> Sequence[str]:
     definition = experiment.definition
     checked = experiment.checked.get(experiment.answers[cell].step)
-    text = []
+    findings = []
     if checked is not None and definition is not None:
         for check, result in zip(definition.checks, checked.kept, strict=True):
-            text.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
+            findings.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
     has_judged, verdict = judged_by_model(experiment, cell)
-    text += [f"judge: {verdict or 'not readable'}"] if has_judged else []
+    findings += [f"judge: {verdict or 'not readable'}"] if has_judged else []
     person = experiment.judged.get(cell)
-    return [*text, f"person: {person}"] if person else text
+    return [*findings, f"person: {person}"] if person else findings

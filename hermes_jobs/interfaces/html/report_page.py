@@ -41,7 +41,7 @@ class MemoryFill(msgspec.Struct, frozen=True, kw_only=True):
 def report_page(report: Report, limits: Limits, redact: Redact) -> str:
     """The page, as HTML."""
     turns = {
-        status: sum(each.turns for each in report.turns if each.status == status)
+        status: sum(activity.turns for activity in report.turns if activity.status == status)
         for status in ("completed", "failed", "cancelled")
     }
     return render(
@@ -50,12 +50,12 @@ def report_page(report: Report, limits: Limits, redact: Redact) -> str:
         title=f"Report, {report.since} to {report.until}",
         report=report,
         turns=turns,
-        num_turns=sum(each.turns for each in report.turns),
+        num_turns=sum(activity.turns for activity in report.turns),
         total=total_of(report.spending),
         cost=stacked(report.periods, _by(report.spending, "model", "cost_usd"), figures.money),
         tokens=stacked(report.periods, _by(report.spending, "purpose", "tokens"), figures.amount),
         tables=[(key, totals_by(report.spending, key)) for key in ("model", "purpose")],
-        queues=[_queue(report, each) for each in report.waited],
+        queues=[_queue(report, waits) for waits in report.waited],
         queue_ticks=ticks(report.periods),
         row=ROW,
         targets=[target for target in _targets(report, limits) if target.entries or target.chars],
@@ -74,15 +74,15 @@ def _by(rows: Iterable[PeriodSpending], key: SpentKey, what: str) -> Mapping[str
 
 
 def _queue(report: Report, waited: QueueWaits) -> Queue:
-    own = [each for each in report.waiting if each.queue == waited.queue]
-    layers = [{each.period: getattr(each, name) for each in own} for name in ("p95", "p50")]
+    own = [waits for waits in report.waiting if waits.queue == waited.queue]
+    layers = [{waits.period: getattr(waits, name) for waits in own} for name in ("p95", "p50")]
     return Queue(waited=waited, blocks=tuple(bars(report.periods, layers, ROW)))
 
 
 def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
     fills = []
     for number, name in enumerate(TARGETS, 1):
-        own = [each for each in report.memory if each.target == name]
+        own = [usage for usage in report.memory if usage.target == name]
         limit = limits.of(name)
         fills.append(
             MemoryFill(
@@ -90,7 +90,7 @@ def _targets(report: Report, limits: Limits) -> Sequence[MemoryFill]:
                 entries=own[-1].entries if own else 0,
                 chars=own[-1].chars if own else 0,
                 limit=limit,
-                line=line(number, name, report.periods, {each.period: each.chars for each in own}, limit),
+                line=line(number, name, report.periods, {usage.period: usage.chars for usage in own}, limit),
             )
         )
     return fills

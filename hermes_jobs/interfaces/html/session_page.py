@@ -29,5 +29,8 @@ def session_page(title: str, about: str, messages: Sequence[Utterance], redact: 
         redact,
         title=title,
         about=about,
-        said=[(each, each.prose(redact) if each.role != "tool" else each.text) for each in messages],
+        said=[
+            (utterance, utterance.prose(redact) if utterance.role != "tool" else utterance.text)
+            for utterance in messages
+        ],
     )

@@ -99,7 +99,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     Without a zone, times are in this machine's. `unknown`: usage without a cost. `sent`: the request of its
     last model call. `tree`: the turn with its sub-agents.
     """
-    own = [each for each in events if concerns(each.event, turn.id)]
+    own = [event for event in events if concerns(event.event, turn.id)]
     rows = list(_timeline_rows(turn, timeline, _texts(own, redact), zone))
     return render(
         "turn.html",
@@ -118,8 +118,8 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         prompt=_prompt(sent, redact) if sent is not None else (),
         tree=tree,
         branches=list(_branches(tree)) if tree is not None and tree.children else [],
-        changed=[_changed(each.event, redact) for each in own if isinstance(each.event, e.FileWritten)],
-        facts=[_fact(each, timeline, redact) for each in own],
+        changed=[_changed(event.event, redact) for event in own if isinstance(event.event, e.FileWritten)],
+        facts=[_fact(event, timeline, redact) for event in own],
         anchors={row.track.last.step: row.anchor for row in rows},
     )
 

@@ -160,10 +160,12 @@ class Requests:
         submitted = self.find(text)
         view = self._views.turn(submitted.turn)
         questions = self.watch(submitted).look().questions
-        waiting = [{"call": each.call, "question": self.question_text(each)} for each in questions]
+        waiting = [
+            {"call": question.call, "question": self.question_text(question)} for question in questions
+        ]
         lines = [
             *self._lines(view),
-            *(line for each in questions for line in _open_question(submitted.turn, each)),
+            *(line for question in questions for line in _open_question(submitted.turn, question)),
         ]
         waits = {"questions": waiting} if waiting else {}
         return self._reply("\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **waits})
@@ -188,42 +190,45 @@ class Requests:
         chosen = self._views.find_session(session) if session else None
         found = self._views.turns(session=chosen, status=status, limit=limit)
         lines = [
-            f"{each.id}  {each.status_word}  {format_time(each.submitted_at)}  "
-            f"{cut(one_line(each.text), TEXT_WIDTH)}"
-            for each in found
+            f"{turn.id}  {turn.status_word}  {format_time(turn.submitted_at)}  "
+            f"{cut(one_line(turn.text), TEXT_WIDTH)}"
+            for turn in found
         ]
-        return self._reply("\n".join(lines) or "No turns.", {"turns": [listed_json(each) for each in found]})
+        return self._reply("\n".join(lines) or "No turns.", {"turns": [listed_json(turn) for turn in found]})
 
     # --- reading -----------------------------------------------------------------------
 
     def search(self, query: str, limit: int) -> SendReply:
         """Search all conversations, best hits first."""
         hits = [
-            msgspec.structs.replace(each, snippet=each.snippet.replace(OPEN, "").replace(CLOSE, ""))
-            for each in self._views.search(query, limit=limit)
+            msgspec.structs.replace(hit, snippet=hit.snippet.replace(OPEN, "").replace(CLOSE, ""))
+            for hit in self._views.search(query, limit=limit)
         ]
-        lines = [f"{each.session}  {format_time(each.at)}  {each.role}: {each.snippet}" for each in hits]
+        lines = [f"{hit.session}  {format_time(hit.at)}  {hit.role}: {hit.snippet}" for hit in hits]
         text = "\n".join(lines) or "Nothing was found."
-        return self._reply(text, {"hits": [hit_json(each) for each in hits]})
+        return self._reply(text, {"hits": [hit_json(hit) for hit in hits]})
 
     def memory(self) -> SendReply:
         """The memory's entries."""
         now = self._application.memory.sync()
-        entries = {each: list(now.entries(each)) for each in TARGETS}
+        entries = {target: list(now.entries(target)) for target in TARGETS}
         parts = (
-            "\n".join((f"{TITLES[each]}:", *(f"- {entry}" for entry in entries[each] or ("(nothing)",))))
-            for each in reversed(TARGETS)
+            "\n".join((f"{TITLES[target]}:", *(f"- {entry}" for entry in entries[target] or ("(nothing)",))))
+            for target in reversed(TARGETS)
         )
         return self._reply(
-            "\n\n".join(parts), {str(each): entries_found for each, entries_found in entries.items()}
+            "\n\n".join(parts), {str(target): entries_found for target, entries_found in entries.items()}
         )
 
     def schedules(self) -> SendReply:
         """The schedules, next due first."""
         found = self._views.schedules()
-        lines = [f"{each.id}  {each.status}  {timing_words(each.plan)}: {each.plan.name}" for each in found]
+        lines = [
+            f"{schedule.id}  {schedule.status}  {timing_words(schedule.plan)}: {schedule.plan.name}"
+            for schedule in found
+        ]
         text = "\n".join(lines) or "No schedules."
-        return self._reply(text, {"schedules": [schedule_json(each) for each in found]})
+        return self._reply(text, {"schedules": [schedule_json(schedule) for schedule in found]})
 
     def change_schedules(
         self, action: Action, *, when: str, task: str, name: str, schedule: str
@@ -276,8 +281,8 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
         case str():
             return redact(value)
         case dict():
-            return {name: _redacted(each, redact) for name, each in value.items()}
+            return {name: _redacted(item, redact) for name, item in value.items()}
         case list() | tuple():
-            return [_redacted(each, redact) for each in value]
+            return [_redacted(item, redact) for item in value]
         case _:
             return value

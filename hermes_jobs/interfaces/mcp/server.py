@@ -81,8 +81,8 @@ class AgentServer:
             "hermes-jobs", version=__version__, instructions=INSTRUCTIONS, extensions=extensions
         )
         tools: list[tuple[Callable[..., Any], ToolAnnotations]] = [
-            *((each, READS) for each in (self.turn, self.turns, self.wait)),
-            *((each, READS) for each in (self.search_sessions, self.read_memory, self.schedules)),
+            *((tool, READS) for tool in (self.turn, self.turns, self.wait)),
+            *((tool, READS) for tool in (self.search_sessions, self.read_memory, self.schedules)),
         ]
         if "send" in allowed:
             tools += [(self.send, WRITES), (self.cancel, WRITES)]
@@ -185,7 +185,11 @@ class AgentServer:
             for text, line in enumerate(standing.progress, text + 1):  # noqa: B020 - it counts on
                 await ctx.report_progress(text, None, self._requests.redact(line))
             remaining = until - time.monotonic()
-            askable = [each for each in standing.questions if forms.mode(each) in supported] if asks else []
+            askable = (
+                [question for question in standing.questions if forms.mode(question) in supported]
+                if asks
+                else []
+            )
             if askable:
                 if _is_modern(ctx):
                     return self._questions(submitted, askable, _rounds(ctx) + 1)
@@ -201,7 +205,8 @@ class AgentServer:
         """The questions as the result of the call; the client repeats the call with the answers."""
         return InputRequiredResult(
             input_requests={
-                each.id: elicitation(each, self._requests.question_text(each)) for each in questions
+                question.id: elicitation(question, self._requests.question_text(question))
+                for question in questions
             },
             request_state=f"{submitted.turn} {rounds}",
         )

@@ -93,11 +93,11 @@ class TurnTasks(Extension):  # type: ignore[misc]
             result = result_of(reply).model_dump(mode="json", by_alias=True, exclude_none=True)
             return {**state, "status": "completed", "result": result}
         requests = {
-            each.id: elicitation(each, self._requests.question_text(each)).model_dump(
+            question.id: elicitation(question, self._requests.question_text(question)).model_dump(
                 mode="json", by_alias=True, exclude_none=True
             )
-            for each in self._requests.watch(submitted).look().questions
-            if forms.mode(each) in can
+            for question in self._requests.watch(submitted).look().questions
+            if forms.mode(question) in can
         }
         if requests:
             return {**state, "status": "input_required", "inputRequests": requests}

@@ -66,7 +66,7 @@ class WatchedTurn:
         session = self._engine.sessions.load(self.submitted.stream)
         now = self._clock.now()
         questions = questions_of(self._engine.sessions.load, session, turn)
-        return [each for each in questions if now < each.expires_at]
+        return [question for question in questions if now < question.expires_at]
 
     def _new_lines(self) -> tuple[str, ...]:
         lines = tuple(self._lines)

@@ -165,7 +165,7 @@ class MessageAssembler:
     def _id(self, block: Json) -> str:
         """An id unique among the reply's calls."""
         call_id = well_formed(text_of(block.get("id")))
-        used_ids = {each["id"] for each in self.blocks if each["type"] == "tool_use"}
+        used_ids = {other["id"] for other in self.blocks if other["type"] == "tool_use"}
         return call_id if call_id and call_id not in used_ids else f"toolu_{len(self.blocks)}"
 
 

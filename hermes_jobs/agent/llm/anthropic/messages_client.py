@@ -255,8 +255,8 @@ class MessagesClient:
 
 
 def _payloads(request: ModelRequest) -> list[Payload]:
-    replies = (each for each in request.messages if isinstance(each, AssistantMessage))
-    return [each.payload for each in replies if each.payload is not None]
+    replies = (message for message in request.messages if isinstance(message, AssistantMessage))
+    return [message.payload for message in replies if message.payload is not None]
 
 
 def _digest(payload: Payload) -> bytes:

@@ -62,7 +62,9 @@ def tool_name(name: str) -> str:
 
 def called(history: Sequence[Message]) -> list[str]:
     """The names of all tools that the history calls, as they are sent, each once."""
-    calls = (call for each in history if isinstance(each, AssistantMessage) for call in each.tool_calls)
+    calls = (
+        call for message in history if isinstance(message, AssistantMessage) for call in message.tool_calls
+    )
     return list(dict.fromkeys(tool_name(call.name) for call in calls))
 
 
@@ -158,7 +160,7 @@ def _input(text: str) -> Json:
 
 
 def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
-    results = {each.tool_call: each for each in answers if isinstance(each, ToolMessage)}
+    results = {message.tool_call: message for message in answers if isinstance(message, ToolMessage)}
     for call in reply.tool_calls:
         answer = results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
         content = answer.content if answer.content.strip() else NO_OUTPUT
@@ -169,11 +171,11 @@ def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Js
 def _texts(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
     """The user's text, and results of calls that are not shown."""
     call_ids = {call.id for call in reply.tool_calls}
-    for each in answers:
-        if isinstance(each, UserMessage):
-            yield _text(each.content if each.content.strip() else NO_TEXT)
-        elif isinstance(each, ToolMessage) and each.tool_call not in call_ids:
-            yield _text(f"[Tool Result: {each.name}]\n{each.content}")
+    for answer in answers:
+        if isinstance(answer, UserMessage):
+            yield _text(answer.content if answer.content.strip() else NO_TEXT)
+        elif isinstance(answer, ToolMessage) and answer.tool_call not in call_ids:
+            yield _text(f"[Tool Result: {answer.name}]\n{answer.content}")
 
 
 def _text_blocks(text: str) -> list[Json]:

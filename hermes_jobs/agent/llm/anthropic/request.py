@@ -49,7 +49,7 @@ def marked(body: Json, ttl: CacheTtl) -> Json:
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
     steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}
     messages = list(body["messages"])
-    user_messages = [at for at, each in enumerate(messages) if each["role"] == "user"]
+    user_messages = [at for at, entry in enumerate(messages) if entry["role"] == "user"]
     for at in user_messages[len(steady) - MAX_MARKS :]:
         messages[at] = {**messages[at], "content": _on_last(messages[at]["content"], mark)}
     return {**body, **steady, "messages": messages}

@@ -111,5 +111,5 @@ class Mem0Memory:
         if not query.strip():
             return ""
         result = self._started.search(query, filters={"user_id": self._user}, top_k=FOUND)
-        memories = [str(each.get("memory", "")).strip() for each in result.get("results", [])]
+        memories = [str(memory.get("memory", "")).strip() for memory in result.get("results", [])]
         return "\n".join(f"- {memory}" for memory in dict.fromkeys(memories) if memory)

@@ -68,7 +68,7 @@ def path_words(invocation: Invocation) -> list[str]:
     results: list[str] = []
     reads_names = invocation.name in words("secrets", "name_readers")
     listed = f"{invocation.input} {invocation.echoed}".split() if reads_names else ()
-    for word in (*invocation.arguments, *(each.target for each in invocation.redirects), *listed):
+    for word in (*invocation.arguments, *(redirect.target for redirect in invocation.redirects), *listed):
         results.append(word)
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
     return list(dict.fromkeys(results))

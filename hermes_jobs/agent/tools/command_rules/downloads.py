@@ -20,16 +20,16 @@ def runs_fetched(invocations: Sequence[Invocation]) -> bool:
     """Whether a program of the line runs, or runs in, a path that an earlier one has fetched."""
     fetched: set[str] = set()
     fetching = False
-    for each in invocations:
-        if fetched and _runs(each, fetched):
+    for invocation in invocations:
+        if fetched and _runs(invocation, fetched):
             return True
-        fetching = _fetches(each) or (each.piped and fetching)
+        fetching = _fetches(invocation) or (invocation.piped and fetching)
         if fetching:
-            fetched |= _brought(each)
-        elif _passes_on(each, fetched):
-            fetched |= {path for word in written_paths(each) if (path := each.path(word))}
-            if each.name in _unpackers():
-                fetched.add(each.folder)
+            fetched |= _brought(invocation)
+        elif _passes_on(invocation, fetched):
+            fetched |= {path for word in written_paths(invocation) if (path := invocation.path(word))}
+            if invocation.name in _unpackers():
+                fetched.add(invocation.folder)
     return False
 
 
@@ -53,17 +53,18 @@ def _brought(invocation: Invocation) -> set[str]:
     """The paths that it writes: named, or derived from the address."""
     fetched = written_paths(invocation)
     if invocation.name in ("git", "gh"):
-        names = [each for each in invocation.operands if each not in ("clone", "repo")]
-        at = next((i for i, each in enumerate(names) if "/" in each), 0)  # behind the values of options
+        names = [operand for operand in invocation.operands if operand not in ("clone", "repo")]
+        at = next((i for i, name in enumerate(names) if "/" in name), 0)  # behind the values of options
         fetched = names[at + 1 : at + 2] or [
-            re.sub(r"\.git$", "", os.path.basename(each.rstrip("/"))) for each in names[at : at + 1]
+            re.sub(r"\.git$", "", os.path.basename(name.rstrip("/"))) for name in names[at : at + 1]
         ]
     elif (invocation.name == "curl" and invocation.has("-O", "--remote-name")) or (
         invocation.name in ("wget", "aria2c") and not values(invocation, "O", "--output-document")
     ):
         folder = next(iter(values(invocation, "P", "--directory-prefix", "--output-dir")), "")
         fetched += [
-            os.path.join(folder, os.path.basename(each.partition("?")[0])) for each in invocation.operands
+            os.path.join(folder, os.path.basename(operand.partition("?")[0]))
+            for operand in invocation.operands
         ]
     paths = {path for word in fetched if word and (path := invocation.path(word))}
     if invocation.name in _unpackers():
@@ -74,7 +75,7 @@ def _brought(invocation: Invocation) -> set[str]:
 def _passes_on(invocation: Invocation, fetched: set[str]) -> bool:
     passes = _unpackers() | words("downloads", "copiers")
     return invocation.name in passes and any(
-        _is_fetched(invocation, each, fetched) for each in invocation.operands
+        _is_fetched(invocation, operand, fetched) for operand in invocation.operands
     )
 
 
@@ -83,22 +84,22 @@ def _runs(invocation: Invocation, fetched: set[str]) -> bool:
         return True
     name = without_version(invocation.name)
     if name in words("interpreters", "languages") | SHELLS | words("downloads", "openers"):
-        read = [each.target for each in invocation.redirects if each.operator == "<"]
+        read = [redirect.target for redirect in invocation.redirects if redirect.operator == "<"]
         words_named = (
             up_to_script(invocation) if not invocation.has("-m", "-c", "-e") else invocation.arguments
         )
-        options = [each for each in invocation.arguments if each.startswith("-")]
-        return any(_is_fetched(invocation, each, fetched) for each in (*words_named, *options, *read))
+        options = [argument for argument in invocation.arguments if argument.startswith("-")]
+        return any(_is_fetched(invocation, word, fetched) for word in (*words_named, *options, *read))
     if name not in words("downloads", "builders"):
         return False
     build_files = words("downloads", "build_files")
     return any(
-        is_inside(invocation.folder, each)
-        or (os.path.basename(each) in build_files and is_inside(each, invocation.folder))
-        for each in fetched
-    ) or any(_is_fetched(invocation, each, fetched) for each in invocation.arguments)
+        is_inside(invocation.folder, source)
+        or (os.path.basename(source) in build_files and is_inside(source, invocation.folder))
+        for source in fetched
+    ) or any(_is_fetched(invocation, argument, fetched) for argument in invocation.arguments)
 
 
 def _is_fetched(invocation: Invocation, word: str, fetched: set[str]) -> bool:
     path = invocation.path(word)
-    return path is not None and any(is_inside(path, each) for each in fetched)
+    return path is not None and any(is_inside(path, source) for source in fetched)

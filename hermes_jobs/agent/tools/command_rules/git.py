@@ -88,9 +88,9 @@ def written_folders(invocation: Invocation) -> list[str]:
 
 def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
     """Whether a line names a new repository elsewhere, and pushes."""
-    verbs = [split(each)[0] for each in invocations if each.name == "git"]
-    adds = any(each.name == "remote" and each.operands[:1] == ("add",) for each in verbs)
-    return adds and any(each.name == "push" for each in verbs)
+    verbs = [split(invocation)[0] for invocation in invocations if invocation.name == "git"]
+    adds = any(invocation.name == "remote" and invocation.operands[:1] == ("add",) for invocation in verbs)
+    return adds and any(invocation.name == "push" for invocation in verbs)
 
 
 CHECKS = (git_sets_program, git_configures_program, git_clones_with_program)

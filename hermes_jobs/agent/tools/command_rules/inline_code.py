@@ -33,29 +33,34 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether its inline code does more than compute and print."""
     name = without_version(invocation.name).lower()
     if name in words("interpreters", "awks"):
-        return any(_awk_acts(each) for each in _awk_programs(invocation))
+        return any(_awk_acts(program) for program in _awk_programs(invocation))
     if name in words("interpreters", "seds"):
-        return any(_sed_acts(each) for each in _sed_scripts(invocation))
+        return any(_sed_acts(script) for script in _sed_scripts(invocation))
     if name in ("ed", "ex"):
         return _ED_ACTS.search(invocation.input + invocation.echoed) is not None
     return name in words("interpreters", "languages") and any(
-        _acts(name, each) for each in _codes(invocation)
+        _acts(name, code) for code in _codes(invocation)
     )
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
     """The code in arguments and, if the program is read from there, in the input of an interpreter."""
     arguments = invocation.arguments
-    for index, each in enumerate(arguments):
+    for index, argument in enumerate(arguments):
         following = next(iter(arguments[index + 1 :]), "")
-        if _CODE_OPTION.fullmatch(each) or each == "eval":
+        if _CODE_OPTION.fullmatch(argument) or argument == "eval":
             yield following
-        elif each.startswith("-") and len(each) > 2 and each[1] in "ceEr" and not each.startswith("--"):
-            yield each[2:]
-        elif each == "-m" and following in words("interpreters", "code_modules"):
+        elif (
+            argument.startswith("-")
+            and len(argument) > 2
+            and argument[1] in "ceEr"
+            and not argument.startswith("--")
+        ):
+            yield argument[2:]
+        elif argument == "-m" and following in words("interpreters", "code_modules"):
             yield " ".join(arguments[index + 2 :])
             return
-        elif not each.startswith("-") and not _VALUED_OPTION.fullmatch("".join(arguments[:index][-1:])):
+        elif not argument.startswith("-") and not _VALUED_OPTION.fullmatch("".join(arguments[:index][-1:])):
             break  # a script, and then its own arguments
     if invocation.input and not any(map(_SCRIPT.fullmatch, arguments[:2])):
         yield invocation.input
@@ -70,7 +75,7 @@ def _acts(name: str, code: str) -> bool:
         return True
     if name == "ipython" and re.search(r"^\s*[!%]", code, re.MULTILINE):
         return True
-    if any(f"{before}{each}" in code for each in named("secrets") for before in "/\"'"):
+    if any(f"{before}{secret}" in code for secret in named("secrets") for before in "/\"'"):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
         return True  # it may send what it reads
@@ -127,12 +132,12 @@ def _awk_acts(program: str) -> bool:
 def _sed_scripts(invocation: Invocation) -> Iterator[str]:
     scripts = []
     arguments = invocation.arguments
-    for index, each in enumerate(arguments):
-        if each in ("-e", "--expression"):
+    for index, argument in enumerate(arguments):
+        if argument in ("-e", "--expression"):
             scripts.append(next(iter(arguments[index + 1 :]), ""))
-        elif each.startswith("--expression="):
-            scripts.append(each.partition("=")[2])
-        elif re.fullmatch(r"-[nrEsuz]+e", each):
+        elif argument.startswith("--expression="):
+            scripts.append(argument.partition("=")[2])
+        elif re.fullmatch(r"-[nrEsuz]+e", argument):
             scripts.append(next(iter(arguments[index + 1 :]), ""))
     if not scripts and not invocation.has("-f", "--file"):
         scripts = list(invocation.operands[:1])

@@ -19,7 +19,7 @@ def asks_with_substitution(invocation: Invocation, context: CommandContext) -> b
     """Whether it sends the output of a command substitution to another machine."""
     if not context.substitutes or invocation.name not in words("network", "askers"):
         return False
-    return any(UNKNOWN in each for each in invocation.arguments)
+    return any(UNKNOWN in argument for argument in invocation.arguments)
 
 
 def names_metadata_service(invocation: Invocation, _context: CommandContext) -> bool:
@@ -36,31 +36,33 @@ def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
 
 
 def _curl_sends(curl: Invocation) -> bool:
-    if curl.has("-G", "--get") and not any("@" in each for each in curl.arguments):
+    if curl.has("-G", "--get") and not any("@" in argument for argument in curl.arguments):
         return False
-    if any(each.startswith(("--data", "--json")) for each in curl.arguments):
+    if any(argument.startswith(("--data", "--json")) for argument in curl.arguments):
         return True
-    if any(re.match(r"-[a-zA-Z]*d", each) for each in curl.arguments if not each.startswith("--")):
+    if any(
+        re.match(r"-[a-zA-Z]*d", argument) for argument in curl.arguments if not argument.startswith("--")
+    ):
         return True
     methods = values(curl, "X", "--request")
-    if any(each.upper() not in ("GET", "HEAD", "OPTIONS") for each in methods):
+    if any(method.upper() not in ("GET", "HEAD", "OPTIONS") for method in methods):
         return True
-    return any(re.search(r"^(?:-H|--header)?=?@", each) for each in curl.arguments)
+    return any(re.search(r"^(?:-H|--header)?=?@", argument) for argument in curl.arguments)
 
 
 def _openssl_sends(openssl: Invocation) -> bool:
     fed = (
         openssl.piped
         or openssl.input
-        or any("<" in each.operator and each.target != "/dev/null" for each in openssl.redirects)
+        or any("<" in redirect.operator and redirect.target != "/dev/null" for redirect in openssl.redirects)
     )
     return openssl.operands[:1] == ("s_server",) or (openssl.operands[:1] == ("s_client",) and bool(fed))
 
 
 def _httpie_sends(http: Invocation) -> bool:
-    verbs = {each for each in http.operands if re.fullmatch(r"[A-Z]+", each)}
+    verbs = {operand for operand in http.operands if re.fullmatch(r"[A-Z]+", operand)}
     return bool(verbs - {"GET", "HEAD", "OPTIONS"}) or any(
-        re.match(r"[\w-]+(?::?=@?|@)", each) for each in http.operands[1:]
+        re.match(r"[\w-]+(?::?=@?|@)", operand) for operand in http.operands[1:]
     )
 
 
@@ -74,8 +76,10 @@ def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
     )  # fmt: skip
     hosts = [
         match["host"].strip("[]").lower()
-        for each in invocation.operands
-        if each not in skipped and (match := _HOST.match(each)) and re.search(r"[.:/]|localhost", each)
+        for operand in invocation.operands
+        if operand not in skipped
+        and (match := _HOST.match(operand))
+        and re.search(r"[.:/]|localhost", operand)
     ]
     return bool(hosts) and all(map(_is_loopback, hosts))
 

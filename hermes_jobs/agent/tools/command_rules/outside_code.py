@@ -31,23 +31,23 @@ def is_outside(path: str, context: CommandContext) -> bool:
         return False
     if is_scratch(real):
         return True
-    if any(is_inside(real, each) for each in words("outside_code", "system_folders")):
+    if any(is_inside(real, word) for word in words("outside_code", "system_folders")):
         return False
     own = os.path.relpath(real, os.path.normpath(context.paths.user_home))
     if own.startswith(".") and not own.startswith(".."):
         return False
-    folders = {os.path.basename(os.path.dirname(each)) for each in (path, real)}
+    folders = {os.path.basename(os.path.dirname(candidate)) for candidate in (path, real)}
     return folders.isdisjoint(words("outside_code", "program_folders"))
 
 
 def is_scratch(path: str) -> bool:
     """Whether the path is in a folder for scratch files, where every program may write."""
-    return any(is_inside(path, each) for each in words("outside_code", "scratch"))
+    return any(is_inside(path, word) for word in words("outside_code", "scratch"))
 
 
 def names_outside(invocation: Invocation, context: CommandContext, words: Sequence[str]) -> bool:
     """Whether one of the words is a path outside."""
-    paths = (invocation.path(each) for each in words if each and "://" not in each)
+    paths = (invocation.path(word) for word in words if word and "://" not in word)
     return any(path is not None and is_outside(path, context) for path in paths)
 
 
@@ -56,17 +56,17 @@ def option_values(invocation: Invocation, options: str) -> list[str]:
     listed = options.split()
     results = values(
         invocation,
-        "".join(each[1] for each in listed if len(each) == 2),
-        *(each for each in listed if each.startswith("--")),
+        "".join(option[1] for option in listed if len(option) == 2),
+        *(option for option in listed if option.startswith("--")),
     )
-    others = [each for each in listed if len(each) > 2 and not each.startswith("--")]
-    for index, each in enumerate(invocation.arguments):
-        name, equals, value = each.partition("=")
-        if each in others:
+    others = [option for option in listed if len(option) > 2 and not option.startswith("--")]
+    for index, argument in enumerate(invocation.arguments):
+        name, equals, value = argument.partition("=")
+        if argument in others:
             results += invocation.arguments[index + 1 : index + 2]
         elif equals and name in others:
             results.append(value)
-    return [part for each in results for part in re.split(r"[:;,]", each)]
+    return [part for result in results for part in re.split(r"[:;,]", result)]
 
 
 def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:
@@ -78,7 +78,7 @@ def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:
         return is_outside(invocation.folder, context)
     if name not in SHELLS | words("interpreters", "languages") or _has_code(name, invocation):
         return False
-    read = [each.target for each in invocation.redirects if each.operator == "<"]
+    read = [redirect.target for redirect in invocation.redirects if redirect.operator == "<"]
     return not invocation.operands and names_outside(invocation, context, read)
 
 
@@ -93,15 +93,15 @@ def script_is_outside(invocation: Invocation, context: CommandContext) -> bool:
 def up_to_script(invocation: Invocation) -> list[str]:
     """The operands of an interpreter up to its script, before which values of options may stand."""
     operands = invocation.operands
-    for index, each in enumerate(operands):
-        if "/" in each or "." in each or os.path.lexists(invocation.path(each) or ""):
+    for index, operand in enumerate(operands):
+        if "/" in operand or "." in operand or os.path.lexists(invocation.path(operand) or ""):
             return list(operands[: index + 1])
     return list(operands)
 
 
 def operands_are_outside(invocation: Invocation, context: CommandContext) -> bool:
     """Whether one of the operands lies outside; the node of a test counts as its file."""
-    return names_outside(invocation, context, [each.partition("::")[0] for each in invocation.operands])
+    return names_outside(invocation, context, [operand.partition("::")[0] for operand in invocation.operands])
 
 
 def _only_tells(invocation: Invocation) -> bool:
@@ -113,7 +113,7 @@ def _only_tells(invocation: Invocation) -> bool:
 
 def _has_code(name: str, invocation: Invocation) -> bool:
     letters = "c" if name in SHELLS else _CODE_LETTERS.get(name, "eEp")
-    return invocation.has(*(f"-{each}" for each in letters), "--eval", "--print")
+    return invocation.has(*(f"-{letter}" for letter in letters), "--eval", "--print")
 
 
 # --- variables ------------------------------------------------------------------------------------
@@ -124,16 +124,16 @@ def sets_program(invocation: Invocation, context: CommandContext) -> bool:
     exports = invocation.name in words("interpreters", "setters")
     return any(
         _is_launching(match["name"], match["value"], invocation, context, exports=exports)
-        for each in _assignments(invocation, exports=exports)
-        if (match := ASSIGNMENT.fullmatch(each))
+        for assignment in _assignments(invocation, exports=exports)
+        if (match := ASSIGNMENT.fullmatch(assignment))
     )
 
 
 def _assignments(invocation: Invocation, *, exports: bool) -> Iterator[str]:
-    for each in invocation.written:
-        if ASSIGNMENT.fullmatch(each) is None:
+    for word in invocation.written:
+        if ASSIGNMENT.fullmatch(word) is None:
             break
-        yield each
+        yield word
     if exports or invocation.name in words("outside_code", "variable_takers"):
         yield from invocation.arguments
 
@@ -156,7 +156,7 @@ def _is_launching(
         return True
     if name == "PATH" and not {"", "."}.isdisjoint(entries):
         return True
-    files = [f"{each}/file" for each in entries if each]
+    files = [f"{entry}/file" for entry in entries if entry]
     return name in words("interpreters", "loading_variables") and names_outside(invocation, context, files)
 
 
@@ -169,7 +169,7 @@ def _loads_for_others(
     ours = words("downloads", "builders") | words("interpreters", "languages")
     is_ours = "/" in invocation.program or without_version(invocation.name) in ours
     roots = context.paths.real_roots(context.workdir)
-    paths = [context.real(path) for each in entries if (path := invocation.path(each))]
+    paths = [context.real(path) for entry in entries if (path := invocation.path(entry))]
     return not is_ours and any(is_inside(path, root) for path in paths for root in roots)
 
 

@@ -63,7 +63,7 @@ def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
     moves = invocation.name == "mv"
     deleted = invocation.operands[:-1] if moves else invocation.operands
     return invocation.given or any(
-        UNKNOWN in each or os.path.basename(each) in ("*", ".*", "**", ".", "..") for each in deleted
+        UNKNOWN in word or os.path.basename(word) in ("*", ".*", "**", ".", "..") for word in deleted
     )
 
 
@@ -99,12 +99,14 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     if "secret" in _kinds(invocation, context, _written(invocation)):
         return True
     if invocation.name in words("secrets", "listers"):
-        return any("secret" in _kinds(invocation, context, (each.target,)) for each in invocation.redirects)
+        return any(
+            "secret" in _kinds(invocation, context, (redirect.target,)) for redirect in invocation.redirects
+        )
     patterns: tuple[str, ...] = ()
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         patterns = invocation.operands[:1]
     return "secret" in _kinds(
-        invocation, context, [each for each in path_words(invocation) if each not in patterns]
+        invocation, context, [word for word in path_words(invocation) if word not in patterns]
     )
 
 
@@ -134,8 +136,8 @@ def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]
 def _may_be_secret(pattern: str, user_home: str) -> bool:
     """Whether a pattern can stand for a path at or below one of the secrets."""
     parts = pattern.split("/")
-    for each in (*(os.path.join(user_home, one) for one in named("secrets")), *named("system_secrets")):
-        pattern_parts = each.split("/")
+    for secret in (*(os.path.join(user_home, one) for one in named("secrets")), *named("system_secrets")):
+        pattern_parts = secret.split("/")
         if len(parts) < len(pattern_parts):
             continue
         pairs = list(zip(pattern_parts, parts, strict=False))
@@ -160,8 +162,8 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
         if invocation.name in words("secrets", "home_lookers"):
             return False
         above.discard("/")  # a lone slash is not a folder to most of the others
-        named_words = [each for each in named_words if each.startswith("/")]  # and `..` to build from
-    return not above.isdisjoint((invocation.path(each) or "").removesuffix("/*") for each in named_words)
+        named_words = [word for word in named_words if word.startswith("/")]  # and `..` to build from
+    return not above.isdisjoint((invocation.path(word) or "").removesuffix("/*") for word in named_words)
 
 
 # --- the home of hermes-jobs ----------------------------------------------------------------------
@@ -188,13 +190,13 @@ def _is_private(invocation: Invocation, context: CommandContext, word: str) -> b
     real, home = context.real(path), context.home
     lists = invocation.name in words("secrets", "listers")
     if real == home:
-        runs = any(each.startswith(("-exec", "-ok")) for each in invocation.arguments)
+        runs = any(argument.startswith(("-exec", "-ok")) for argument in invocation.arguments)
         reads = invocation.name in words("secrets", "whole_folder_readers")
         return (invocation.name == "find" and runs) or reads
     if context.paths.is_private(real):
         return not lists or bool(invocation.redirects)
     if _GLOB.search(word) and not lists and fnmatch.fnmatch(home, os.path.dirname(real)):
-        return any(fnmatch.fnmatch(each, os.path.basename(real)) for each in _PRIVATE_FILES)
+        return any(fnmatch.fnmatch(file, os.path.basename(real)) for file in _PRIVATE_FILES)
     return False
 
 

@@ -24,12 +24,12 @@ def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
         return True
     if name == "parallel" and not "".join(_commands_of_parallel(invocation)).strip(":+"):
         return True
-    if any(each.startswith(SUBSTITUTED) for each in values(invocation, "f", "--file", "--makefile")):
+    if any(file.startswith(SUBSTITUTED) for file in values(invocation, "f", "--file", "--makefile")):
         return True
     if name in ("eval", "source", "."):
         return any(
-            UNKNOWN in each or each in words("interpreters", "standard_input")
-            for each in invocation.arguments[:1]
+            UNKNOWN in argument or argument in words("interpreters", "standard_input")
+            for argument in invocation.arguments[:1]
         )
     return _interprets_unseen(without_version(name), invocation)
 
@@ -42,7 +42,7 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
     if name not in SHELLS | words("interpreters", "interpreters"):
         return False
     unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
-    if any(each.startswith(unseen) for each in invocation.operands[:1]):
+    if any(operand.startswith(unseen) for operand in invocation.operands[:1]):
         return True
     if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
         return True
@@ -52,7 +52,7 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
 
 def _commands_of_parallel(parallel: Invocation) -> Sequence[str]:
     listed = values(parallel, "aj", "--arg-file", "--jobs")
-    return [each for each in parallel.operands if each not in listed][:1]
+    return [operand for operand in parallel.operands if operand not in listed][:1]
 
 
 def _is_unseen_input(redirect: ShellRedirect) -> bool:
@@ -68,7 +68,7 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
         options.append(rest.pop(0))
         if name in SHELLS and re.fullmatch(r"-\w*[oO]", options[-1]):  # as in `-euo pipefail`
             del rest[:1]
-    letters = {letter for each in options if not each.startswith("--") for letter in each[1:]}
+    letters = {letter for option in options if not option.startswith("--") for letter in option[1:]}
     if name in SHELLS and "s" in letters and "c" not in letters:
         return True  # what follows are its arguments
     if rest[:1] == ["--"]:
@@ -77,14 +77,15 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
         return False
     if name in SHELLS:
         return letters.isdisjoint("cn") and not {"--version", "--help"}.intersection(options)
-    return all(each in ("-s", "-x", "-e", "-u", "-l", "-i") for each in options)
+    return all(option in ("-s", "-x", "-e", "-u", "-l", "-i") for option in options)
 
 
 def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether `tar` uses a program that is not a known compressor."""
     programs = values(invocation, "I", "--use-compress-program")
     return any(
-        each.split(" ")[0].rpartition("/")[2] not in words("interpreters", "packers") for each in programs
+        program.split(" ")[0].rpartition("/")[2] not in words("interpreters", "packers")
+        for program in programs
     )
 
 
@@ -96,7 +97,7 @@ def kills_by_number(invocation: Invocation, _context: CommandContext) -> bool:
     arguments = invocation.arguments
     targets = arguments[1:] if arguments[:1] and arguments[0].startswith("-") else arguments
     # Without a target it is `xargs` that gives it some.
-    return not targets or any(UNKNOWN in each or re.fullmatch(r"-?\d+", each) for each in targets)
+    return not targets or any(UNKNOWN in target or re.fullmatch(r"-?\d+", target) for target in targets)
 
 
 def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
@@ -115,9 +116,9 @@ def is_in_project(invocation: Invocation, context: CommandContext) -> bool:
     name, roots = invocation.operands[0], context.paths.real_roots(context.workdir)
     folders = [invocation.folder, *map(str, Path(invocation.folder).parents)]
     return "/" not in name and any(
-        Path(each, "node_modules", ".bin", name).exists()
-        for each in folders
-        if any(is_inside(context.real(each), root) for root in roots)
+        Path(folder, "node_modules", ".bin", name).exists()
+        for folder in folders
+        if any(is_inside(context.real(folder), root) for root in roots)
     )
 
 

@@ -109,24 +109,34 @@ class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 CONDITIONS: Mapping[str, Callable[[CommandRule, Invocation, CommandContext], bool]] = {
-    "given": lambda _rule, each, _context: each.given,
-    "options": lambda rule, each, _context: each.has(*rule.options.split()),
-    "verbs": lambda rule, each, _context: not set(rule.verbs.split()).isdisjoint(each.operands[:2]),
-    "first": lambda rule, each, _context: _any(rule.first, each.operands[:1]),
-    "pattern": lambda rule, each, _context: _any(rule.pattern, each.arguments[: rule.within]),
-    "line": lambda rule, each, _context: _any(rule.line, (" ".join(each.arguments),)),
-    "redirects": lambda rule, each, _context: _any(rule.redirects, [one.target for one in each.redirects]),
-    "writes": lambda rule, each, _context: _any(rule.writes, _absolute(each, written_paths(each))),
-    "paths": lambda rule, each, _context: _any(rule.paths, _absolute(each, path_words(each))),
-    "loads": lambda rule, each, context: outside_code.names_outside(
-        each, context, outside_code.option_values(each, rule.loads)
+    "given": lambda _rule, invocation, _context: invocation.given,
+    "options": lambda rule, invocation, _context: invocation.has(*rule.options.split()),
+    "verbs": lambda rule, invocation, _context: (
+        not set(rule.verbs.split()).isdisjoint(invocation.operands[:2])
     ),
-    "check": lambda rule, each, context: rule.check is not None and CHECKS[rule.check](each, context),
+    "first": lambda rule, invocation, _context: _any(rule.first, invocation.operands[:1]),
+    "pattern": lambda rule, invocation, _context: _any(rule.pattern, invocation.arguments[: rule.within]),
+    "line": lambda rule, invocation, _context: _any(rule.line, (" ".join(invocation.arguments),)),
+    "redirects": lambda rule, invocation, _context: _any(
+        rule.redirects, [one.target for one in invocation.redirects]
+    ),
+    "writes": lambda rule, invocation, _context: _any(
+        rule.writes, _absolute(invocation, written_paths(invocation))
+    ),
+    "paths": lambda rule, invocation, _context: _any(
+        rule.paths, _absolute(invocation, path_words(invocation))
+    ),
+    "loads": lambda rule, invocation, context: outside_code.names_outside(
+        invocation, context, outside_code.option_values(invocation, rule.loads)
+    ),
+    "check": lambda rule, invocation, context: (
+        rule.check is not None and CHECKS[rule.check](invocation, context)
+    ),
 }
 
 
 def _any(pattern: str | None, texts: Sequence[str]) -> bool:
-    return pattern is not None and any(_compiled(pattern).fullmatch(each) for each in texts)
+    return pattern is not None and any(_compiled(pattern).fullmatch(text) for text in texts)
 
 
 @cache
@@ -135,7 +145,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _absolute(invocation: Invocation, words: Sequence[str]) -> list[str]:
-    return [path for each in words if (path := invocation.path(each)) is not None]
+    return [path for word in words if (path := invocation.path(word)) is not None]
 
 
 class CommandRuleSet:
@@ -160,7 +170,7 @@ class CommandRuleSet:
         """
         candidates = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
         candidates += [(index, invocation) for index in self._general]
-        for index, view in sorted(candidates, key=lambda each: each[0]):
+        for index, view in sorted(candidates, key=lambda item: item[0]):
             if self.rules[index].is_met(view, context):
                 yield self.rules[index].name
 
@@ -180,8 +190,8 @@ def _views(invocation: Invocation) -> Iterator[Invocation]:
         verb = git.split(invocation)[0]
         yield replace(verb, name=f"git-{verb.name}")
     elif without_version(invocation.name) == "python":
-        for index, each in enumerate(invocation.arguments):
-            if match := _MODULE.fullmatch(each):
+        for index, argument in enumerate(invocation.arguments):
+            if match := _MODULE.fullmatch(argument):
                 after = invocation.arguments[index + 1 :]
                 name, rest = (match["name"], after) if match["name"] else ("".join(after[:1]), after[1:])
                 yield replace(invocation, name=f"python-m-{name}", arguments=rest)
@@ -207,8 +217,8 @@ def _entries() -> Iterator[dict[str, Any]]:
 @cache
 def rule_set(decision: Decision) -> CommandRuleSet:
     """The rules of the data files with one decision. Raises `ValueError` for a rule that is badly written."""
-    rules = [msgspec.convert(each, described(CommandRule)) for each in _entries()]
-    unknown = {each for rule in rules for each in (rule.check, rule.unless_check)} - {None, *CHECKS}
+    rules = [msgspec.convert(entry, described(CommandRule)) for entry in _entries()]
+    unknown = {check for rule in rules for check in (rule.check, rule.unless_check)} - {None, *CHECKS}
     if unknown:
         raise ValueError(f"rules call checks that are not there: {', '.join(map(str, unknown))}")
-    return CommandRuleSet([each for each in rules if each.decision == decision])
+    return CommandRuleSet([command_rule for command_rule in rules if command_rule.decision == decision])

@@ -29,10 +29,10 @@ def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
     if (name, operands[0]) == ("gh", "api"):
         methods = values(invocation, "X", "--method")
         sends = invocation.has("-f", "-F", "--field", "--input")
-        return sends or any(each.upper() != "GET" for each in methods)
+        return sends or any(method.upper() != "GET" for method in methods)
     looking = words("services", "looking")
     return (name, *operands[:2]) not in _TO_THE_FOLDER and not any(
-        each in looking or pattern("services", "looking_verbs").match(each) for each in operands[:4]
+        operand in looking or pattern("services", "looking_verbs").match(operand) for operand in operands[:4]
     )
 
 
@@ -43,7 +43,7 @@ def _reveals(invocation: Invocation) -> bool:
     """Whether it prints a secret, not only the current login."""
     asks_who = invocation.operands[:2] in (("auth", "status"), ("auth", "list"))
     words_of_it = invocation.arguments[2:] if asks_who else invocation.arguments
-    return any(pattern("services", "revealing_words").search(each) for each in words_of_it)
+    return any(pattern("services", "revealing_words").search(word) for word in words_of_it)
 
 
 def changes_containers(invocation: Invocation, _context: CommandContext) -> bool:
@@ -53,7 +53,9 @@ def changes_containers(invocation: Invocation, _context: CommandContext) -> bool
         return False
     if "--raw" in invocation.arguments:
         return True
-    if operands[0] in ("get", "describe") and any(re.match("secrets?(?:/|$)", each) for each in operands[1:]):
+    if operands[0] in ("get", "describe") and any(
+        re.match("secrets?(?:/|$)", operand) for operand in operands[1:]
+    ):
         return True
     looks = (["rollout", "status"], ["rollout", "history"], ["auth", "can-i"])
     return operands[0] not in words("services", "containers_look") and operands[:2] not in looks
@@ -65,7 +67,7 @@ def _without_general_options(arguments: Sequence[str]) -> list[str]:
     while rest and (rest[0].startswith("-") or rest[0] in words("services", "container_groups")):
         if rest.pop(0) in words("services", "container_options"):
             del rest[:1]
-    return [each for each in rest if not each.startswith("-")]
+    return [word for word in rest if not word.startswith("-")]
 
 
 _BEYOND_BUILDING = ("--push", "--allow", "--ssh", "--secret", "--output", "-o", "--cache-to", "--builder")
@@ -73,14 +75,16 @@ _BEYOND_BUILDING = ("--push", "--allow", "--ssh", "--secret", "--output", "-o", 
 
 def builds_image(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it only builds an image from a folder of the session."""
-    operands = [each for each in invocation.operands if each not in ("buildx", "compose", "image", "builder")]
+    operands = [
+        operand for operand in invocation.operands if operand not in ("buildx", "compose", "image", "builder")
+    ]
     if operands[:1] != ["build"] or invocation.has(*_BEYOND_BUILDING) or UNKNOWN in "".join(operands):
         return False
     roots = context.paths.real_roots(context.workdir)
-    path_arguments = [each for each in path_words(invocation) if each.startswith(("/", "."))]
-    paths = [path for each in path_arguments if (path := invocation.path(each))]
+    path_arguments = [word for word in path_words(invocation) if word.startswith(("/", "."))]
+    paths = [path for argument in path_arguments if (path := invocation.path(argument))]
     inside = all(any(is_inside(context.real(path), root) for root in roots) for path in paths)
-    return inside and not any("://" in each or each.startswith("git@") for each in operands)
+    return inside and not any("://" in operand or operand.startswith("git@") for operand in operands)
 
 
 # --- databases ------------------------------------------------------------------------------------
@@ -91,7 +95,7 @@ def resets_database(invocation: Invocation, _context: CommandContext) -> bool:
     tasks = set(invocation.operands[:4])
     if without_version(invocation.name) in words("services", "cleaners"):
         tasks.discard("clean")
-    return any(pattern("services", "resetting_tasks").match(each) for each in tasks)
+    return any(pattern("services", "resetting_tasks").match(task) for task in tasks)
 
 
 def changes_redis(invocation: Invocation, _context: CommandContext) -> bool:
@@ -124,14 +128,14 @@ def changes_redis(invocation: Invocation, _context: CommandContext) -> bool:
     if not rest:
         return invocation.piped or bool(invocation.input)
     if rest[0].lower() == "config":
-        return [each.lower() for each in rest[1:2]] != ["get"]
+        return [word.lower() for word in rest[1:2]] != ["get"]
     return rest[0].lower() not in words("services", "redis_reads")
 
 
 def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether a database's client changes or deletes data; a local file may be added to."""
     local = invocation.name in ("sqlite3", "duckdb")
-    fed = any(each.operator == "<" for each in invocation.redirects)
+    fed = any(redirect.operator == "<" for redirect in invocation.redirects)
     if (fed or invocation.has("-f", "--file")) and not local:
         return True
     statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query", "-cmd")
@@ -141,7 +145,7 @@ def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
         statements.append(invocation.input)
     if not statements and invocation.piped:
         statements.append(invocation.echoed or UNKNOWN)
-    return any(_acts(each, local=local) for each in statements)
+    return any(_acts(statement, local=local) for statement in statements)
 
 
 def _acts(statement: str, *, local: bool) -> bool:

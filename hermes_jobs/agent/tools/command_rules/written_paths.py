@@ -24,30 +24,30 @@ def values(invocation: Invocation, short: str = "", *long: str) -> list[str]:
     """The values of options: of short ones by letter, also in a cluster, and of `--long` ones."""
     results: list[str] = []
     arguments = invocation.arguments
-    for index, each in enumerate(arguments):
+    for index, argument in enumerate(arguments):
         following = arguments[index + 1] if index + 1 < len(arguments) else ""
-        if each.startswith("--"):
-            name, equals, value = each.partition("=")
+        if argument.startswith("--"):
+            name, equals, value = argument.partition("=")
             if name in long:
                 results.append(value if equals else following)
-        elif each.startswith("-") and (at := _letter(each, short)):
-            results.append(each[at + 1 :] or following)
+        elif argument.startswith("-") and (at := _letter(argument, short)):
+            results.append(argument[at + 1 :] or following)
     return results
 
 
 def _letter(cluster: str, letters: str) -> int:
-    return next((at for at, each in enumerate(cluster) if at and each in letters), 0)
+    return next((at for at, letter in enumerate(cluster) if at and letter in letters), 0)
 
 
 def written_paths(invocation: Invocation) -> list[str]:
     """The words with files that the invocation writes or deletes, for known programs."""
     targets = [
-        each.target
-        for each in invocation.redirects
-        if ">" in each.operator and not each.target.isdigit() and each.target != "-"
+        redirect.target
+        for redirect in invocation.redirects
+        if ">" in redirect.operator and not redirect.target.isdigit() and redirect.target != "-"
     ]
     for find in _finders().get(without_version(invocation.name), ()):
-        targets += [each for each in find(invocation) if each]
+        targets += [word for word in find(invocation) if word]
     return [*targets, *_outputs(invocation.arguments)]
 
 
@@ -69,25 +69,25 @@ def _finders() -> Mapping[str, Sequence[_Finder]]:
 
 
 def _option_values(options: Sequence[str]) -> _Finder:
-    short = "".join(each[1:] for each in options if not each.startswith("--"))
-    long = [each for each in options if each.startswith("--")]
+    short = "".join(option[1:] for option in options if not option.startswith("--"))
+    long = [option for option in options if option.startswith("--")]
     return lambda invocation: values(invocation, short, *long)
 
 
 def _words_after(before: frozenset[str]) -> _Finder:
-    return lambda invocation: [word for each, word in pairwise(invocation.arguments) if each in before]
+    return lambda invocation: [word for option, word in pairwise(invocation.arguments) if option in before]
 
 
 def _outputs(arguments: Sequence[str]) -> Iterator[str]:
-    for index, each in enumerate(arguments):
-        if match := _OUTPUT.fullmatch(each):
+    for index, argument in enumerate(arguments):
+        if match := _OUTPUT.fullmatch(argument):
             yield match[1] if match[1] is not None else next(iter(arguments[index + 1 :]), "")
 
 
 def _parts(invocation: Invocation) -> Sequence[str]:
     """The prefix of the files of `split`."""
     valued = values(invocation, "blnaCt", "--bytes", "--lines", "--number", "--suffix-length")
-    return [each for each in invocation.operands if each not in valued][1:2]
+    return [operand for operand in invocation.operands if operand not in valued][1:2]
 
 
 def _copied(invocation: Invocation) -> Sequence[str]:
@@ -100,10 +100,10 @@ def _moved(invocation: Invocation) -> Sequence[str]:
 
 
 def _edited(invocation: Invocation) -> Sequence[str]:
-    if not any(_IN_PLACE.match(each) for each in invocation.arguments):
+    if not any(_IN_PLACE.match(argument) for argument in invocation.arguments):
         return ()
     scripts = values(invocation, "ef", "--expression", "--file")
-    files = [each for each in invocation.operands if each not in scripts]
+    files = [operand for operand in invocation.operands if operand not in scripts]
     return files if scripts else files[1:]
 
 
@@ -111,7 +111,7 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     """The archive that `tar` makes, or the folder that it unpacks to."""
     first = next(iter(invocation.arguments), "")
     letters = first.lstrip("-") if not first.startswith("--") else ""
-    makes = any(each in letters for each in "cruA") or invocation.has("--create", "--append", "--update")
+    makes = any(letter in letters for letter in "cruA") or invocation.has("--create", "--append", "--update")
     if makes:
         old_style = [] if first.startswith("-") or "f" not in letters else list(invocation.arguments[1:2])
         return [*old_style, *values(invocation, "f", "--file")]
@@ -138,9 +138,9 @@ def _project(invocation: Invocation) -> Sequence[str]:
 def _modules(invocation: Invocation) -> Sequence[str]:
     """Files written by Python modules: the folder of an environment, an archive, or an unpacked one."""
     arguments = invocation.arguments
-    at = next((i for i, each in enumerate(arguments) if each == "-m"), len(arguments))
+    at = next((i for i, argument in enumerate(arguments) if argument == "-m"), len(arguments))
     module, rest = next(iter(arguments[at + 1 :]), ""), arguments[at + 2 :]
-    operands = [each for each in rest if not each.startswith("-")]
+    operands = [word for word in rest if not word.startswith("-")]
     if module in ("venv", "virtualenv"):
         return operands
     if module not in ("zipfile", "tarfile", "zipapp"):
@@ -156,9 +156,9 @@ def _database(invocation: Invocation) -> Sequence[str]:
 
 def _installed(invocation: Invocation) -> Sequence[str]:
     """The folder that `make install` and the like name to install below."""
-    if not any(each.lstrip("-").startswith("install") for each in invocation.arguments):
+    if not any(argument.lstrip("-").startswith("install") for argument in invocation.arguments):
         return ()
-    assignments = [each.partition("=") for each in invocation.arguments if "=" in each]
+    assignments = [argument.partition("=") for argument in invocation.arguments if "=" in argument]
     folders = [
         value for name, _, value in assignments if name in ("DESTDIR", "PREFIX", "prefix", "--destdir")
     ]
@@ -182,6 +182,8 @@ _FINDERS: Mapping[str, _Finder] = {
     "database": _database,
     "installed": _installed,
     "split_parts": _parts,
-    "converted": lambda invocation: [each[3:] for each in invocation.arguments if each.startswith("of=")],
+    "converted": lambda invocation: [
+        argument[3:] for argument in invocation.arguments if argument.startswith("of=")
+    ],
 }
 """By the names in `data/writes.toml`."""

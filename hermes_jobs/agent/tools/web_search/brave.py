@@ -85,8 +85,10 @@ class Brave:
         results = answer.web.results if answer.web is not None else []
         return SearchResults(
             tuple(
-                Hit(_plain(each.title), each.url, _plain(each.description), (each.page_age or "")[:10])
-                for each in results
+                Hit(
+                    _plain(result.title), result.url, _plain(result.description), (result.page_age or "")[:10]
+                )
+                for result in results
             )
         )
 

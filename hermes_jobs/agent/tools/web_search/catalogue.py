@@ -30,8 +30,8 @@ class SearchProvider(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SEARCH_PROVIDERS: Mapping[SearchName, SearchProvider] = {
-    each.name: each
-    for each in (
+    entry.name: entry
+    for entry in (
         SearchProvider(
             name="searxng",
             title="SearXNG",
@@ -74,7 +74,7 @@ SEARCH_PROVIDERS: Mapping[SearchName, SearchProvider] = {
     )
 }
 
-SEARCH_KEYS = tuple(each.key for each in SEARCH_PROVIDERS.values() if each.key is not None)
+SEARCH_KEYS = tuple(entry.key for entry in SEARCH_PROVIDERS.values() if entry.key is not None)
 """The variables of all keys."""
 
 ALSO_CALLED: Mapping[str, SearchName] = {
@@ -89,6 +89,6 @@ ALSO_CALLED: Mapping[str, SearchName] = {
 def search_provider_named(name: str) -> SearchProvider | None:
     """The provider of that name or alternative name, in any case."""
     normalized = name.strip().lower()
-    names = {str(each): each for each in SEARCH_PROVIDERS}
+    names = {str(entry): entry for entry in SEARCH_PROVIDERS}
     provider = names.get(normalized) or ALSO_CALLED.get(normalized)
     return None if provider is None else SEARCH_PROVIDERS[provider]

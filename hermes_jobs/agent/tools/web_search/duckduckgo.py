@@ -25,8 +25,8 @@ KILL_GRACE_SECONDS = 5.0  # seconds more, after which the process is killed with
 PASSED_VARIABLES = (
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    *(f"{each}_PROXY" for each in ("HTTP", "HTTPS", "ALL", "NO")),
-    *(f"{each}_proxy" for each in ("http", "https", "all", "no")),
+    *(f"{scheme}_PROXY" for scheme in ("HTTP", "HTTPS", "ALL", "NO")),
+    *(f"{scheme}_proxy" for scheme in ("http", "https", "all", "no")),
 )
 """Variables for proxies and certificates."""
 
@@ -79,9 +79,9 @@ class DuckDuckGo:
         if completed.interrupted:
             raise StepInterrupted
         answers = [
-            msgspec.convert(each, described(Answered))
-            for each in responses(completed)
-            if isinstance(each, dict)
+            msgspec.convert(response, described(Answered))
+            for response in responses(completed)
+            if isinstance(response, dict)
         ]
         if not answers:
             raise SearchFailed("unreachable", f"DuckDuckGo did not answer within {self._seconds} s.")

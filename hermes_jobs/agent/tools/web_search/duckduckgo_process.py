@@ -48,7 +48,7 @@ def answered(query: DuckDuckGoQuery) -> Answered:
     except DDGSException as error:
         return _failure(error)
     return Answered(
-        hits=tuple(Hit(each.get("title", ""), each["href"], each.get("body", "")) for each in results)
+        hits=tuple(Hit(result.get("title", ""), result["href"], result.get("body", "")) for result in results)
     )
 
 

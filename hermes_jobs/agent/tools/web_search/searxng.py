@@ -46,11 +46,11 @@ class SearXNG:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=described(_Answer))
         hits = [
-            Hit(each.title or "", each.url, each.content or "", (each.published_date or "")[:10])
-            for each in answer.results
-            if each.url
+            Hit(result.title or "", result.url, result.content or "", (result.published_date or "")[:10])
+            for result in answer.results
+            if result.url
         ]
-        failed = [": ".join(map(str, each[:2])) for each in answer.unresponsive_engines]
+        failed = [": ".join(map(str, engine[:2])) for engine in answer.unresponsive_engines]
         note = one_line(f"engines that did not answer: {', '.join(failed)}", 300) if failed else ""
         return SearchResults(tuple(hits), note)
 

@@ -65,8 +65,8 @@ class Tavily:
         answer = msgspec.json.decode(body, type=described(_Answer))
         return SearchResults(
             tuple(
-                Hit(each.title or "", each.url, each.content or "", each.published_date or "")
-                for each in answer.results
+                Hit(result.title or "", result.url, result.content or "", result.published_date or "")
+                for result in answer.results
             )
         )
 

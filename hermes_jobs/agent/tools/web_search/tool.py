@@ -92,7 +92,7 @@ def listed(results: SearchResults, query: SearchQuery, title: str) -> str:
     """The results as text for the model: a header, the caution, then each with its number."""
     texts: list[str] = []
     remaining = RESULT_CHARS
-    usable = [each for each in results.hits if is_web_address(each.url)]
+    usable = [result for result in results.hits if is_web_address(result.url)]
     for number, hit in enumerate(usable, 1):
         text = _shown(number, hit)
         if len(text) > remaining:

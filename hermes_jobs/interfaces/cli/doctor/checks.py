@@ -140,10 +140,10 @@ def verifications(application: Application) -> Iterator[DoctorFinding]:
     from hermes_jobs.domain.replay.experiment import PREFIX
     from hermes_jobs.interfaces.cli.experiments.format import waiting_line
 
-    for each in waiting_verifications(application.engine()):
-        name = each.stream.removeprefix(PREFIX)
+    for experiment in waiting_verifications(application.engine()):
+        name = experiment.stream.removeprefix(PREFIX)
         hint = f"With a higher budgets.day_usd it continues now: hermes-jobs experiments run {name}"
-        yield warn("learning", f"{name} is {waiting_line(each)}", hint)
+        yield warn("learning", f"{name} is {waiting_line(experiment)}", hint)
 
 
 WINDOW_SOURCES = {

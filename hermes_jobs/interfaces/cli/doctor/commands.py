@@ -42,8 +42,11 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
     def as_object() -> object:
         findings.extend(examine(context, live=live))
         items = [
-            {name: context.redact(getattr(each, name)) for name in ("check", "status", "message", "hint")}
-            for each in findings
+            {
+                name: context.redact(getattr(doctor_finding, name))
+                for name in ("check", "status", "message", "hint")
+            }
+            for doctor_finding in findings
         ]
         return {"ok": not _failed(findings), "checks": items}
 
@@ -121,7 +124,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding
 
 
 def _failed(findings: Sequence[DoctorFinding]) -> Sequence[DoctorFinding]:
-    return [each for each in findings if each.status == "fail"]
+    return [finding for finding in findings if finding.status == "fail"]
 
 
 def _print(finding: DoctorFinding, context: CliContext) -> None:

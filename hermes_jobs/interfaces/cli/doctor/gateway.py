@@ -41,7 +41,7 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
         yield warn(CHECK, text, hint)
         return
     workers = statuses(application.log)
-    problem = next((workers[each].unreachable for each in gateways if each in workers), "")
+    problem = next((workers[gateway].unreachable for gateway in gateways if gateway in workers), "")
     if problem:
         text = f"{who}; a gateway asks, and nothing arrives: {problem}"
         yield warn(CHECK, text, f"It retries automatically; {settings.paths.logs / 'gateway.log'}")
@@ -57,7 +57,7 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
 def workers_lack_token(application: Application) -> bool:
     """Whether live workers deliver answers but none of them has this process's bot token."""
     settings, log = application.settings, application.log
-    delivering = {each.id for each in live_processes(application) if "deliveries" in each.queues}
+    delivering = {row.id for row in live_processes(application) if "deliveries" in row.queues}
     mine = held(settings, log.log_id).get(TOKEN)
     theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
     return bool(theirs) and mine not in theirs

@@ -17,9 +17,9 @@ HINT = "`hermes-jobs memory show` marks them; change them there or in the file, 
 def memory(application: Application) -> Iterator[DoctorFinding]:
     """The fill level of prompts, the entries that are only recalled, and those that a rule excludes."""
     places, limits = application.memory_places(), application.memory_limits
-    ruled = [each for each, rule in places.prompt.items() if rule is not None]
+    ruled = [entry for entry, rule in places.prompt.items() if rule is not None]
     for target in TARGETS:
-        count = sum(each.target == target for each in ruled)
+        count = sum(entry.target == target for entry in ruled)
         if count:
             message = (
                 f"{NAMES[target]} has {pluralize(count, 'entry', 'entries')} that prompts leave out by a rule"

@@ -87,10 +87,14 @@ def live(application: Application) -> Iterator[DoctorFinding]:
     if model(settings).status == "fail":
         return  # reported already
     trial = trial_of(application)
-    for each in trial.verdicts():
-        code = CREDENTIALS if each.kind == "auth" else FAILED
+    for verification in trial.verdicts():
+        code = CREDENTIALS if verification.kind == "auth" else FAILED
         yield DoctorFinding(
-            check=f"live.{each.name}", status=each.status, message=each.message, hint=each.hint, code=code
+            check=f"live.{verification.name}",
+            status=verification.status,
+            message=verification.message,
+            hint=verification.hint,
+            code=code,
         )
     cost = "at a price that is not known" if trial.cost_usd is None else f"${trial.cost_usd:.6f}"
     used = (

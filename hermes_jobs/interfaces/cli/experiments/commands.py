@@ -104,7 +104,9 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     application = context.application
     design = read_design(application, file)
     turns = _recorded(application, chosen_turns(application, query), whole=follow)
-    for model in {each.model for each in design.variants} | ({design.judge.model} if design.judge else set()):
+    for model in {variant.model for variant in design.variants} | (
+        {design.judge.model} if design.judge else set()
+    ):
         application.check(model or None)
     _require_effects(application, turns, design.variants)
     defined = e.ExperimentDefined(
@@ -166,7 +168,7 @@ def run_experiment(context: CliContext, name: str, budget: float | None, wait: b
     if ended.waiting is not None:
         note(f"It is {waiting_line(ended)}")
         note("Workers continue then; with a higher budgets.day_usd the same command continues now.")
-    failed = sum(hasattr(each, "kind") for each in ended.outcomes.values())
+    failed = sum(hasattr(outcome, "kind") for outcome in ended.outcomes.values())
     if failed:
         note(f"{pluralize(failed, 'call')} failed. To ask again: hermes-jobs experiments run {name}")
     return FAILED if failed or ended.stopped is not None or ended.waiting is not None else 0
@@ -251,7 +253,7 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
 
     engine = context.application.engine()
     states = (engine.state(head.stream) for head in context.application.log.streams(PREFIX))
-    planned = [each for each in states if isinstance(each, Experiment) and each.plan is not None]
+    planned = [state for state in states if isinstance(state, Experiment) and state.plan is not None]
     EXPERIMENTS.print_list(planned[:limit], as_json=as_json)
 
 
@@ -294,9 +296,9 @@ def _recorded(
 
     turns: list[e.ReplayedTurn] = []
     refused: list[Rejected] = []
-    for each in chosen:
+    for chosen_turn in chosen:
         try:
-            turns.append(recorded_turn(application, each.id))
+            turns.append(recorded_turn(application, chosen_turn.id))
         except Rejected as error:
             refused.append(error)
     if not turns:

@@ -74,13 +74,13 @@ def read_design(application: Application, file: Path) -> Design:
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         text = " ".join(str(error).split())
         raise _refused(file, text) from error
-    names = [each.name for each in design_file.variants]
-    if len(names) < 2 or not all(each.strip() for each in names) or len(set(names)) < len(names):
+    names = [entry.name for entry in design_file.variants]
+    if len(names) < 2 or not all(name.strip() for name in names) or len(set(names)) < len(names):
         raise _refused(file, "it needs two variants or more, each with a name of its own")
     if not 1 <= design_file.samples <= MAX_SAMPLES:
         raise _refused(file, f"samples is {design_file.samples}, and 1 to {MAX_SAMPLES} are possible")
-    checks = tuple(_check(file, each) for each in design_file.checks)
-    if len({each.name for each in checks}) < len(checks):
+    checks = tuple(_check(file, entry) for entry in design_file.checks)
+    if len({check.name for check in checks}) < len(checks):
         raise _refused(file, "two checks have the same name")
     judge = None
     if design_file.judge is not None:
@@ -89,7 +89,7 @@ def read_design(application: Application, file: Path) -> Design:
         )
         if not judge.model or not judge.rubric:
             raise _refused(file, "the judge needs a model and a rubric")
-    variants = tuple(_variant(application, file, each) for each in design_file.variants)
+    variants = tuple(_variant(application, file, entry) for entry in design_file.variants)
     return Design(variants=variants, samples=design_file.samples, checks=checks, judge=judge)
 
 
@@ -98,7 +98,7 @@ def _variant(application: Application, file: Path, entry: VariantEntry) -> e.Var
         name=entry.name,
         model=_model(application, entry.model),
         system=read_prompt(file.parent / entry.system) if entry.system else None,
-        without=tuple(left_out(application, each) for each in entry.without),
+        without=tuple(left_out(application, target) for target in entry.without),
     )
 
 

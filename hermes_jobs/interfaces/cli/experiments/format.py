@@ -90,15 +90,15 @@ def print_experiment(experiment: Experiment, limit: int | None = None) -> None:
     )
     click.echo()
     print_table(
-        ("VARIANT", "ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
-        [_row(each) for each in outcome.variants],
-        figures=("ANSWERS", *(each.name for each in definition.checks), "TOKENS", "COST", "TOOK"),
+        ("VARIANT", "ANSWERS", *(check.name for check in definition.checks), "TOKENS", "COST", "TOOK"),
+        [_row(result) for result in outcome.variants],
+        figures=("ANSWERS", *(check.name for check in definition.checks), "TOKENS", "COST", "TOOK"),
     )
-    for each in outcome.compared[:limit]:
+    for variant in outcome.compared[:limit]:
         click.echo()
-        print_heading(f"{each.name} beside {plan.variants[0].name}")
-        if each.differences:
-            rows = [difference_row(name, difference) for name, difference in each.differences.items()]
+        print_heading(f"{variant.name} beside {plan.variants[0].name}")
+        if variant.differences:
+            rows = [difference_row(name, difference) for name, difference in variant.differences.items()]
             print_table(("MEASURE", "MEAN", "95 %", "ABOVE", "BELOW", "P"), rows, figures=("ABOVE", "BELOW"))
         else:
             click.echo("Nothing to compare yet.")
@@ -124,33 +124,33 @@ def difference_row(name: str, difference: Difference) -> tuple[str, ...]:
 
 def remarks(results: Results) -> Iterator[str]:
     """Remarks on the figures."""
-    for each in results.variants:
-        if each.missing or each.failed:
-            text = [pluralize(each.missing, "answer") + " missing"] if each.missing else []
-            text += [f"{each.failed} failed"] if each.failed else []
-            yield f"{each.name}: {', '.join(text)}."
-        for check, why in each.told.items():
+    for result in results.variants:
+        if result.missing or result.failed:
+            text = [pluralize(result.missing, "answer") + " missing"] if result.missing else []
+            text += [f"{result.failed} failed"] if result.failed else []
+            yield f"{result.name}: {', '.join(text)}."
+        for check, why in result.told.items():
             reason = cut(one_line(why), MAX_RESULT_COLUMNS)
-            yield f"{each.name}: not all answers keep {check}, the first one: {reason}"
-        if each.unreadable:
-            yield f"{each.name}: {pluralize(each.unreadable, 'judgement')} could not be read."
+            yield f"{result.name}: not all answers keep {check}, the first one: {reason}"
+        if result.unreadable:
+            yield f"{result.name}: {pluralize(result.unreadable, 'judgement')} could not be read."
     if results.judged_places.decide:
         yield f"{str(results.judged_places).capitalize()}, whichever that was: do not rely on what it says."
 
 
-def _row(each: VariantResult) -> Sequence[str]:
+def _row(result: VariantResult) -> Sequence[str]:
     return (
-        each.name,
-        str(each.answers),
-        *("" if share is None else f"{share:.0%}" for share in each.checks.values()),
-        "" if each.output_tokens is None else f"{each.output_tokens:,.0f}",
-        "" if each.cost_usd is None else money(each.cost_usd),
-        "" if each.seconds is None else duration(each.seconds),
+        result.name,
+        str(result.answers),
+        *("" if share is None else f"{share:.0%}" for share in result.checks.values()),
+        "" if result.output_tokens is None else f"{result.output_tokens:,.0f}",
+        "" if result.cost_usd is None else money(result.cost_usd),
+        "" if result.seconds is None else duration(result.seconds),
     )
 
 
 def _variants(experiment: Experiment) -> str:
-    return ", ".join(each.name for each in required_plan(experiment).variants)
+    return ", ".join(variant.name for variant in required_plan(experiment).variants)
 
 
 def write_experiment(context: CliContext, experiment: Experiment) -> str:
@@ -159,23 +159,23 @@ def write_experiment(context: CliContext, experiment: Experiment) -> str:
 
     outcome = results(experiment)
     rows = {
-        each.name: [difference_row(name, one) for name, one in each.differences.items()]
-        for each in outcome.compared
+        variant.name: [difference_row(name, one) for name, one in variant.differences.items()]
+        for variant in outcome.compared
     }
     texts = {
         turn.turn: context.application.views.turn(turn.turn).text for turn in required_plan(experiment).turns
     }
-    text = list(remarks(outcome))
-    return experiment_page(experiment, outcome, rows, text, texts, context.redact, status=status(experiment))
+    lines = list(remarks(outcome))
+    return experiment_page(experiment, outcome, rows, lines, texts, context.redact, status=status(experiment))
 
 
 EXPERIMENTS: Resource[Experiment] = Resource(
     (
-        Column("EXPERIMENT", lambda each: each.stream.removeprefix(PREFIX)),
+        Column("EXPERIMENT", lambda item: item.stream.removeprefix(PREFIX)),
         Column("STATUS", status),
-        Column("TURNS", lambda each: str(len(required_plan(each).turns)), right=True),
+        Column("TURNS", lambda item: str(len(required_plan(item).turns)), right=True),
         Column("VARIANTS", _variants, telling=True),
-        Column("ANSWERS", lambda each: str(len(each.answers)), right=True),
+        Column("ANSWERS", lambda item: str(len(item.answers)), right=True),
     ),
     "No experiments yet: hermes-jobs experiments new --help",
     experiment_json,

@@ -28,7 +28,7 @@ def judge_all(application: Application, experiment: Experiment) -> str:
     num_judged = 0
     for at, cell in enumerate(waiting, 1):
         first = shows_first(definition.seed, cell)
-        answers = [shown(experiment.answers[each]) for each in (cell, cell._replace(variant=0))]
+        answers = [shown(experiment.answers[pair_cell]) for pair_cell in (cell, cell._replace(variant=0))]
         if not first:
             answers.reverse()
         turn = required_plan(experiment).turns[cell.turn].turn

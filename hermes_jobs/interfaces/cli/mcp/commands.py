@@ -182,7 +182,7 @@ def show_server(context: CliContext, name: str, limit: int | None, as_json: bool
 def list_tools(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
     """List the tools that new sessions get."""
     names = [known_row(context, name).name] if name else sorted(context.settings.mcp_servers)
-    rows = [row_of(context, each) for each in names]
+    rows = [row_of(context, server) for server in names]
     rows_found = [tool for row in rows for tool in tool_rows(row)]
     TOOLS.print_list(rows_found[:limit], as_json=as_json)
     for row in rows:
@@ -268,33 +268,33 @@ def import_servers(
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
     imported: dict[str, ImportedServer] = {}
-    text: list[tuple[str, str, str]] = []
+    outcomes: list[tuple[str, str, str]] = []
     for path in paths:
         try:
             servers = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise Rejected(f"{path} cannot be read: {reason}.", kind="usage") from error
-        for each in servers:
-            if only and each.name not in only:
+        for server in servers:
+            if only and server.name not in only:
                 continue
-            if each.name in context.settings.mcp_servers or each.name in imported:
-                text.append((each.name, "skipped", "there is one of that name"))
-            elif each.problem:
-                text.append((each.name, "skipped", each.problem))
+            if server.name in context.settings.mcp_servers or server.name in imported:
+                outcomes.append((server.name, "skipped", "there is one of that name"))
+            elif server.problem:
+                outcomes.append((server.name, "skipped", server.problem))
             else:
-                imported[each.name] = each
-                text.append((each.name, "would be added" if dry_run else "added", each.remarks))
+                imported[server.name] = server
+                outcomes.append((server.name, "would be added" if dry_run else "added", server.remarks))
     if imported and not dry_run:
-        secrets = {name: value for each in imported.values() for name, value in each.secrets.items()}
-        _write(context, {name: each.entry for name, each in imported.items()}, secrets)
-    rows = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in text]
+        secrets = {name: value for server in imported.values() for name, value in server.secrets.items()}
+        _write(context, {name: server.entry for name, server in imported.items()}, secrets)
+    rows = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in outcomes]
 
     def tell() -> None:
-        if not text:
+        if not outcomes:
             note("No servers were found." if paths else "None of the usual files exists; name one.")
             return
-        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in text])
+        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in outcomes])
         if imported and not dry_run:
             note("Try them: hermes-jobs doctor")
 
@@ -306,10 +306,10 @@ def import_servers(
 
 def _pairs(texts: tuple[str, ...], separator: str, option: str) -> dict[str, str]:
     pairs = {}
-    for each in texts:
-        name, middle, value = each.partition(separator)
+    for text in texts:
+        name, middle, value = text.partition(separator)
         if not middle or not name.strip():
-            raise click.BadParameter(f"expected NAME{separator}VALUE, found {each!r}.", param_hint=option)
+            raise click.BadParameter(f"expected NAME{separator}VALUE, found {text!r}.", param_hint=option)
         pairs[name.strip()] = value.strip()
     return pairs
 
@@ -339,7 +339,7 @@ def _again(context: CliContext) -> CliContext:
 
 def _existing(context: CliContext, places: tuple[str, ...]) -> list[Path]:
     home = context.environ.get("HOME", "/")
-    return [path for each in places if (path := Path(each.replace("~", home, 1))).is_file()]
+    return [path for place in places if (path := Path(place.replace("~", home, 1))).is_file()]
 
 
 def _note_if_off(context: CliContext, name: str) -> None:
@@ -354,7 +354,7 @@ def _details(row: ServerRow, limit: int | None) -> None:
         print_prompts(row.name, usable)
         if usable.left_out:
             note(f"{pluralize(len(usable.left_out), 'tool is', 'tools are')} left out:")
-            print_fields([(each.name, each.reason) for each in usable.left_out])
+            print_fields([(omitted.name, omitted.reason) for omitted in usable.left_out])
     if row.state.waiting is not None:
         note(f"Its tools have changed. hermes-jobs mcp accept {row.name} lets new sessions use this:")
         for line in diff_of(row.state):

@@ -25,7 +25,7 @@ def servers_of(click_context: click.Context) -> Mapping[str, McpServer]:
 
 
 def _servers(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
-    return ((name, each.url or each.command or "") for name, each in servers_of(click_context).items())
+    return ((name, server.url or server.command or "") for name, server in servers_of(click_context).items())
 
 
 def _resources(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
@@ -35,7 +35,7 @@ def _resources(click_context: click.Context, _incomplete: str) -> Iterable[tuple
     if settings is None or server not in settings.mcp_servers:
         return ()
     resources = KnownResources(settings.paths.mcp_resources).of(server)
-    return ((each.begun_uri, each.description or each.name) for each in resources)
+    return ((resource.begun_uri, resource.description or resource.name) for resource in resources)
 
 
 complete_mcp_server = completion(_servers)

@@ -168,9 +168,9 @@ def server_json(row: ServerRow) -> dict[str, Any]:
         "where": row.where,
         "env": sorted(row.config.env),
         "headers": sorted(row.config.headers),
-        "tools": [each.tool.name for each in tool_rows(row)],
-        "prompts": [each.name for each in usable.prompts] if usable else [],
-        "left_out": {each.name: each.reason for each in listed.left_out} if listed else {},
+        "tools": [tool_row.tool.name for tool_row in tool_rows(row)],
+        "prompts": [prompt.name for prompt in usable.prompts] if usable else [],
+        "left_out": {omitted.name: omitted.reason for omitted in listed.left_out} if listed else {},
         "digest": usable.digest if usable else None,
         "waiting": waiting.digest if waiting else None,
         "away": row.state.failed.message if row.state.failed else None,
@@ -203,8 +203,8 @@ def _login_text(login: Login) -> str:
 def diff_of(state: ServerState) -> Iterator[str]:
     """The pending listing compared with the current one: a diff for each changed tool."""
     waiting = state.waiting
-    before = {each.name: each for each in state.usable.tools} if state.usable else {}
-    after = {each.name: each for each in waiting.tools} if waiting else {}
+    before = {tool.name: tool for tool in state.usable.tools} if state.usable else {}
+    after = {tool.name: tool for tool in waiting.tools} if waiting else {}
     colours = {"+": "green", "-": "red"}
     for name in sorted({*before, *after}):
         for line in file_diff(name, _text(before.get(name)), _text(after.get(name))):
@@ -255,8 +255,8 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
 def note_left_out(listed: McpToolsListed, server: str = "") -> None:
     """Print the omitted tools, and why; with the name of their server if given."""
     of = f" of {server}" if server else ""
-    for each in listed.left_out:
-        note(f"Left out{of}: {each.name!r}: {each.reason}.")
+    for omitted in listed.left_out:
+        note(f"Left out{of}: {omitted.name!r}: {omitted.reason}.")
 
 
 def print_prompts(server: str, listed: McpToolsListed) -> None:
@@ -264,7 +264,10 @@ def print_prompts(server: str, listed: McpToolsListed) -> None:
     if listed.prompts:
         note("Prompts, as slash commands in chat:")
         print_fields(
-            [(f"/{server}:{each.name} {usage(each)}".rstrip(), each.description) for each in listed.prompts]
+            [
+                (f"/{server}:{prompt.name} {usage(prompt)}".rstrip(), prompt.description)
+                for prompt in listed.prompts
+            ]
         )
 
 

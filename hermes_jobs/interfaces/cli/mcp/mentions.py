@@ -74,7 +74,7 @@ def resource_part(
     from hermes_jobs.agent.prompt.project_files import scanned
     from hermes_jobs.agent.tools.output import cleaned
 
-    data = b"\n".join(each.data for each in reader.read(server, uri, folder))
+    data = b"\n".join(mcp_content.data for mcp_content in reader.read(server, uri, folder))
     try:
         content = scanned(cleaned(inputs.read(BytesIO(data), f"{server}:{uri}")))
     except click.UsageError as wrong:

@@ -52,15 +52,15 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
 
     with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
         listings = list(pool.map(found_at, names))
-    away = [each for each in listings if isinstance(each, Rejected)]
+    away = [listing for listing in listings if isinstance(listing, Rejected)]
     if name and away:
         raise away[0]
     found_resources = [
-        each for resources in listings if not isinstance(resources, Rejected) for each in resources
+        resource for resources in listings if not isinstance(resources, Rejected) for resource in resources
     ]
     RESOURCES.print_list(found_resources[:limit], as_json=as_json)
-    for each in away:
-        note(f"Away: {each.message}")
+    for rejected in away:
+        note(f"Away: {rejected.message}")
     if away:
         raise SystemExit(FAILED)
 
@@ -81,9 +81,9 @@ def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> No
     known_row(context, name)
     parts = reader_here(context.application).read(name, uri, os.getcwd())  # noqa: PTH109
     if as_json:
-        print_json({"server": name, "uri": uri, "contents": [_json(each) for each in parts]})
+        print_json({"server": name, "uri": uri, "contents": [_json(part) for part in parts]})
         return
-    data = b"\n".join(each.data for each in parts)
+    data = b"\n".join(part.data for part in parts)
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(data)
         return
@@ -113,10 +113,10 @@ def _json(part: McpContent) -> dict[str, str | None]:
 
 RESOURCES: Resource[McpResource] = Resource(
     (
-        Column("SERVER", lambda each: each.server),
-        Column("URI", lambda each: each.uri),
-        Column("TYPE", lambda each: each.mime_type, rank=1),
-        Column("WHAT IT IS", lambda each: one_line(each.description or each.name), telling=True),
+        Column("SERVER", lambda item: item.server),
+        Column("URI", lambda item: item.uri),
+        Column("TYPE", lambda item: item.mime_type, rank=1),
+        Column("WHAT IT IS", lambda item: one_line(item.description or item.name), telling=True),
     ),
     "No resources.",
 )

@@ -21,7 +21,7 @@ ALLOWED = ("send", "schedules", "approve")
 
 def _allowed(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> frozenset[str]:
     """The names of comma-separated lists."""
-    names = [name.strip() for each in texts for name in each.split(",") if name.strip()]
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     for name in names:
         if name not in ALLOWED:
             raise click.BadParameter(f"{name!r} is none of {', '.join(ALLOWED)}.")

@@ -217,8 +217,8 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
     entries = entries_with(text, now, writes, forgotten)[:limit]
     evidences = Provenance(context.application, writes, forgotten)
     print_result(
-        lambda: [evidences.as_object(each, now) for each in entries],
-        lambda: print_text("\n\n".join(evidences.as_text(each, now) for each in entries)),
+        lambda: [evidences.as_object(entry, now) for entry in entries],
+        lambda: print_text("\n\n".join(evidences.as_text(entry, now) for entry in entries)),
         as_json=as_json,
     )
 
@@ -245,7 +245,9 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
         writes = pluralize(len(forgotten), "write")
         note(f"Of {writes} up to then the text is not known any more: {gone_since(forgotten[-1])}.")
     then = fold(Memory(), events)
-    entries = entries_with_history(then, (Recorded(each.version, each.event, each.at) for each in past))
+    entries = entries_with_history(
+        then, (Recorded(previous.version, previous.event, previous.at) for previous in past)
+    )
     places = placed(entries, context.application.memory_limits, allowed=then.allowed)
     _print(context, places, None, as_json=as_json)
 
@@ -261,7 +263,7 @@ def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> Non
     """
     from hermes_jobs.interfaces.cli.memory.provider import make, save, schema_of
 
-    wrong = next((each for each in values if "=" not in each), None)
+    wrong = next((text for text in values if "=" not in text), None)
     if wrong is not None:
         raise click.UsageError(f"{wrong!r} is not KEY=VALUE.")
     made = make(context.application)
@@ -300,7 +302,7 @@ def _arguments(
     words: Sequence[str], target: MemoryTarget | None, names: Sequence[str]
 ) -> tuple[MemoryTarget | None, Sequence[str]]:
     """The target, from the first word or an option, and the other words."""
-    first = next((each for each in TARGETS if words[0] == each), None)
+    first = next((target for target in TARGETS if words[0] == target), None)
     if first is not None and len(words) == len(names) + 1 and target is None:
         return first, words[1:]
     if len(words) == len(names):
@@ -333,7 +335,7 @@ def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
         result = application.memory.change(change, f"memory {operation.action}")
     except Rejected as refused:
         raise for_people(refused, adds=operation.action == "add") from refused
-    events = [event for each in result.writes for event in each.events]
+    events = [event for write in result.writes for event in write.events]
     now = application.memory.sync()
     note(written(events, target, now.entries(target), application.memory_limits.of(target)))
     _print_changed(context, as_json=as_json)
@@ -370,17 +372,20 @@ def _print(
                 number,
                 marks=marks,
             )
-        recalled = [each for each in places.recalled if each.target in targets]
+        recalled = [entry for entry in places.recalled if entry.target in targets]
         for heading, part in (
-            ("Recalled when a message is about it", [each for each in recalled if not each.is_observation]),
+            (
+                "Recalled when a message is about it",
+                [entry for entry in recalled if not entry.is_observation],
+            ),
             (
                 "Observations of finished conversations, only recalled",
-                [each for each in recalled if each.is_observation],
+                [entry for entry in recalled if entry.is_observation],
             ),
         ):
             if part:
                 _print_part(heading, part, places, limit, marks=marks)
-        left_out = [each for each in places.left_out if each.target in targets]
+        left_out = [entry for entry in places.left_out if entry.target in targets]
         if left_out:
             _print_part("Left out", left_out, places, limit, marks=marks)
 
@@ -399,7 +404,7 @@ def _print_part(
     blank = "\n" if number else ""
     click.echo(click.style(f"{blank}{heading}", bold=True))
     print_text(
-        "\n".join(_line(each, places, marks.get(each.version, "")) for each in newest(entries, limit))
+        "\n".join(_line(entry, places, marks.get(entry.version, "")) for entry in newest(entries, limit))
         or "(nothing)"
     )
 
@@ -412,15 +417,15 @@ def _memory_json(
     by_target: dict[str, Any] = {}
     marks = _marks(context, places)
     for target in targets:
-        entries = [each for each in in_order(places) if each.target == target]
+        entries = [entry for entry in in_order(places) if entry.target == target]
         listed = newest(entries, limit)
         by_target[target] = {
-            "entries": [each.text for each in listed],
-            "chars": chars([each.text for each in entries]),
+            "entries": [entry.text for entry in listed],
+            "chars": chars([entry.text for entry in entries]),
             "limit": context.application.memory_limits.of(target),
-            "details": [_details(each, places, marks.get(each.version, "")) for each in listed],
+            "details": [_details(entry, places, marks.get(entry.version, "")) for entry in listed],
         }
-        missing = [{"entry": each.text, "why": why} for each in entries if (why := _why_out(each, places))]
+        missing = [{"entry": entry.text, "why": why} for entry in entries if (why := _why_out(entry, places))]
         if missing:
             by_target[target]["left_out"] = missing
     return by_target
@@ -461,12 +466,12 @@ def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
     from hermes_jobs.domain.memory.entries import in_order
     from hermes_jobs.interfaces.cli.reviews.verifications import found_by_thing, mark_of
 
-    provisional = [each for each in in_order(places) if each.review]
+    provisional = [entry for entry in in_order(places) if entry.review]
     verifications = found_by_thing(context.application) if provisional else {}
     return {
-        each.version: mark
-        for each in provisional
-        if (mark := mark_of(each.review, verifications.get(("memory", str(each.version), each.review))))
+        entry.version: mark
+        for entry in provisional
+        if (mark := mark_of(entry.review, verifications.get(("memory", str(entry.version), entry.review))))
     }
 
 
@@ -488,7 +493,7 @@ def _line(entry: Entry, places: Placement, verified: str) -> str:
         f"recalled {_times(entry.uses)}" if entry.uses else "",
         verified,
     ]
-    message = ", ".join(each for each in notes if each)
+    message = ", ".join(note for note in notes if note)
     return f"- {_indented(text)}" + click.style(f"  ({message})", dim=True) * bool(message) + mark
 
 

@@ -45,7 +45,9 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
         _proposals().print_list(list(enumerate(proposals, start=1)), as_json=as_json)
         if proposals and not as_json:
             note("To apply: hermes-jobs memory curate --apply, or --only N.")
-            for review in sorted({str(each.entry.review) for each in proposals if each.rule == "harmful"}):
+            for review in sorted(
+                {str(proposal.entry.review) for proposal in proposals if proposal.rule == "harmful"}
+            ):
                 note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
         return
     _apply(context, _chosen(proposals, numbers), version, as_json=as_json)
@@ -58,7 +60,7 @@ def _chosen(proposals: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequ
         raise Rejected(f"There is no proposal {unknown}.", kind="usage", hint=hint)
     if numbers:
         return [proposals[number - 1] for number in sorted(set(numbers))]
-    return [each for each in proposals if each.rule != "contradicted"]
+    return [proposal for proposal in proposals if proposal.rule != "contradicted"]
 
 
 def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
@@ -68,7 +70,7 @@ def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, 
 
     application = context.application
     change = Curate(chosen, version, application.ids.name("c"), "curator")
-    harmful = [each.entry for each in chosen if each.rule == "harmful"]
+    harmful = [item.entry for item in chosen if item.rule == "harmful"]
     decided = removed_elsewhere(application, harmful) if harmful else []
     result = application.memory.change(combine([change, *decided], all_or_none=True), "memory curate")
 
@@ -77,7 +79,7 @@ def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, 
         if chosen:
             note("To undo: hermes-jobs memory curate --undo")
 
-    print_result(lambda: [_as_object(each) for each in chosen], print_text, as_json=as_json)
+    print_result(lambda: [_as_object(item) for item in chosen], print_text, as_json=as_json)
 
 
 def _undo(context: CliContext, *, as_json: bool) -> None:
@@ -85,20 +87,20 @@ def _undo(context: CliContext, *, as_json: bool) -> None:
 
     memory = context.application.memory
     memory.sync()
-    result = memory.change(UndoCuration([each.event for each in memory.writes()]), "memory curate --undo")
+    result = memory.change(UndoCuration([write.event for write in memory.writes()]), "memory curate --undo")
     print_result(lambda: {"answer": result.answer}, lambda: note(str(result.answer)), as_json=as_json)
 
 
 def _proposals() -> Resource[tuple[int, MemoryProposal]]:
     return Resource(
         (
-            Column("N", lambda each: str(each[0]), right=True),
-            Column("RULE", lambda each: each[1].rule),
-            Column("ENTRY", lambda each: one_line(each[1].entry.text), telling=True),
-            Column("WHY", lambda each: one_line(each[1].why), rank=1),
+            Column("N", lambda item: str(item[0]), right=True),
+            Column("RULE", lambda item: item[1].rule),
+            Column("ENTRY", lambda item: one_line(item[1].entry.text), telling=True),
+            Column("WHY", lambda item: one_line(item[1].why), rank=1),
         ),
         "There is nothing to propose.",
-        lambda each: {"number": each[0], **_as_object(each[1])},
+        lambda item: {"number": item[0], **_as_object(item[1])},
     )
 
 

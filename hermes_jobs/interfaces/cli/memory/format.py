@@ -195,9 +195,9 @@ def entries_with(
     ]
     searched = text.casefold().strip()
     every = list(dict.fromkeys((*there, *former)))
-    entries = [each for each in every if searched in each.text.casefold()]
+    entries = [entry for entry in every if searched in entry.text.casefold()]
     if not entries or not searched:
-        near = nearest([each.text for each in every], text)
+        near = nearest([entry.text for entry in every], text)
         raise Rejected(
             f"No entry holds “{one_line(text)}”, and none did{' that is still known' * bool(forgotten)}."
             + (f" The nearest:\n{listed(near)}" if near else ""),
@@ -309,7 +309,7 @@ class Provenance:
         if started.parent is None or started.at is None:
             return None
         conversation = self._application.engine().sessions.load_at(stream_of(started.parent), started.at)
-        messages = [each for each in conversation.messages if isinstance(each, UserMessage)]
+        messages = [message for message in conversation.messages if isinstance(message, UserMessage)]
         return messages[-1].content if messages else None
 
 

@@ -36,7 +36,7 @@ def provider(application: Application) -> Iterator[DoctorFinding]:
         return
     needs = [f"{key}: {what}" for key, what in schema_of(made).items()]
     extra = f"pip install 'hermes-jobs[{name}]'" if name in EXTRAS else ""
-    hint = "; ".join(each for each in ("Turns continue without it", extra, *needs) if each) + "."
+    hint = "; ".join(part for part in ("Turns continue without it", extra, *needs) if part) + "."
     yield warn("memory", f"the provider {name} is not available", hint)
 
 
@@ -64,7 +64,7 @@ def schema_of(made: MemoryProvider) -> Mapping[str, str]:
 def save(made: MemoryProvider, texts: Sequence[str]) -> None:
     """Pass `KEY=VALUE` settings to the provider. Raises `Rejected` for an unknown key."""
     schema = schema_of(made)
-    values = dict(each.partition("=")[::2] for each in texts)
+    values = dict(text.partition("=")[::2] for text in texts)
     for key in values:
         if key not in schema:
             keys = ", ".join(schema) or "none"

@@ -143,7 +143,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def command(self, key: str, reason: str, now: float) -> c.ApproveCall | c.DenyCall | None:
         """The command of an answer; None for another key."""
         turn, call = self.request.turn, self.request.call
-        if key not in {each for each, _ in self.answers()}:
+        if key not in {answer for answer, _ in self.answers()}:
             return None
         if key in SCOPES:
             return c.ApproveCall(turn=turn, call=call, by="user", now=now, scope=SCOPES[key])

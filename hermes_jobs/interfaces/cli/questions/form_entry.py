@@ -40,7 +40,7 @@ class FormEntry:
 
     def lines(self) -> list[str]:
         """The lines that ask for that field; the last one is the prompt."""
-        return [] if self.field is None else [f"  {each}" for each in field_lines(self.field)]
+        return [] if self.field is None else [f"  {line}" for line in field_lines(self.field)]
 
     def take(self, text: str) -> None:
         """Fill in the field. Raises `Rejected`, and the field stays, if the text is invalid."""
@@ -76,8 +76,8 @@ def field_lines(field: InputField) -> list[str]:
     if default is not None:
         hints[2] = ""
     choices = [
-        f"  {number} {one_line(printable(each.title or each.value))}"
-        for number, each in enumerate(field.choices, 1)
+        f"  {number} {one_line(printable(choice.title or choice.value))}"
+        for number, choice in enumerate(field.choices, 1)
     ]
     return [f"{name}{about}", *choices, f"({', '.join(filter(None, hints))}) › "]
 
@@ -98,7 +98,9 @@ def limits(field: InputField) -> str:
 
 def usage_of(field: InputField) -> str:
     """A field for answers by command: its name and valid values."""
-    values = "|".join(each.value for each in field.choices) or FORMATS.get(field.format, KINDS[field.kind])
+    values = "|".join(choice.value for choice in field.choices) or FORMATS.get(
+        field.format, KINDS[field.kind]
+    )
     parts = (values, limits(field), "required" if field.required else "")
     about = field.description or field.title
     text = f"{field.name} ({', '.join(filter(None, parts))})"

@@ -114,9 +114,9 @@ def input_questions(
     requested: e.InputRequested, tool: str, asker: Asker | None = None
 ) -> Iterator[InputQuestion]:
     """The questions of a call."""
-    for each in requested.requests:
-        if not each.refusal:
-            yield InputQuestion(request=requested, asked=each, tool=tool, asker=asker)
+    for request in requested.requests:
+        if not request.refusal:
+            yield InputQuestion(request=requested, asked=request, tool=tool, asker=asker)
 
 
 def ask_for_input(

@@ -62,12 +62,12 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
 def _refuse_second(context: CliContext) -> None:
     from hermes_jobs.errors import Rejected
 
-    for each in context.application.views.reviews(limit=MAX_SEARCHED):
-        if each.kind == "curate" and each.status in {"waiting", "running"}:
+    for review in context.application.views.reviews(limit=MAX_SEARCHED):
+        if review.kind == "curate" and review.status in {"waiting", "running"}:
             raise Rejected(
-                f"Review {each.id} is at it already ({each.status}).",
+                f"Review {review.id} is at it already ({review.status}).",
                 kind="under_way",
-                hint=f"hermes-jobs reviews show {each.id}, or cancel it.",
+                hint=f"hermes-jobs reviews show {review.id}, or cancel it.",
             )
 
 
@@ -133,7 +133,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
         return
     curation = proposal_format.curation_of(application, review.id)
     applied = application.curator.apply(curation, numbers, "user")
-    streams = {each.stream for each in applied.writes if each.stream.startswith("skill-")}
+    streams = {events.stream for events in applied.writes if events.stream.startswith("skill-")}
 
     def print_text() -> None:
         note(f"Applied: {applied.answer} of review {review.id}.")
@@ -165,10 +165,13 @@ def _decide(
     from hermes_jobs.interfaces.cli.reviews.verifications import decide, thing_of
 
     application = context.application
-    things = [thing_of(application, each) for each in decide(application, review.id, numbers, keep=keep)]
+    things = [
+        thing_of(application, verification)
+        for verification in decide(application, review.id, numbers, keep=keep)
+    ]
 
     def print_text() -> None:
-        for each in things:
-            note(f"{'Kept' if keep else 'Taken back'}: {each}.")
+        for thing in things:
+            note(f"{'Kept' if keep else 'Taken back'}: {thing}.")
 
     print_result(lambda: details_json(context, review), print_text, as_json=as_json)

@@ -68,7 +68,7 @@ def print_proposals(application: Application, review: str) -> None:
             click.echo()
             present = skills.get(proposal.into)
             print_text("\n".join(_difference(present.main if present else "", proposal.content)))
-    if any(each.status == "open" for each in proposals):
+    if any(proposal.status == "open" for proposal in proposals):
         note(f"Nothing has changed yet. To apply: hermes-jobs reviews apply {review} [--only N]")
 
 

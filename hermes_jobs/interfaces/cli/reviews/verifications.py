@@ -25,7 +25,10 @@ Found = dict[tuple[str, str, str], "VerificationView"]
 
 def found_by_thing(application: Application) -> Found:
     """The findings, by kind, name and review."""
-    return {(each.kind, each.name, each.review): each for each in application.views.verifications()}
+    return {
+        (verification.kind, verification.name, verification.review): verification
+        for verification in application.views.verifications()
+    }
 
 
 def mark_of(review: str, verification: VerificationView | None) -> str:
@@ -78,17 +81,24 @@ def print_findings(application: Application, verifications: Sequence[Verificatio
         return
     click.echo()
     print_heading("Tried out")
-    for at, each in enumerate(verifications, start=1):
-        lines = [f"{at}. {thing_of(application, each)}", f"{standing_of(each)}, {one_line(each.why)}"]
-        print_text("\n   ".join([*lines, *filter(None, [figures_of(each)])]))
+    for at, verification in enumerate(verifications, start=1):
+        lines = [
+            f"{at}. {thing_of(application, verification)}",
+            f"{standing_of(verification)}, {one_line(verification.why)}",
+        ]
+        print_text("\n   ".join([*lines, *filter(None, [figures_of(verification)])]))
     review = verifications[0].review
-    if any(each.is_proposal for each in verifications):
+    if any(verification.is_proposal for verification in verifications):
         note(f"To undo what makes answers worse: hermes-jobs reviews apply {review}, or --only N")
         note(f"To keep it: hermes-jobs reviews keep {review}, or --only N")
-    undecided = [each for each in verifications if each.standing == "open" and each.keep is None]
+    undecided = [
+        verification
+        for verification in verifications
+        if verification.standing == "open" and verification.keep is None
+    ]
     if undecided:
         note(f"To keep what is provisional: hermes-jobs reviews keep {review} --only N")
-    for name in dict.fromkeys(each.experiment for each in undecided if each.pairs):
+    for name in dict.fromkeys(verification.experiment for verification in undecided if verification.pairs):
         note(f"To run the missing calls: hermes-jobs experiments run {name}")
 
 
@@ -118,7 +128,7 @@ def decide(
         )
     application.memory.sync()
     application.skills.sync()
-    changes = [_decision(application, each, keep=keep) for each in chosen]
+    changes = [_decision(application, item, keep=keep) for item in chosen]
     application.engine().change(combine(changes, all_or_none=True), f"reviews {'keep' if keep else 'apply'}")
     return chosen
 
@@ -132,7 +142,7 @@ def _chosen(
         raise Rejected(f"There is no number {unknown}.", kind="usage", hint=hint)
     if numbers:
         return [verifications[number - 1] for number in sorted(set(numbers))]
-    return [each for each in verifications if each.is_proposal]
+    return [verification for verification in verifications if verification.is_proposal]
 
 
 def _decision(application: Application, item: VerificationView, *, keep: bool) -> Decision:
@@ -150,12 +160,12 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
     from hermes_jobs.domain.replay.experiment import stream_of
 
     verifications = found_by_thing(application)
-    verified = (verifications["memory", str(each.version), each.review] for each in entries)
+    verified = (verifications["memory", str(entry.version), entry.review] for entry in entries)
     return [
         verification.decide(
-            stream_of(each.experiment), each.kind, each.name, "user", lambda load: DecisionResult()
+            stream_of(found.experiment), found.kind, found.name, "user", lambda load: DecisionResult()
         )
-        for each in verified
+        for found in verified
     ]
 
 
@@ -166,7 +176,7 @@ def undone_elsewhere(application: Application, review: str, kind: LearnedKind, n
     from hermes_jobs.domain.replay import verification
 
     experiments = verifications_of(application.engine(), review) if review else ()
-    return [verification.undone(each.stream, kind, name, "user") for each in experiments]
+    return [verification.undone(experiment.stream, kind, name, "user") for experiment in experiments]
 
 
 def _taking_back(application: Application, verification: VerificationView) -> Decision:

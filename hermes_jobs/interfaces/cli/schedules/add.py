@@ -149,13 +149,13 @@ def _named(context: CliContext, inputs: ScheduleInput, plan: Plan) -> Plan:
     if inputs.name is not None:
         _check_unused(context, inputs.name)
         return plan
-    others = [each.plan.name for each in context.application.views.schedules()]
+    others = [other.plan.name for other in context.application.views.schedules()]
     return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
 
 
 def _check_unused(context: CliContext, name: str, schedule: str | None = None) -> None:
     """Raise a usage error for the name of another schedule."""
-    others = [each.plan.name for each in context.application.views.schedules() if each.id != schedule]
+    others = [other.plan.name for other in context.application.views.schedules() if other.id != schedule]
     if unused(name, others) != name:
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
@@ -207,10 +207,10 @@ def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
 
     needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
     for kind, (name, why) in needed.items():
-        targets = [each for each in plan.deliver if each.partition(":")[0] == kind]
+        targets = [target for target in plan.deliver if target.partition(":")[0] == kind]
         if not targets or context.settings.secrets.get(name):
             continue
-        if not any(name in each.has for each in statuses(context.application.log).values()):
+        if not any(name in status.has for status in statuses(context.application.log).values()):
             note(
                 f"Warning: deliveries to {', '.join(targets)} will fail: {why}, and {name} is not set. "
                 f"Put {name}=… into {context.settings.paths.env_file}: what runs reads it again."

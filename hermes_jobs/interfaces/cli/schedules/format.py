@@ -110,8 +110,13 @@ def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
         "ended_at": run.ended_at,
         "cost_usd": run.cost_usd,
         "deliveries": [
-            {"delivery": each.id, "target": each.target, "status": each.status, "message": each.message}
-            for each in run.deliveries
+            {
+                "delivery": delivery.id,
+                "target": delivery.target,
+                "status": delivery.status,
+                "message": delivery.message,
+            }
+            for delivery in run.deliveries
         ],
     }
 
@@ -129,9 +134,9 @@ def note_overdue(application: Application, schedules: Sequence[ScheduleView]) ->
 
     now = application.clock.now()
     overdue = [
-        each.id
-        for each in schedules
-        if each.status == "active" and each.next_due is not None and each.next_due < now
+        schedule.id
+        for schedule in schedules
+        if schedule.status == "active" and schedule.next_due is not None and schedule.next_due < now
     ]
     if overdue and not fires_schedules(application):
         note(f"Overdue: {', '.join(overdue)}. No worker is alive, so nothing fires schedules: hermes-jobs up")
@@ -144,7 +149,7 @@ def moment(rule: TimingInZone, seconds: float) -> str:
 
 def due_time(rule: TimingInZone, seconds: float) -> str:
     """A due time for users, as it is in the schedule's zone; that is named if it is not the local one."""
-    at, now = (datetime.fromtimestamp(each, rule.zone) for each in (seconds, time()))
+    at, now = (datetime.fromtimestamp(moment, rule.zone) for moment in (seconds, time()))
     text = figures.moment(at, now, seconds=bool(at.second))
     return text if to_local(at).utcoffset() == at.utcoffset() else f"{text} {at:%Z}"
 
@@ -212,7 +217,7 @@ def deliveries_line(run: RunView) -> str:
     """The deliveries of a run's answer."""
     if not run.deliveries:
         return "nothing to deliver" if run.outcome == "completed" else ""
-    return "; ".join(f"{each.target}: {delivery_status(each)}" for each in run.deliveries)
+    return "; ".join(f"{delivery.target}: {delivery_status(delivery)}" for delivery in run.deliveries)
 
 
 def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
@@ -226,16 +231,16 @@ def print_last_answer(context: CliContext, schedule: ScheduleView) -> None:
 
 
 def _status(schedule: ScheduleView) -> str:
-    text: list[str] = [schedule.status]
+    parts: list[str] = [schedule.status]
     if schedule.status == "paused" and schedule.pause_reason:
-        text.append(f"paused automatically: {schedule.pause_reason}")
+        parts.append(f"paused automatically: {schedule.pause_reason}")
     if schedule.running:
-        text.append(f"running: {', '.join(schedule.running)}")
+        parts.append(f"running: {', '.join(schedule.running)}")
     if schedule.queued:
-        text.append(f"{len(schedule.queued)} waiting for the previous run")
+        parts.append(f"{len(schedule.queued)} waiting for the previous run")
     if schedule.failures and schedule.status != "paused":
-        text.append(f"{schedule.failures} failed in a row")
-    return "; ".join(text)
+        parts.append(f"{schedule.failures} failed in a row")
+    return "; ".join(parts)
 
 
 def _none_ahead(schedule: ScheduleView) -> str:

@@ -196,7 +196,7 @@ def changed_plan(
     elif inputs.tz is not None:
         changes["timezone"] = inputs.tz
     if inputs.deliver:
-        changes["deliver"] = tuple(_target(each) for each in inputs.deliver)
+        changes["deliver"] = tuple(_target(target) for target in inputs.deliver)
     fields = {name: value for name, value in changes.items() if value is not None}
     before, plan = plan, msgspec.structs.replace(plan, **fields, **_of_runs(context, inputs))
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))

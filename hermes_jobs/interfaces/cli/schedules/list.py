@@ -49,8 +49,8 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
     views = context.application.views
     schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
     SCHEDULES._replace(
-        to_json=lambda each: schedule_json(each, limit),
-        fields=lambda each: schedule_fields(context, each, limit),
+        to_json=lambda item: schedule_json(item, limit),
+        fields=lambda item: schedule_fields(context, item, limit),
     ).print_one(schedule, as_json=as_json, details=lambda: print_last_answer(context, schedule))
     if not as_json:
         note_overdue(context.application, [schedule])
@@ -101,7 +101,9 @@ SCHEDULES: Resource[ScheduleView] = Resource(
 
 def _delivery_status(run: RunView | None) -> str:
     deliveries = run.deliveries if run is not None else ()
-    return ", ".join(dict.fromkeys("failed" if each.has_failed else each.status for each in deliveries))
+    return ", ".join(
+        dict.fromkeys("failed" if delivery.has_failed else delivery.status for delivery in deliveries)
+    )
 
 
 def _runs(rule: TimingInZone) -> Resource[RunView]:

@@ -73,8 +73,8 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
         messages = messages[-limit:]
     unknown = context.application.views.unknown_costs(lineage=session.lineage)
     SESSIONS._replace(
-        to_json=lambda each: {**_listed(each), "messages": messages},
-        fields=lambda each: [*_fields(each), ("Not in it", unknown_costs(unknown))],
+        to_json=lambda item: {**_listed(item), "messages": messages},
+        fields=lambda item: [*_fields(item), ("Not in it", unknown_costs(unknown))],
     ).print_one(session, as_json=as_json, details=lambda: _print_messages(messages))
 
 

@@ -89,9 +89,9 @@ def _as_object(session: str, layers: Layers, compressions: int) -> dict[str, obj
         "recent": layers.recent,
         "open_ends": state.open_ends,
         "decisions": state.decisions,
-        "commands": [asdict(each) for each in state.commands],
-        "files": [asdict(each) for each in state.files],
-        "earlier": [asdict(each) for each in layers.earlier],
+        "commands": [asdict(command) for command in state.commands],
+        "files": [asdict(file) for file in state.files],
+        "earlier": [asdict(episode) for episode in layers.earlier],
         "archived": asdict(archive) if archive is not None else None,
     }
 
@@ -131,8 +131,8 @@ def compress_session(
         text = f"Timed out; session {session.id} will be compressed."
         _say_there_is_none(session.lineage, text, as_json=as_json)
         return TIMED_OUT
-    news = [each.event for each in application.log.tail(before, stream=session.stream)]
-    ends = [each for each in news if isinstance(each, ContextCompressed | CompressionFailed)]
+    news = [event.event for event in application.log.tail(before, stream=session.stream)]
+    ends = [event for event in news if isinstance(event, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
     if not isinstance(outcome, ContextCompressed):
         why = outcome.message if outcome is not None else "it was cancelled"

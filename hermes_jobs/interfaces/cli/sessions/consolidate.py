@@ -55,11 +55,11 @@ def consolidate_session(
     lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
     reviews = list(_consolidated(context, lineages, whole=session_id is not None))
     print_result(lambda: list(map(review_json, reviews)), partial(_tell, reviews), as_json=as_json)
-    return 0 if all(each.status == "completed" for each in reviews) else 1
+    return 0 if all(review.status == "completed" for review in reviews) else 1
 
 
 def _finished(context: CliContext, limit: int) -> list[str]:
-    return [each.lineage for each in context.application.consolidations.finished(limit)]
+    return [unread.lineage for unread in context.application.consolidations.finished(limit)]
 
 
 def _lineage(context: CliContext, text: str) -> str:
@@ -113,7 +113,7 @@ def _unread(application: Application, lineage: str, *, whole: bool) -> Unread | 
     if whole:
         return application.views.unread_turns(lineage)
     finished = application.consolidations.finished()
-    return next((each for each in finished if each.lineage == lineage), None)
+    return next((unread for unread in finished if unread.lineage == lineage), None)
 
 
 def _state(application: Application, lineage: str) -> Consolidation:
@@ -135,13 +135,13 @@ def _tell(reviews: list[ReviewView]) -> None:
             "A conversation is finished once it has ended, was compressed, or was idle for "
             "memory.consolidate_hours."
         )
-    for each in reviews:
-        outcome = each.saved or ("nothing new" if each.status == "completed" else each.status)
-        text = f" ({each.message})" if each.message else ""
-        note(f"Session {each.lineage}: {outcome}{text}")
+    for review in reviews:
+        outcome = review.saved or ("nothing new" if review.status == "completed" else review.status)
+        text = f" ({review.message})" if review.message else ""
+        note(f"Session {review.lineage}: {outcome}{text}")
     if reviews:
-        calls = pluralize(sum(each.num_model_calls for each in reviews), "model call")
-        costs = [each.cost_usd for each in reviews]
+        calls = pluralize(sum(review.num_model_calls for review in reviews), "model call")
+        costs = [review.cost_usd for review in reviews]
         note(f"{calls}, {money(None if None in costs else sum(filter(None, costs)))}.")
-    if any(each.saved for each in reviews):
+    if any(review.saved for review in reviews):
         note("To list them: hermes-jobs memory show; to see an origin: hermes-jobs memory why TEXT")

@@ -65,7 +65,9 @@ def export_session(
     if form == "jsonl":
         lines = exported_lines(application, [session.lineage])
     else:
-        messages = [each for each in conversation(application, session) if tools or each.role != "tool"]
+        messages = [
+            message for message in conversation(application, session) if tools or message.role != "tool"
+        ]
         text = (
             _page(context, session, messages)
             if form == "html"
@@ -94,7 +96,7 @@ def conversation(application: Application, session: SessionView) -> Sequence[Mes
     parent = views.session(session.parent)
     (event,) = application.log.read(stream_of(parent.lineage), after=session.at - 1, upto=session.at)
     before = conversation(application, parent)
-    return [*(each for each in before if each.position <= event.position), *own]
+    return [*(message for message in before if message.position <= event.position), *own]
 
 
 def markdown(session: SessionView, messages: Sequence[MessageView]) -> str:
@@ -128,8 +130,8 @@ def about(session: SessionView) -> str:
     )
     until = "" if last == first else f" to {last}"
     cost = money(session.totals.cost_usd, session.totals.known_cost_usd)
-    text = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
-    return f"Session {session.id}: {', '.join(part for part in text if part)}."
+    parts = [f"{first}{until}", session.model, pluralize(session.num_turns, "turn"), f"cost {cost}"]
+    return f"Session {session.id}: {', '.join(part for part in parts if part)}."
 
 
 def _page(context: CliContext, session: SessionView, messages: Sequence[MessageView]) -> str:
@@ -137,13 +139,13 @@ def _page(context: CliContext, session: SessionView, messages: Sequence[MessageV
 
     utterances = [
         Utterance(
-            role=each.role,
-            heading=call_summary(each.name or "tool", each.arguments or "", CALL)
-            if each.role == "tool"
-            else speaker(each),
-            text=each.content,
+            role=message.role,
+            heading=call_summary(message.name or "tool", message.arguments or "", CALL)
+            if message.role == "tool"
+            else speaker(message),
+            text=message.content,
         )
-        for each in messages
-        if each.content.strip()
+        for message in messages
+        if message.content.strip()
     ]
     return session_page(one_line(session.label) or session.id, about(session), utterances, context.redact)

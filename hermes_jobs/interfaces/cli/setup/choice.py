@@ -20,15 +20,15 @@ SECONDS = 1.0  # a slower server of this machine is busy
 def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
     """Each provider that can be used at once, with its key or server."""
     keys: dict[ProviderName, str] = {}
-    for each in PROVIDERS.values():
-        key = next((name for name in each.keys if secrets.get(name)), None)
-        if each.needs_key and key is not None:
-            keys[each.name] = f"{key} is set"
-    local = [each for each in PROVIDERS.values() if each.local]
+    for entry in PROVIDERS.values():
+        key = next((name for name in entry.keys if secrets.get(name)), None)
+        if entry.needs_key and key is not None:
+            keys[entry.name] = f"{key} is set"
+    local = [entry for entry in PROVIDERS.values() if entry.local]
     with ThreadPoolExecutor(len(local)) as pool:
-        for each, text in zip(local, pool.map(_served, local), strict=True):
+        for server, text in zip(local, pool.map(_served, local), strict=True):
             if text is not None:
-                keys[each.name] = text
+                keys[server.name] = text
     return keys
 
 

@@ -191,13 +191,15 @@ class ModelDialog:
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
 
     def _choose_model(self, listing: Listing, usual: str | None) -> str:
-        names = [each.name for each in listing.models]
+        names = [offered.name for offered in listing.models]
         if not names:
             return self._ask.text("Model", usual)
         choices = [*filter(None, [usual]), *(name for name in names if name != usual)][:MAX_LISTED]
         if len(names) > len(choices):
             self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
-        meanings = {each.name: f"{each.window:,} tokens" if each.window else "" for each in listing.models}
+        meanings = {
+            offered.name: f"{offered.window:,} tokens" if offered.window else "" for offered in listing.models
+        }
         return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in choices], usual)
 
     def _checked(self, setup: ModelSetup, listing: Listing, name: str) -> ModelSetup:
@@ -233,12 +235,12 @@ class ModelDialog:
             window=setup.window or models.window_of(choice.model),
         )
         try:
-            for each in trial.verdicts():
-                message = settings.secrets.redact(each.message)
-                if each.name == "call" and each.status == "fail":
-                    kind = "auth" if each.kind == "auth" else "models"
-                    raise Rejected(message, kind=kind, hint=f"{each.hint} {UNCHANGED}".strip())
-                self._ask.say(f"  {MARKS.get(each.status, FAIL)}  {each.name:<9}  {message}")
+            for verdict in trial.verdicts():
+                message = settings.secrets.redact(verdict.message)
+                if verdict.name == "call" and verdict.status == "fail":
+                    kind = "auth" if verdict.kind == "auth" else "models"
+                    raise Rejected(message, kind=kind, hint=f"{verdict.hint} {UNCHANGED}".strip())
+                self._ask.say(f"  {MARKS.get(verdict.status, FAIL)}  {verdict.name:<9}  {message}")
         finally:
             endpoints.close()
         if trial.cost_usd:
@@ -273,6 +275,6 @@ def _is_key_of(provider: Provider, value: str) -> bool:
 
 
 def _which(listing: Listing) -> str:
-    names = ", ".join(each.name for each in listing.models[:MAX_LISTED])
+    names = ", ".join(offered.name for offered in listing.models[:MAX_LISTED])
     more = f" and {len(listing.models) - MAX_LISTED} more" if len(listing.models) > MAX_LISTED else ""
     return f"Name a model with --model; it offers {names}{more}." if names else "Name a model with --model."

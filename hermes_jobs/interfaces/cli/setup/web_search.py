@@ -53,12 +53,12 @@ class WebSearchSetup:
 
     def _chosen(self) -> SearchProvider | None:
         secrets = self._context.settings.secrets
-        providers = [each for each in SEARCH_PROVIDERS.values() if each.key and secrets.get(each.key)]
+        providers = [entry for entry in SEARCH_PROVIDERS.values() if entry.key and secrets.get(entry.key)]
         self._ask.say("")
         self._ask.say("Enable web search? Pages can be fetched by their address either way.")
         options = [
             (NONE, "no web search"),
-            *((each.name, _titled(each)) for each in SEARCH_PROVIDERS.values()),
+            *((entry.name, _titled(entry)) for entry in SEARCH_PROVIDERS.values()),
         ]
         now = self._context.settings.web.search.provider
         default = now or (providers[0].name if providers else NONE)

@@ -161,7 +161,8 @@ def scan(path: Path, as_json: bool) -> int:
 
     def print_text() -> None:
         cells = [
-            (each.severity, each.path, str(each.line), each.rule, each.excerpt) for each in result.concerns
+            (concern.severity, concern.path, str(concern.line), concern.rule, concern.excerpt)
+            for concern in result.concerns
         ]
         if cells:
             headers = ("SEVERITY", "FILE", "LINE", "RULE", "TEXT")

@@ -258,16 +258,16 @@ def skill_writes(application: Application, name: str) -> list[WriteRow]:
     stream = stream_of(application.skills.past(name).name)
     recorded = application.log.read(stream)
     undone = {
-        each.event.undoes: each.version
-        for each in recorded
-        if isinstance(each.event, e.SkillWritten) and each.event.undoes is not None
+        event.event.undoes: event.version
+        for event in recorded
+        if isinstance(event.event, e.SkillWritten) and event.event.undoes is not None
     }
     rows = []
     exists = False
-    for each in recorded:
-        rows.append(_write(each, undone.get(each.version), is_update=exists))
-        if isinstance(each.event, e.SkillWritten):
-            exists = not isinstance(each.event, e.SkillDeleted)
+    for event in recorded:
+        rows.append(_write(event, undone.get(event.version), is_update=exists))
+        if isinstance(event.event, e.SkillWritten):
+            exists = not isinstance(event.event, e.SkillDeleted)
     return rows
 
 
@@ -345,15 +345,15 @@ def _proposed(skill: Skill) -> SkillRow:
 def _proposals(skill: Skill) -> tuple[ProposalRow, ...]:
     return tuple(
         ProposalRow(
-            version=each.version,
-            action=each.request.action,
-            path=each.path,
-            rules=each.rules,
-            content=each.request.content,
-            old_string=each.request.old_string,
-            new_string=each.request.new_string,
-            author=each.author,
-            evidence=each.evidence,
+            version=proposal.version,
+            action=proposal.request.action,
+            path=proposal.path,
+            rules=proposal.rules,
+            content=proposal.request.content,
+            old_string=proposal.request.old_string,
+            new_string=proposal.request.new_string,
+            author=proposal.author,
+            evidence=proposal.evidence,
         )
-        for each in skill.proposals
+        for proposal in skill.proposals
     )

@@ -148,9 +148,9 @@ def _do_each(
     context: CliContext, skills: Sequence[S], act: Callable[[S], Installed], *, as_json: bool
 ) -> None:
     """Do it for each. A refused one of several is reported, does not stop the others, and exits with 1."""
-    outcomes = [act(each) if len(skills) == 1 else _tried(context, each, act) for each in skills]
+    outcomes = [act(skill) if len(skills) == 1 else _tried(context, skill, act) for skill in skills]
     print_result(lambda: outcomes, lambda: None, as_json=as_json)
-    if any(each.status == "failed" for each in outcomes):
+    if any(outcome.status == "failed" for outcome in outcomes):
         raise SystemExit(FAILED)
 
 
@@ -188,7 +188,7 @@ def _installed(
     if before.exists:
         return _updated(context, before, theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate)
     if not quiet:
-        size = sum(len(each.content) for each in candidate.files.values())
+        size = sum(len(file.content) for file in candidate.files.values())
         print_text(f"{name}: {candidate.description}")
         print_text(f"  from {origin_line(candidate.origin)}")
         print_text(f"  {pluralize(len(candidate.files), 'file')}, {size:,} characters")
@@ -276,10 +276,10 @@ def _print_diff(before: Files, after: Files) -> None:
         old, new = before.get(path), after.get(path)
         if old == new:
             continue
-        if any(each is not None and each.base64 for each in (old, new)):
+        if any(file is not None and file.base64 for file in (old, new)):
             click.echo(f"{path}: a binary file has changed")
             continue
-        texts = (each.content if each is not None else None for each in (old, new))
+        texts = (file.content if file is not None else None for file in (old, new))
         for line in coloured(file_diff(path, *texts)):
             click.echo(line)
 
@@ -289,8 +289,8 @@ def _accepted(name: str, concerns: Sequence[Concern], text: str, *, anyway: bool
     from hermes_jobs.agent.skills.guard import verdict
     from hermes_jobs.errors import Rejected
 
-    for each in concerns[:MAX_FINDINGS]:
-        note(f"  {each.severity}: {each.path}:{each.line}: {each.rule}: {each.excerpt}")
+    for concern in concerns[:MAX_FINDINGS]:
+        note(f"  {concern.severity}: {concern.path}:{concern.line}: {concern.rule}: {concern.excerpt}")
     if len(concerns) > MAX_FINDINGS:
         note(f"  … and {len(concerns) - MAX_FINDINGS} more")
     if verdict(concerns) == "dangerous" and not anyway:
@@ -299,4 +299,4 @@ def _accepted(name: str, concerns: Sequence[Concern], text: str, *, anyway: bool
             kind="guard",
             hint="Check these lines. --anyway installs it, and records your decision.",
         )
-    return tuple(dict.fromkeys(each.rule for each in concerns))
+    return tuple(dict.fromkeys(concern.rule for concern in concerns))

@@ -61,9 +61,13 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
     """The provenance, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
     skill = application.skills.past(name)
     writes = skill_writes(application, name)
-    events = {each.version: each.event for each in application.log.read(stream_of(name))}
+    events = {event.version: event.event for event in application.log.read(stream_of(name))}
     verified = application.views.verifications()
-    verifications = {each.review: each for each in verified if (each.kind, each.name) == ("skill", name)}
+    verifications = {
+        verification.review: verification
+        for verification in verified
+        if (verification.kind, verification.name) == ("skill", name)
+    }
     rows = writes if limit is None else writes[-limit:]
     return SkillWhy(
         name=skill.name,
@@ -111,8 +115,8 @@ def _model(application: Application, turn: str | None) -> str:
 def _turns(application: Application, row: WriteRow, review: str | None) -> Iterator[SaidTurn]:
     turns = [
         SaidTurn(turn.turn, _text(application, turn.turn), turn.unrelated)
-        for each in (verifications_of(application.engine(), review) if review else ())
-        for turn in (each.plan.turns if each.plan else ())
+        for experiment in (verifications_of(application.engine(), review) if review else ())
+        for turn in (experiment.plan.turns if experiment.plan else ())
     ]
     after = (
         application.views.review(review).turn
@@ -139,11 +143,11 @@ def print_why(why: SkillWhy) -> None:
             *use_fields(why.use),
         ]
     )
-    for each in why.writes:
+    for write in why.writes:
         click.echo()
-        author = AUTHORS.get(each.author, each.author)  # type: ignore[call-overload]
-        print_heading(f"{each.version}. {each.what}, {format_time(each.at)}, by {author}")
-        if lines := [f"   {line}" for line in _lines(each)]:
+        author = AUTHORS.get(write.author, write.author)  # type: ignore[call-overload]
+        print_heading(f"{write.version}. {write.what}, {format_time(write.at)}, by {author}")
+        if lines := [f"   {line}" for line in _lines(write)]:
             print_text("\n".join(lines))
     if why.undo:
         note(f"To take back the last write: {why.undo}")
@@ -156,8 +160,8 @@ def _lines(write: WhyWrite) -> Iterator[str]:
         yield f"review {write.review}{reason}{model}"
     elif write.turn is not None:
         yield f"turn {write.turn}{model}"
-    for each in write.turns:
-        if not each.unrelated:
-            yield f"you said: {one_line(each.text)} (turn {each.turn})"
+    for turn in write.turns:
+        if not turn.unrelated:
+            yield f"you said: {one_line(turn.text)} (turn {turn.turn})"
     if write.provisional and write.review is not None:
         yield from finding_lines(write.review, write.tried_out)

@@ -267,11 +267,11 @@ def asking_turn(context: CliContext, submitted: Submitted, call: str | None) -> 
     from hermes_jobs.errors import Rejected
 
     below = context.application.views.tree_below(submitted.turn)
-    asking = [each for each in below.walk() if each.waiting]
+    asking = [tree for tree in below.walk() if tree.waiting]
     if call is not None:
-        asking = [each for each in asking if any(step.id == call for step in each.waiting)]
+        asking = [asker for asker in asking if any(step.id == call for step in asker.waiting)]
     if len(asking) > 1:
-        calls = [step.id for each in asking for step in each.waiting]
+        calls = [step.id for asker in asking for step in asker.waiting]
         raise Rejected(
             f"Calls of {len(asking)} turns wait: {', '.join(calls)}.",
             kind="ambiguous",

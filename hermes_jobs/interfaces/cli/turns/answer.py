@@ -88,13 +88,19 @@ def _question(context: CliContext, asking: Submitted, call: str | None, key: str
     session = context.application.engine().sessions.load(asking.stream)
     turn = session.current
     open_ = [] if turn is None or turn.id != asking.turn else list(own_questions(session, turn))
-    questions = [each for each in open_ if isinstance(each, InputQuestion)]
-    questions = [each for each in questions if call in {None, each.call} and key in {None, each.asked.key}]
+    questions = [question for question in open_ if isinstance(question, InputQuestion)]
+    questions = [
+        question
+        for question in questions
+        if call in {None, question.call} and key in {None, question.asked.key}
+    ]
     if not questions:
         hint = f"It waits for your approval: hermes-jobs turns approve {asking.turn}" if open_ else ""
         raise Rejected(f"Turn {asking.turn} waits for no such answer.", kind="not_waiting", hint=hint)
     if len(questions) > 1:
-        choices = ", ".join(f"--call {each.call} --request {each.asked.key}" for each in questions)
+        choices = ", ".join(
+            f"--call {question.call} --request {question.asked.key}" for question in questions
+        )
         raise Rejected(
             f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {choices}"
         )
@@ -122,7 +128,7 @@ def _given(
         raise click.UsageError(f"There is no field to fill in: open the address, then use --accept.\n{lines}")
     if content is not None:
         return question.answer("accept", now, content)
-    pairs = [each.partition("=") for each in fields]
+    pairs = [field.partition("=") for field in fields]
     for name, sign, _ in pairs:
         if not sign or not name:
             raise click.UsageError(f"--field is NAME=VALUE, not {name!r}.")

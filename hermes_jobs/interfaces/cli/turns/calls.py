@@ -27,7 +27,9 @@ Outputs = Mapping[tuple[str, int], e.ToolFinished]
 
 def outputs_of(events: Iterable[RecordedEvent]) -> Outputs:
     """The tool results in these events."""
-    finished = (each.event for each in events if isinstance(each.event, e.ToolFinished))
+    finished = (
+        recorded_event.event for recorded_event in events if isinstance(recorded_event.event, e.ToolFinished)
+    )
     return {(event.call, event.attempt): event for event in finished}
 
 
@@ -71,5 +73,5 @@ def _indented(line: str, *, whole: bool) -> str:
     width = terminal_width()
     if whole:
         wide = flowed(line, width - len(INDENT) if width else None)
-        return "\n".join(f"{INDENT}{each}".rstrip() for each in wide.split("\n"))
+        return "\n".join(f"{INDENT}{line}".rstrip() for line in wide.split("\n"))
     return f"{INDENT}{cut(line.expandtabs(4), (width or LINE) - len(INDENT))}".rstrip()

@@ -46,7 +46,7 @@ class ChildLine(msgspec.Struct):
             doing = f"{doing} for {duration(now - self.at)}"
         figures = f"{self.tokens / 1000:.1f}k tokens" if self.tokens else ""
         cost = money(self.cost_usd) if self.cost_usd else ""
-        rest = "".join(f" · {each}" for each in (cut(doing, DOING), figures, cost) if each)
+        rest = "".join(f" · {part}" for part in (cut(doing, DOING), figures, cost) if part)
         return _fitted(f"{'  ' * self.depth}↳ ", self.label, rest, width)
 
     def end(self, event: e.ChildEnded, width: int) -> str:

@@ -52,5 +52,5 @@ def stop_lines(limit: str, turn: str) -> tuple[str, ...]:
 
 def moment(until: float, now: float) -> str:
     """The time of day, with the day if it is not today."""
-    then, today = (to_local(datetime.fromtimestamp(each, UTC)) for each in (until, now))
+    then, today = (to_local(datetime.fromtimestamp(moment, UTC)) for moment in (until, now))
     return f"{then:%H:%M:%S}" if then.date() == today.date() else figures.moment(then, today)

@@ -39,7 +39,7 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
     rewind = _rewind(context, turn_id)
     turn_files = rewind.files()
     changes = rewind.chosen(turn_files.files, files)
-    diffs = [rewind.diff(each) for each in changes]
+    diffs = [rewind.diff(change) for change in changes]
 
     def print_text() -> None:
         if stat:
@@ -106,13 +106,13 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
         return [f"Nothing to do: {_all_are(rewind, rewound)} before the {'rewind' if undo else 'turn'}."]
     would = "Would restore" if rewound.dry_run else "Put there again" if undo else "Taken back"
     lines = [f"{would}: {pluralize(len(rewound.files), 'file')} of turn {rewound.turn}"]
-    for each in (*rewound.files, *rewound.left):
-        was_left = each in rewound.left
-        why = f" ({each.reason})" if was_left else ""
-        did = _did(each, was_left=was_left)
+    for judged in (*rewound.files, *rewound.left):
+        was_left = judged in rewound.left
+        why = f" ({judged.reason})" if was_left else ""
+        did = _did(judged, was_left=was_left)
         if rewound.dry_run:
             did = DRY_RUN_VERBS.get(did, did)
-        lines += [f"  {did:<8}  {printable(rewind.shown(each.change.path))}{why}"]
+        lines += [f"  {did:<8}  {printable(rewind.shown(judged.change.path))}{why}"]
     return lines
 
 
@@ -158,27 +158,27 @@ def _state_json(state: FileState | None) -> dict[str, object] | None:
 def _diff_json(
     rewind: TurnRewind, turn_files: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
 ) -> dict[str, object]:
-    by_path = {each.path: each for each in turn_files.standing}
-    standing = [by_path[each.path] for each in changes]
+    by_path = {change.path: change for change in turn_files.standing}
+    standing = [by_path[change.path] for change in changes]
     files = [
         {
-            "path": each.path,
-            "status": _status(each),
+            "path": change.path,
+            "status": _status(change),
             "added": diff.added,
             "removed": diff.removed,
             "diff": "\n".join(diff.lines) or None,
             "note": diff.note or None,
-            "before": _state_json(each.before),
-            "after": _state_json(each.after),
+            "before": _state_json(change.before),
+            "after": _state_json(change.after),
             "now": judged.judgement,
             "why": judged.reason or None,
-            "unsure": each.unsure,
-            "calls": each.calls,
+            "unsure": change.unsure,
+            "calls": change.calls,
         }
-        for each, diff, judged in zip(changes, diffs, rewind.judge(standing), strict=True)
+        for change, diff, judged in zip(changes, diffs, rewind.judge(standing), strict=True)
     ]
     restored = [
-        {"at": at, "by": event.by, "forced": event.forced, "files": [each.path for each in event.files]}
+        {"at": at, "by": event.by, "forced": event.forced, "files": [change.path for change in event.files]}
         for at, event in turn_files.restored
     ]
     turn = rewind.turn
@@ -198,10 +198,10 @@ def _rewound_json(rewound: Rewound) -> dict[str, object]:
         "turn": rewound.turn,
         "dry_run": rewound.dry_run,
         "files": [
-            {"path": each.change.path, "did": _did(each, was_left=False), "was": each.judgement}
-            for each in rewound.files
+            {"path": judged.change.path, "did": _did(judged, was_left=False), "was": judged.judgement}
+            for judged in rewound.files
         ],
-        "left": [{"path": each.change.path, "why": each.reason} for each in rewound.left],
+        "left": [{"path": judged.change.path, "why": judged.reason} for judged in rewound.left],
     }
 
 
@@ -224,7 +224,7 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
 
     if not changes:
         return
-    names = [printable(rewind.shown(each.path)) for each in changes]
+    names = [printable(rewind.shown(change.path)) for change in changes]
     width = min(max(map(len, names)), max(20, (terminal_width() or 80) - 30))
     largest = max(diff.added + diff.removed for diff in diffs)
     bar_width = max(10, (terminal_width() or 80) - width - 12)
@@ -233,7 +233,10 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
         total = diff.added + diff.removed
         text = diff.note or f"{total:>5} {bar(diff.added, diff.removed, largest, bar_width)}"
         click.echo(f" {short:<{width}} | {text}")
-    added, removed = sum(each.added for each in diffs), sum(each.removed for each in diffs)
+    added, removed = (
+        sum(file_diff.added for file_diff in diffs),
+        sum(file_diff.removed for file_diff in diffs),
+    )
     sums = [pluralize(len(changes), "file")]
     sums += [f"{pluralize(added, 'line')} added"] * bool(added)
     sums += [f"{pluralize(removed, 'line')} removed"] * bool(removed)
@@ -244,9 +247,9 @@ def _print_notes(rewind: TurnRewind, files: TurnFiles) -> None:
     turn = rewind.turn.id
     if not files.files:
         note(f"Turn {turn} has changed no files with file tools.")
-    for each in files.files:
-        if each.unsure:
-            note(f"{rewind.shown(each.path)}: the last write was killed, and may not have happened.")
+    for change in files.files:
+        if change.unsure:
+            note(f"{rewind.shown(change.path)}: the last write was killed, and may not have happened.")
     for call in files.lost:
         note(f"{call} was killed; what it wrote, if anything, is not known here.")
     if files.commands:

@@ -106,8 +106,8 @@ def resolve_variables(context: CliContext, texts: Sequence[str]) -> dict[str, st
     from hermes_jobs.agent.tools.environment import is_withheld
 
     variables = {}
-    for each in texts:
-        name, equals, value = each.partition("=")
+    for judged in texts:
+        name, equals, value = judged.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise click.BadParameter(f"{name!r} is not the name of a variable.", param_hint="--env")
         if not equals and name not in context.environ:
@@ -164,23 +164,27 @@ def named_variables(
     from hermes_jobs.agent.tools.environment import is_withheld
 
     names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
-    missing = [each for each in names if each in context.environ and each not in {*passed, *COMMON_VARIABLES}]
-    withheld = [each for each in missing if is_withheld(each, context.environ[each])]
+    missing = [
+        option_name
+        for option_name in names
+        if option_name in context.environ and option_name not in {*passed, *COMMON_VARIABLES}
+    ]
+    withheld = [name for name in missing if is_withheld(name, context.environ[name])]
     if withheld:
         yield f"{', '.join(withheld)}: looks like a secret or belongs to hermes-jobs; commands get neither."
-    others = [each for each in missing if each not in withheld]
+    others = [name for name in missing if name not in withheld]
     if others and context.application.workers.are_live():
         yield f"{', '.join(others)}: set in this shell, but not where the commands run. {how(others)}"
 
 
 def by_flags(names: Sequence[str]) -> str:
     """How `send` passes variables on."""
-    return f"To pass it on: {' '.join(f'--env {each}' for each in names)}"
+    return f"To pass it on: {' '.join(f'--env {option_name}' for option_name in names)}"
 
 
 def by_chat_flags(names: Sequence[str]) -> str:
     """How a chat passes variables on."""
-    flags = " ".join(f"--env {each}" for each in names)
+    flags = " ".join(f"--env {option_name}" for option_name in names)
     return f"To pass it on: hermes-jobs chat {flags}"
 
 

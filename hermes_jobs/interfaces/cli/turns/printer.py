@@ -139,7 +139,7 @@ class TurnPrinter:
         if self._asks:
             return
         questions = list(self._questions.listed(""))
-        several = len({each.call for each in questions}) > 1
+        several = len({input_question.call for input_question in questions}) > 1
         for question in questions:
             self._say_how_to_answer("It waits", question, f" --call {question.call}" if several else "")
 

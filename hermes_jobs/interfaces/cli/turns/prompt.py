@@ -33,11 +33,13 @@ def find_request(
 def find_recall(turn: TurnView, events: Sequence[RecordedEvent]) -> ContextPrefetched | None:
     """The recalled context of the turn, with its tracks, if there is any or a track was skipped."""
     prefetches = (
-        each.event
-        for each in events
-        if isinstance(each.event, ContextPrefetched) and each.event.turn == turn.id
+        event.event
+        for event in events
+        if isinstance(event.event, ContextPrefetched) and event.event.turn == turn.id
     )
-    return next((each for each in prefetches if each.recall or each.recall_failed), None)
+    return next(
+        (prefetched for prefetched in prefetches if prefetched.recall or prefetched.recall_failed), None
+    )
 
 
 def request_json(sent: SentRequest, turn: str, recall: ContextPrefetched | None) -> Mapping[str, object]:
@@ -46,7 +48,7 @@ def request_json(sent: SentRequest, turn: str, recall: ContextPrefetched | None)
     return {
         "turn": turn,
         "recall": [
-            {each.kind: each.name, "tracks": each.tracks} for each in (recall.recall if recall else ())
+            {item.kind: item.name, "tracks": item.tracks} for item in (recall.recall if recall else ())
         ],
         "recall_failed": (recall and recall.recall_failed) or None,
         "step": sent.step,
@@ -89,9 +91,9 @@ def _summary(sent: SentRequest) -> str:
 
 def _found(recall: ContextPrefetched) -> Iterator[str]:
     """A line for each recalled text, with the tracks that found it."""
-    for each in recall.recall:
-        name = f"entry of memory write {each.name}" if each.kind == "memory" else f"turn {each.name}"
-        yield f"{name}: by {' and '.join(each.tracks)}"
+    for item in recall.recall:
+        name = f"entry of memory write {item.name}" if item.kind == "memory" else f"turn {item.name}"
+        yield f"{name}: by {' and '.join(item.tracks)}"
     if recall.recall_failed:
         yield f"nothing by meaning: {recall.recall_failed}"
 

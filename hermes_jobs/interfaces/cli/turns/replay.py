@@ -105,7 +105,7 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
         name="replay",
         model=model_name or "",
         system=None if system is None else read_prompt(system),
-        without=tuple(left_out(application, each) for each in without),
+        without=tuple(left_out(application, target) for target in without),
     )
     require_effect(application.replayed_requests, [turn], variant)
     application.check(model_name or None)
@@ -134,7 +134,7 @@ def find_replay(application: Application, text: str) -> str | None:
     streams = [head.stream for head in application.log.streams(PREFIX + text)]
     if len(streams) > 1 and PREFIX + text not in streams:
         raise Rejected(
-            f"{text!r} fits several replays: {', '.join(each.removeprefix(PREFIX) for each in streams)}.",
+            f"{text!r} fits several replays: {', '.join(stream.removeprefix(PREFIX) for stream in streams)}.",
             kind="ambiguous",
         )
     return streams[0] if streams else None
@@ -204,7 +204,7 @@ def _finish(context: CliContext, stream: str, *, as_json: bool) -> int:
         partial(print_replay, context.application, replay),
         as_json=as_json,
     )
-    failed = sum(hasattr(each, "kind") for each in replay.outcomes.values())
+    failed = sum(hasattr(outcome, "kind") for outcome in replay.outcomes.values())
     if replay.stopped is not None:
         note(f"It was stopped: {replay.stopped.message}")
         note(f"It continues with: hermes-jobs turns replay {name} --budget USD")

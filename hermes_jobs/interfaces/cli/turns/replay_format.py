@@ -33,7 +33,7 @@ def compared(application: Application, replay: Replay, variant: int = 0) -> list
     from hermes_jobs.views.turn_events import events_of
 
     turn = application.views.turn(required_plan(replay).turns[0].turn)
-    recorded = [each.answer for each in answered_calls(turn.id, events_of(application.log, turn))]
+    recorded = [call.answer for call in answered_calls(turn.id, events_of(application.log, turn))]
     return comparisons(replay, 0, recorded, variant)
 
 
@@ -46,18 +46,20 @@ def replay_json(application: Application, replay: Replay) -> dict[str, object]:
         "status": "stopped" if replay.stopped else "completed" if replay.is_done else "running",
         "calls": [
             {
-                "step": each.step or None,
-                "sample": each.sample,
-                "same_calls": each.same_calls,
-                "same_arguments": each.same_arguments,
-                "same_text": each.same_text,
-                "recorded": None if each.recorded is None else _answer_json(each.recorded),
-                "replayed": _answer_json(each.replayed),
-                "diverged": each.diverged,
+                "step": comparison.step or None,
+                "sample": comparison.sample,
+                "same_calls": comparison.same_calls,
+                "same_arguments": comparison.same_arguments,
+                "same_text": comparison.same_text,
+                "recorded": None if comparison.recorded is None else _answer_json(comparison.recorded),
+                "replayed": _answer_json(comparison.replayed),
+                "diverged": comparison.diverged,
             }
-            for each in comparisons
+            for comparison in comparisons
         ],
-        "first_divergence": next((each.step or None for each in comparisons if each.diverged), None),
+        "first_divergence": next(
+            (comparison.step or None for comparison in comparisons if comparison.diverged), None
+        ),
         "tools_run": reads_run(replay),
         "settings": replay_settings(application, replay),
         "cost_usd": _cost(comparisons),
@@ -68,7 +70,7 @@ def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
     return {
         "model": answer.model,
         "content": answer.content,
-        "tool_calls": [{"name": each.name, "arguments": each.arguments} for each in answer.tool_calls],
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls],
         "usage": usage_json(answer.usage),
         "cost_usd": answer.cost_usd,
         "seconds": answer.seconds,
@@ -79,16 +81,16 @@ def _answer_json(answer: ComparedAnswer) -> dict[str, object]:
 def print_replay(application: Application, replay: Replay) -> None:
     """Print each call under its heading, then the result."""
     plan, comparisons = required_plan(replay), compared(application, replay)
-    for each in comparisons:
-        several = f", answer {each.sample} of {plan.samples}" if plan.samples > 1 else ""
-        print_heading(f"{each.step or 'beyond the recorded calls'}{several}: {_verdict(each)}")
-        rows = [("recorded", each.recorded)] if each.recorded is not None else []
+    for comparison in comparisons:
+        several = f", answer {comparison.sample} of {plan.samples}" if plan.samples > 1 else ""
+        print_heading(f"{comparison.step or 'beyond the recorded calls'}{several}: {_verdict(comparison)}")
+        rows = [("recorded", comparison.recorded)] if comparison.recorded is not None else []
         print_table(
             ("", "MODEL", "IN", "OUT", "COST", "TOOK"),
-            [_row(name, answer) for name, answer in (*rows, ("again", each.replayed))],
+            [_row(name, answer) for name, answer in (*rows, ("again", comparison.replayed))],
             figures=("IN", "OUT", "COST", "TOOK"),
         )
-        for line in _differences(each):
+        for line in _differences(comparison):
             click.echo(line)
         click.echo()
     click.echo(_summary(replay, comparisons))
@@ -109,52 +111,54 @@ def _row(name: str, answer: ComparedAnswer) -> tuple[str, ...]:
     )
 
 
-def _verdict(each: Comparison) -> str:
-    if each.replayed.error:
-        return f"failed: {one_line(each.replayed.error)}"
-    if each.recorded is None:
+def _verdict(comparison: Comparison) -> str:
+    if comparison.replayed.error:
+        return f"failed: {one_line(comparison.replayed.error)}"
+    if comparison.recorded is None:
         return "more was asked for"
-    if not each.same_calls:
+    if not comparison.same_calls:
         return "other calls"
-    if not each.same_arguments:
+    if not comparison.same_arguments:
         return "the same tools, other arguments"
-    if each.replayed.tool_calls:
+    if comparison.replayed.tool_calls:
         return "the same calls"
-    return "the same answer" if each.same_text else "another answer"
+    return "the same answer" if comparison.same_text else "another answer"
 
 
-def _differences(each: Comparison) -> Iterator[str]:
+def _differences(comparison: Comparison) -> Iterator[str]:
     """The calls and the text as a diff; empty if both are the same."""
-    if each.replayed.error:
+    if comparison.replayed.error:
         return
-    is_same = not each.diverged and (bool(each.replayed.tool_calls) or each.same_text)
+    is_same = not comparison.diverged and (bool(comparison.replayed.tool_calls) or comparison.same_text)
     if is_same:
         return
-    before = _lines(each.recorded) if each.recorded is not None else []
-    lines = difflib.unified_diff(before, _lines(each.replayed), n=CONTEXT, lineterm="")
+    before = _lines(comparison.recorded) if comparison.recorded is not None else []
+    lines = difflib.unified_diff(before, _lines(comparison.replayed), n=CONTEXT, lineterm="")
     yield from (f"  {line}" for line in coloured(list(lines)[2:]))
 
 
 def _lines(answer: ComparedAnswer) -> Sequence[str]:
-    calls = (f"→ {call_details(each.name, each.arguments)}".splitlines() for each in answer.tool_calls)
+    calls = (f"→ {call_details(call.name, call.arguments)}".splitlines() for call in answer.tool_calls)
     return [*printable(answer.content).splitlines(), *chain.from_iterable(calls)]
 
 
 def _summary(replay: Replay, comparisons: Sequence[Comparison]) -> str:
-    same = sum(not each.diverged for each in comparisons)
-    first = next((each for each in comparisons if each.diverged), None)
+    same = sum(not comparison.diverged for comparison in comparisons)
+    first = next((comparison for comparison in comparisons if comparison.diverged), None)
     parts = [f"{same} of {pluralize(len(comparisons), 'answer')} want the same to be done"]
     if first is not None:
         parts.append(f"the first that differs: {first.step or 'one beyond the recorded calls'}")
     cost = _cost(comparisons)
-    parts.append(f"cost {money(cost, sum(each.replayed.cost_usd or 0.0 for each in comparisons))}")
+    parts.append(
+        f"cost {money(cost, sum(comparison.replayed.cost_usd or 0.0 for comparison in comparisons))}"
+    )
     run = reads_run(replay)
     parts.append(f"{pluralize(run, 'tool')} that only read ran" if run else "no tool was run")
     return "; ".join(parts).capitalize() + "."
 
 
 def _cost(comparisons: Sequence[Comparison]) -> float | None:
-    costs = [each.replayed.cost_usd for each in comparisons if not each.replayed.error]
+    costs = [comparison.replayed.cost_usd for comparison in comparisons if not comparison.replayed.error]
     return None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
 
 
@@ -192,9 +196,9 @@ def settings_lines(settings: ReplaySettings) -> Iterator[str]:
     model = f"model {settings.model}, as asked for" if settings.model else "the model"
     yield f"As recorded: {FROM_TURN}{'' if settings.model else f', {model}'}."
     yield f"As configured now: {CURRENT_VALUES}{f'; {model}' if settings.model else ''}."
-    for each in settings.others:
-        then, now = (msgspec.json.encode(value).decode() for value in (each.then, each.now))
-        yield f"  {each.key} was {then} for the turn, and is {now} now."
+    for setting in settings.others:
+        then, now = (msgspec.json.encode(value).decode() for value in (setting.then, setting.now))
+        yield f"  {setting.key} was {then} for the turn, and is {now} now."
 
 
 def _others(application: Application, turn: str) -> Iterator[OtherSetting]:

@@ -41,7 +41,7 @@ class Rewound(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_nothing(self) -> bool:
         """Whether all files already have the wanted content."""
-        return not self.left and all(each.judgement == "already" for each in self.files)
+        return not self.left and all(judged.judgement == "already" for judged in self.files)
 
 
 class TurnRewind:
@@ -68,13 +68,13 @@ class TurnRewind:
 
     def chosen(self, changes: Sequence[NetChange], paths: Sequence[str]) -> tuple[NetChange, ...]:
         """The named ones of the files, all if none is named. Raises `Rejected` for another file."""
-        by_path = {each.path: each for each in changes}
+        by_path = {change.path: change for change in changes}
         selection = []
         for name in paths:
             places = [os.path.realpath(Path(base, name)) for base in (Path.cwd(), self.workdir) if base]
-            path = next((each for each in places if each in by_path), None)
+            path = next((place for place in places if place in by_path), None)
             if path is None:
-                names = ", ".join(self.shown(each) for each in by_path) or "none"
+                names = ", ".join(self.shown(path) for path in by_path) or "none"
                 raise Rejected(
                     f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {names}."
                 )
@@ -102,11 +102,11 @@ class TurnRewind:
             raise not_ended(self._application.engine().sessions.load(self.turn.stream), self.turn.id)
         with self._locked():
             judged = self.judge(self.chosen(self._changes(undo=undo), paths))
-            refused = [each for each in judged if each.judgement in REFUSED]
+            refused = [file for file in judged if file.judgement in REFUSED]
             if refused and not force:
                 raise self._refusal(refused, len(judged))
-            blocked = tuple(each for each in refused if each.judgement not in FORCEABLE)
-            files = tuple(each for each in judged if each not in blocked)
+            blocked = tuple(file for file in refused if file.judgement not in FORCEABLE)
+            files = tuple(file for file in judged if file not in blocked)
             recorded = not dry_run and self._restore(files, forced=bool(refused), undo=undo)
         return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=blocked, recorded=recorded)
 
@@ -140,7 +140,7 @@ class TurnRewind:
             )
             self._application.engine().execute(self.turn.stream, record)
         if outcome.failed:
-            others = ", ".join(self.shown(each.path) for each in outcome.done) or "no file"
+            others = ", ".join(self.shown(change.path) for change in outcome.done) or "no file"
             raise Rejected(
                 f"{self.shown(outcome.failed)} could not be restored: {outcome.reason}.",
                 kind="not_restored",
@@ -151,13 +151,13 @@ class TurnRewind:
     def _refusal(self, refused: Sequence[Judged], total: int) -> Rejected:
         here = socket.gethostname()
         lines = []
-        for each in refused:
-            host = each.change.host
+        for file in refused:
+            host = file.change.host
             where = f" (written on {host})" if host not in ("", here) else ""
-            lines.append(f"  {self.shown(each.change.path)}: {each.reason}{where}")
+            lines.append(f"  {self.shown(file.change.path)}: {file.reason}{where}")
         others = total > len(refused)
         hints = ["Name the files to restore"] * others
-        if any(each.judgement in FORCEABLE for each in refused):
+        if any(file.judgement in FORCEABLE for file in refused):
             hints.append("overwrite with --force")
         elif others:
             hints.append(f"leave {'it' if len(refused) == 1 else 'them'} out with --force")

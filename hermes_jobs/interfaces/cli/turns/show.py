@@ -179,8 +179,11 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
 
 def _ensemble(turn: TurnView) -> str:
     """The turn's ensemble with its members' outcomes; empty if it has none."""
-    text = [each.model if each.ok else f"{each.model} left out" for each in references_of(turn)]
-    return f"{turn.ensemble}: {', '.join(text)}, then {turn.model}" if turn.ensemble else ""
+    members = [
+        reference.model if reference.ok else f"{reference.model} left out"
+        for reference in references_of(turn)
+    ]
+    return f"{turn.ensemble}: {', '.join(members)}, then {turn.model}" if turn.ensemble else ""
 
 
 def _above(turn: TurnView) -> str:
@@ -210,7 +213,7 @@ def _print_end(turn: TurnView, below: Tree) -> None:
         note("It continues automatically.")
         for line in wait_commands(turn.id) if turn.waits_for else quota_commands(turn.id):
             note(line)
-    elif any(each.waiting for each in below.walk()):
+    elif any(tree.waiting for tree in below.walk()):
         from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
         click.echo()
@@ -267,14 +270,18 @@ def _print_deliveries(context: CliContext, turn: TurnView) -> None:
     deliveries = context.application.views.deliveries(turn=turn.into or turn.id)
     if deliveries:
         click.echo()
-        print_fields([(f"To {each.target}", delivery_status(each)) for each in reversed(deliveries)])
+        print_fields(
+            [(f"To {delivery.target}", delivery_status(delivery)) for delivery in reversed(deliveries)]
+        )
 
 
 def _about(estimates: Sequence[Estimate]) -> str:
     """Unreported usage, in a line."""
     if not estimates:
         return ""
-    sent, output = (sum(getattr(each, f"{way}_tokens") for each in estimates) for way in ("input", "output"))
+    sent, output = (
+        sum(getattr(estimate, f"{way}_tokens") for estimate in estimates) for way in ("input", "output")
+    )
     calls = pluralize(len(estimates), "call")
     return f"about {sent} in, {output} out for {calls} that nobody reported"
 

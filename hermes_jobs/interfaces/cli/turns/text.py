@@ -36,9 +36,9 @@ def read_text(
     """
     if [text, *files].count(STDIN) > 1:
         raise click.UsageError("Standard input (-) can only be read once.")
-    names = [each for each in files if each != STDIN]
+    names = [file for file in files if file != STDIN]
     inputs = Inputs()
-    contents = [inputs.read_file(each) for each in names]
+    contents = [inputs.read_file(file_name) for file_name in names]
     message = text if text not in {None, STDIN} else None
     parts = [] if message is None else [message, *(named_in(message, inputs) if named_in is not None else ())]
     if message is None and len(names) == 1:
@@ -107,7 +107,7 @@ def fenced(name: str, content: str) -> str:
 
 def in_fence(content: str) -> str:
     """The content in a Markdown fence longer than any in it."""
-    longest = max((len(each) for each in _LONGEST_FENCE.findall(content)), default=2)
+    longest = max((len(fence) for fence in _LONGEST_FENCE.findall(content)), default=2)
     fence = "`" * (longest + 1)
     end = "" if content.endswith("\n") or not content else "\n"
     return f"{fence}\n{content}{end}{fence}"

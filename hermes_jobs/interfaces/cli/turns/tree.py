@@ -34,7 +34,7 @@ class TreeLine(NamedTuple):
 def print_tree(tree: Tree, marked: str = "") -> None:
     """Print the tree, the turn `marked` in bold, and below it what waits for a user."""
     rows = list(_lines(tree))
-    turns = [each.turn.id for each in tree.walk()]
+    turns = [node.turn.id for node in tree.walk()]
     header = TreeLine("TURN", "STATUS", ("CALLS", "TOOLS", "TOKENS", "COST"))
     total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.totals, tree.num_tool_calls))
     lines = [header, *rows, *([total] if tree.children else [])]
@@ -46,11 +46,11 @@ def print_tree(tree: Tree, marked: str = "") -> None:
 
 def note_waiting(tree: Tree) -> None:
     """Print the calls in the tree that wait for the user, with the path of turns, and how to answer."""
-    waiting = [(each, step) for each in tree.walk() for step in each.waiting]
-    for each, step in waiting:
-        path = path_text([turn.id for turn in tree.path(each.turn.id)])
+    waiting = [(node, step) for node in tree.walk() for step in node.waiting]
+    for node, step in waiting:
+        path = path_text([turn.id for turn in tree.path(node.turn.id)])
         several = len(waiting) > 1
-        turn, target = (each.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
+        turn, target = (node.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
         if step.asks is not None:
             note(f"{path} waits for you: {step.asks.server} asks, for {step.name}")
             _note_input(step.asks, turn, target)
@@ -139,7 +139,7 @@ def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
 
 def _print(context: CliContext, tree: Tree, turn: str) -> None:
     print_tree(tree, turn)
-    turns = [each.turn.id for each in tree.walk()]
+    turns = [node.turn.id for node in tree.walk()]
     if not tree.children:
         note(f"Turn {turn} has no sub-agents.")
     if text := unknown_costs(context.application.views.unknown_costs(turns=turns)):
